@@ -1,0 +1,166 @@
+/**
+ * The one catalogue of everything that can be refused or fail, whichever door it came through.
+ * `docs/errors.md` lists the same rows; a test holds the two together.
+ */
+
+/**
+ * What a publish that meets the error sees (contract §4 and §7):
+ * `report` = acked, dropped and told on `things/<ref>/errors`; `close` = the connection is closed without an
+ * ack; `connack 4`, `connack 3` = the CONNECT is refused with that return code; `none` = the error cannot
+ * arise over MQTT.
+ */
+export type MqttEffect = 'report' | 'close' | 'connack 3' | 'connack 4' | 'none'
+
+interface CatalogueEntry {
+  /** HTTP status (contract §6, status codes). */
+  readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 415 | 429 | 500 | 503
+  /** Whether the same request can succeed later without being changed. */
+  readonly retryable: boolean
+  readonly mqtt: MqttEffect
+  /** What it means, for a reader of the documentation. */
+  readonly text: string
+}
+
+const refusedContent = { status: 400, retryable: false, mqtt: 'report' } as const
+const badRequest = { status: 400, retryable: false, mqtt: 'none' } as const
+const notFound = { status: 404, retryable: false, mqtt: 'none' } as const
+const storeAway = { status: 503, retryable: true, mqtt: 'close' } as const
+
+export const catalogue = {
+  // The write body as a whole
+  invalid_utf8: { ...refusedContent, text: 'The body is not UTF-8.' },
+  invalid_json: { ...refusedContent, text: 'The body is not JSON.' },
+  invalid_body: { ...refusedContent, text: 'The body is not a JSON object of the wanted shape.' },
+  invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
+  too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
+  invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
+  invalid_write_id: { ...refusedContent, text: 'The write id is not 1 to 64 printable ASCII characters.' },
+  forbidden_member: {
+    ...refusedContent,
+    text: '`__proto__`, `constructor` or `prototype` is the name of an object member or a settings path part.',
+  },
+
+  // One field of one record
+  invalid_record: { ...refusedContent, text: 'An item of `values` is not an object.' },
+  invalid_key: { ...refusedContent, text: 'The key is not 1 to 128 letters, digits, `.`, `-` or `_`.' },
+  unknown_magic_resource: { ...refusedContent, text: 'The key starts with `$` but names no magic resource.' },
+  invalid_value: {
+    ...refusedContent,
+    text: 'The value is missing, or null without `geo`.',
+  },
+  number_out_of_range: { ...refusedContent, text: 'A number is too large for a double.' },
+  value_too_large: { ...refusedContent, text: 'The value is larger than 64 KiB as JSON.' },
+  value_too_deep: { ...refusedContent, text: 'The value is nested deeper than 32 levels.' },
+  invalid_geo: { ...refusedContent, text: '`geo` is not a `{lat, long}` on the globe.' },
+  invalid_datetime: {
+    ...refusedContent,
+    text: '`datetime` is in none of the accepted forms, or no real time.',
+  },
+  datetime_out_of_range: {
+    ...refusedContent,
+    text: '`datetime` is before 1970 or more than 24 hours ahead of the server.',
+  },
+  invalid_position: { ...refusedContent, text: 'The value of `$geo` is no position on the globe.' },
+  invalid_settings: { ...refusedContent, text: 'The value of `$settings` is no object within its limits.' },
+  invalid_settings_path: {
+    ...refusedContent,
+    text: 'A part of the `$settings` path is not 1 to 64 letters, digits, `_` or `-`.',
+  },
+
+  // The request around the body
+  bad_request: { ...badRequest, text: 'The request is not HTTP that can be read.' },
+  invalid_content_encoding: { ...badRequest, text: 'The body is not the gzip it claims to be.' },
+  invalid_query: { ...badRequest, text: 'A query parameter has a value that it cannot have.' },
+  invalid_limit: { ...badRequest, text: '`limit` is not a positive integer.' },
+  invalid_cursor: { ...badRequest, text: '`cursor` is none that this server gave out.' },
+  invalid_range: { ...badRequest, text: '`startDate` or `endDate` is not a datetime.' },
+  invalid_aggregate: { ...badRequest, text: '`aggregate` names an unknown function.' },
+  invalid_interval: { ...badRequest, text: '`interval` is not a whole number followed by s, m, h or d.' },
+  missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
+  too_many_tokens: { ...badRequest, text: 'The thing has as many live tokens as it may have.' },
+  body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
+  unsupported_media_type: { status: 415, retryable: false, mqtt: 'none', text: 'The body is not JSON text.' },
+  unsupported_encoding: {
+    status: 415,
+    retryable: false,
+    mqtt: 'none',
+    text: 'The Content-Encoding is neither gzip nor identity.',
+  },
+
+  // Who may do what
+  unknown_thing_token: {
+    status: 401,
+    retryable: false,
+    mqtt: 'connack 4',
+    text: 'No thing has this token.',
+  },
+  invalid_session: { status: 401, retryable: false, mqtt: 'connack 4', text: 'The credential is unknown.' },
+  missing_credential: { status: 401, retryable: false, mqtt: 'close', text: 'A credential is needed.' },
+  unknown_activation_code: {
+    status: 401,
+    retryable: false,
+    mqtt: 'report',
+    text: 'The activation code is unknown or spent.',
+  },
+  forbidden: { status: 403, retryable: false, mqtt: 'close', text: 'The credential does not allow this.' },
+
+  // What is not there
+  not_found: { ...notFound, text: 'There is nothing at this path.' },
+  unknown_thing: { ...notFound, text: 'No thing has this id.' },
+  unknown_resource: { ...notFound, text: 'Nothing was ever written under this key.' },
+  method_not_allowed: {
+    status: 405,
+    retryable: false,
+    mqtt: 'none',
+    text: 'The path exists, but not with this method.',
+  },
+
+  // The service itself
+  store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },
+  store_unavailable: { ...storeAway, text: 'The store cannot be reached or has failed.' },
+  store_full: { ...storeAway, text: 'There is too little free disk to take writes.' },
+  draining: { ...storeAway, mqtt: 'connack 3', text: 'The server is stopping.' },
+  internal_error: { status: 500, retryable: true, mqtt: 'close', text: 'A defect in the server.' },
+} as const satisfies Record<string, CatalogueEntry>
+
+/** A stable code of the catalogue. */
+export type Reason = keyof typeof catalogue
+
+/** One refused field of one record of a write. */
+export interface FieldError {
+  /** Place of the record in `values`, from 0. */
+  readonly index: number
+  /** Dotted path inside the record, such as `geo.lat`. */
+  readonly field: string
+  readonly reason: Reason
+  readonly message: string
+}
+
+/** Every error the service answers with; match on `reason`, never on `message`. */
+export class ThingwireError extends Error {
+  readonly reason: Reason
+  /** For a refused write: the bad records, at most 20. */
+  readonly errors: readonly FieldError[] | undefined
+
+  constructor(reason: Reason, message: string = catalogue[reason].text, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'ThingwireError'
+    this.reason = reason
+    this.errors = details.errors
+  }
+
+  /** HTTP status of the reason. */
+  get status(): number {
+    return catalogue[this.reason].status
+  }
+
+  /** Whether the same request can succeed later without being changed. */
+  get retryable(): boolean {
+    return catalogue[this.reason].retryable
+  }
+}
+
+interface ErrorDetails {
+  readonly errors?: readonly FieldError[]
+  readonly cause?: unknown
+}
