@@ -1,0 +1,22 @@
+const excerptCharacters = 200
+/** Anything as long as a token, or longer. */
+const tokenLike = /[A-Za-z0-9_-]{43,}/g
+/** What belongs to a token that began before. */
+const restOfToken = /^[A-Za-z0-9_-]*/
+
+/**
+ * What is shown of a refused body: its first 200 characters, tokens redacted. Bytes that are not UTF-8 appear as
+ * U+FFFD.
+ */
+export function excerpt(body: Uint8Array): string {
+  const start = Buffer.from(
+    body.buffer,
+    body.byteOffset,
+    Math.min(body.byteLength, excerptCharacters * 4 + 256),
+  )
+  const text = start.toString('utf8')
+  // A token that straddles the cut is redacted like any other: its first part would be most of it.
+  const straddling = restOfToken.exec(text.slice(excerptCharacters))?.[0] ?? ''
+  const shown = text.slice(0, excerptCharacters + straddling.length)
+  return shown.replace(tokenLike, '[redacted]').slice(0, excerptCharacters)
+}

@@ -1,0 +1,36 @@
+import type { Problem } from './problem.ts'
+import { forbiddenMember, forbiddenMemberOf } from './value.ts'
+
+/** A position: degrees, WGS 84; `lat` -90..90, `long` -180..180. */
+export interface Geo {
+  readonly lat: number
+  readonly long: number
+}
+
+const decimal = /^-?\d+(\.\d+)?$/
+
+/** Reads the `geo` of a record: numbers, or strings of a plain decimal number (contract §2). */
+export function parseGeo(input: unknown): Geo | Problem {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return { field: 'geo', reason: 'invalid_geo', message: 'geo must be an object {lat, long}' }
+  }
+  const forbidden = forbiddenMemberOf(input)
+  if (forbidden) return forbiddenMember('geo', forbidden)
+  const { lat, long } = input as { lat?: unknown; long?: unknown }
+  const latitude = parseDegrees(lat, 90)
+  if (latitude === undefined) return degreesProblem('geo.lat', 90)
+  const longitude = parseDegrees(long, 180)
+  if (longitude === undefined) return degreesProblem('geo.long', 180)
+  return { lat: latitude, long: longitude }
+}
+
+/** A number of degrees in -`limit`..`limit`, or undefined. -0 reads as 0. */
+export function parseDegrees(input: unknown, limit: number): number | undefined {
+  const degrees = typeof input === 'string' && decimal.test(input) ? Number(input) : input
+  if (typeof degrees !== 'number' || !(Math.abs(degrees) <= limit)) return undefined
+  return degrees + 0
+}
+
+function degreesProblem(field: string, limit: number): Problem {
+  return { field, reason: 'invalid_geo', message: `${field} must be a number from -${limit} to ${limit}` }
+}

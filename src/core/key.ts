@@ -1,0 +1,12 @@
+/** Names of ordinary resources: letters, digits, `.`, `-`, `_` [seed 2.2; contract §2]. */
+const ordinaryKey = /^[A-Za-z0-9._-]{1,128}$/
+
+/** Whether `key` may name an ordinary resource. */
+export function isOrdinaryKey(key: string): boolean {
+  return ordinaryKey.test(key)
+}
+
+/** Whether `key` is spelled like a magic resource, known or not (contract §1). */
+export function isMagicKey(key: string): boolean {
+  return key.charCodeAt(0) === 0x24
+}

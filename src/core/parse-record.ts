@@ -1,0 +1,95 @@
+import { futureTolerance, latestDatetime, parseDatetime } from './datetime.ts'
+import { type Geo, parseGeo } from './geo.ts'
+import { isMagicKey, isOrdinaryKey } from './key.ts'
+import type { MagicRules } from './ports.ts'
+import { isProblem, type Problem } from './problem.ts'
+import type { AcceptedRecord } from './record.ts'
+import { forbiddenMember, forbiddenMemberOf, valueText } from './value.ts'
+
+export interface RecordContext {
+  /** Receipt time in milliseconds: the datetime of records that bring none. */
+  readonly receivedAt: number
+  /** Whether the clock is behind the newest receipt time: then no datetime is refused as future (contract §4). */
+  readonly clockBehind: boolean
+  readonly magic: MagicRules
+}
+
+/**
+ * Reads one record by every rule of contract §2.
+ *
+ * @param place its place in `values`, from 0
+ */
+export function parseRecord(input: unknown, place: number, context: RecordContext): AcceptedRecord | Problem {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return { field: '', reason: 'invalid_record', message: 'a record must be an object {key, value}' }
+  }
+  const forbidden = forbiddenMemberOf(input)
+  if (forbidden) return { ...forbiddenMember('a record', forbidden), field: forbidden }
+  const sent = input as SentRecord
+  const { key } = sent
+  if (typeof key !== 'string' || !(isMagicKey(key) || isOrdinaryKey(key))) {
+    const message = 'key must be 1 to 128 letters, digits, ".", "-" or "_"'
+    return { field: 'key', reason: 'invalid_key', message }
+  }
+  const geo = sent.geo === undefined || sent.geo === null ? undefined : parseGeo(sent.geo)
+  if (geo && isProblem(geo)) return geo
+  const read = isMagicKey(key) ? readMagic(key, sent.value, geo, context) : readOrdinary(sent.value, geo)
+  if (isProblem(read)) return read
+  const datetime = parseMeasuredAt(sent.datetime, context)
+  if (typeof datetime === 'object') return datetime
+  const explicit = datetime !== undefined
+  const record = { key, datetime: datetime ?? context.receivedAt, value: read.value, place, explicit }
+  return read.geo ? { ...record, geo: read.geo } : record
+}
+
+interface SentRecord {
+  readonly key?: unknown
+  readonly value?: unknown
+  readonly geo?: unknown
+  readonly datetime?: unknown
+}
+
+/** What a record holds beside its key and datetime, the value as JSON text. */
+interface Reading {
+  readonly value: string
+  readonly geo?: Geo | undefined
+}
+
+function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
+  if (sent === undefined || (sent === null && !geo)) {
+    const message = 'value must be a string, number, boolean, object or array, or null together with geo'
+    return { field: 'value', reason: 'invalid_value', message }
+  }
+  const value = valueText(sent)
+  return typeof value === 'string' ? { value, geo } : value
+}
+
+function readMagic(
+  key: string,
+  sent: unknown,
+  geo: Geo | undefined,
+  { magic }: RecordContext,
+): Reading | Problem {
+  const checked = magic.check({ key, value: sent, geo })
+  if (isProblem(checked)) return checked
+  // What a magic resource leaves out of its history is held to the rules of a value too.
+  const asSent = valueText(sent)
+  if (typeof asSent !== 'string') return asSent
+  const value = checked.value === sent ? asSent : valueText(checked.value)
+  return typeof value === 'string' ? { value, geo: checked.geo } : value
+}
+
+function parseMeasuredAt(sent: unknown, context: RecordContext): number | undefined | Problem {
+  if (sent === undefined || sent === null) return undefined
+  const datetime = typeof sent === 'string' ? parseDatetime(sent) : undefined
+  if (datetime === undefined) {
+    const message = 'datetime must be a real time spelled YYYYMMDDHHmmss (UTC) or as in RFC 3339'
+    return { field: 'datetime', reason: 'invalid_datetime', message }
+  }
+  const latest = context.clockBehind ? latestDatetime : context.receivedAt + futureTolerance
+  if (datetime < 0 || datetime > latest) {
+    const message = 'datetime must be from 1970-01-01 to 24 hours ahead of the server'
+    return { field: 'datetime', reason: 'datetime_out_of_range', message }
+  }
+  return datetime
+}

@@ -1,0 +1,137 @@
+import { isUtf8 } from 'node:buffer'
+import { type FieldError, ThingwireError } from '../errors.ts'
+import { parseRecord, type RecordContext } from './parse-record.ts'
+import { atRecord, isProblem } from './problem.ts'
+import type { AcceptedRecord } from './record.ts'
+import { forbiddenMember, forbiddenMemberOf } from './value.ts'
+
+/** Most records that one write may carry (contract §2). */
+export const maximumRecords = 10_000
+/** Most bad records that one refusal names. */
+export const maximumNamedErrors = 20
+
+const placeInJson = /JSON at (position \d+)(?: \(line \d+ column \d+\))?$/
+const writeIdForm = /^[\x20-\x7e]{1,64}$/
+
+/** What a request says beside its body: HTTP query flags and Idempotency-Key. They win over the body's. */
+export interface WriteOptions {
+  readonly store?: boolean
+  readonly broadcast?: boolean
+  readonly partial?: boolean
+  readonly id?: string
+}
+
+export interface ParseContext extends RecordContext {
+  readonly options: WriteOptions
+}
+
+/** A write whose envelope is read and whose records are each accepted or refused. */
+export interface ParsedWrite {
+  readonly id: string | undefined
+  readonly store: boolean
+  readonly broadcast: boolean
+  readonly records: readonly AcceptedRecord[]
+  /** Every refused record of a `partial` write, in order. */
+  readonly rejected: readonly FieldError[]
+}
+
+/** The write was refused for its content; carries the write id, if one could be read. */
+export class WriteRefused extends ThingwireError {
+  readonly writeId: string | undefined
+
+  constructor(error: ThingwireError, writeId: string | undefined) {
+    super(error.reason, error.message, error.errors && { errors: error.errors })
+    this.writeId = writeId
+  }
+}
+
+/**
+ * Reads a write body by every rule of contract §2 and §3.
+ *
+ * @throws WriteRefused naming every bad record (up to 20) by index and field.
+ */
+export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite {
+  let id: string | undefined
+  try {
+    id = writeId(context.options.id)
+    const envelope = parseObject(body)
+    const idOfBody = writeId(envelope.id)
+    id ??= idOfBody
+    const forbidden = forbiddenMemberOf(envelope)
+    if (forbidden)
+      throw new ThingwireError('forbidden_member', forbiddenMember('the body', forbidden).message)
+    const partial = flag('partial', context.options.partial, envelope.partial, false)
+    const store = flag('store', context.options.store, envelope.store, true)
+    const broadcast = flag('broadcast', context.options.broadcast, envelope.broadcast, true)
+    const { records, rejected } = parseRecords(valuesOf(envelope), context)
+    if (rejected.length > 0 && (!partial || records.length === 0)) throw recordsRefused(rejected)
+    return { id, store, broadcast, records, rejected }
+  } catch (error) {
+    throw error instanceof ThingwireError ? new WriteRefused(error, id) : error
+  }
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> {
+  if (!isUtf8(body)) throw new ThingwireError('invalid_utf8')
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    // V8's message quotes the body; only the place is safe to give out, and only where V8 itself says it.
+    const place = placeInJson.exec(error instanceof Error ? error.message : '')?.[1]
+    throw new ThingwireError('invalid_json', `the body must be JSON${place ? `: it is not at ${place}` : ''}`)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
+  }
+  return parsed as Record<string, unknown>
+}
+
+function writeId(id: unknown): string | undefined {
+  if (id === undefined) return undefined
+  if (typeof id === 'string' && writeIdForm.test(id)) return id
+  throw new ThingwireError('invalid_write_id', 'id must be a string of 1 to 64 printable ASCII characters')
+}
+
+function flag(name: string, fromRequest: boolean | undefined, fromBody: unknown, fallback: boolean): boolean {
+  if (fromBody !== undefined && typeof fromBody !== 'boolean') {
+    throw new ThingwireError('invalid_flag', `${name} must be true or false`)
+  }
+  return fromRequest ?? fromBody ?? fallback
+}
+
+function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
+  const { values } = envelope
+  if (!Array.isArray(values) || values.length === 0) {
+    throw new ThingwireError('invalid_values', `values must be an array of 1 to ${maximumRecords} records`)
+  }
+  if (values.length > maximumRecords) {
+    const message = `values must hold at most ${maximumRecords} records: it holds ${values.length}`
+    throw new ThingwireError('too_many_records', message)
+  }
+  return values
+}
+
+function parseRecords(values: readonly unknown[], context: ParseContext) {
+  const records: AcceptedRecord[] = []
+  const rejected: FieldError[] = []
+  for (const [place, value] of values.entries()) {
+    const result = parseRecord(value, place, context)
+    if (isProblem(result)) rejected.push(atRecord(place, result))
+    else records.push(result)
+  }
+  return { records, rejected }
+}
+
+function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
+  const errors = rejected.slice(0, maximumNamedErrors)
+  const [first] = errors as [FieldError]
+  const message = `record ${first.index}: ${first.message}`
+  const others = rejected.length - 1
+  return new ThingwireError(
+    first.reason,
+    others === 0 ? message : `${message}; ${others} more of the records are refused`,
+    { errors },
+  )
+}

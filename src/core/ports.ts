@@ -1,0 +1,163 @@
+import type { FieldError, Reason } from '../errors.ts'
+import type { Geo } from './geo.ts'
+import type { Problem } from './problem.ts'
+import type { AcceptedRecord, StoredRecord } from './record.ts'
+
+/**
+ * What the core and the doors need from the outside. The promises behind these methods (order, atomicity,
+ * durability, idempotency, concurrency) are in `store/contract.ts`; `store/` implements them.
+ */
+
+/** Answer to a write that was taken. */
+export interface WriteAnswer {
+  /** Every record that was refused, in order; only a `partial` write can have any. */
+  readonly rejected?: readonly FieldError[]
+}
+
+/** A validated write on its way into the store. */
+export interface Append {
+  readonly thingId: string
+  /** In the order of the write, at least one. */
+  readonly records: readonly AcceptedRecord[]
+  /** False: the records are numbered and told to listeners, and not kept (contract §3). */
+  readonly store: boolean
+  /** Receipt time in milliseconds; kept, so that receipt times never go back over a restart. */
+  readonly receivedAt: number
+  /** Write id, 1..64 printable ASCII: a later write of the thing that carries it has no effect. */
+  readonly id?: string
+  /** What a later write with the same id is answered. */
+  readonly answer: WriteAnswer
+  /** Whether a live message is wanted; travels with the commit. */
+  readonly broadcast: boolean
+}
+
+/** What the store says of an append once it is durable. */
+export interface Receipt {
+  /** Place of the write in commit order, from 1; 0 for a write that repeats an id and so had no effect. */
+  readonly writeNumber: number
+  /** The answer to give: of the first write that carried the id, where this one repeats it. */
+  readonly answer: WriteAnswer
+}
+
+/** A committed write, told to listeners in commit order. */
+export interface Commit {
+  readonly thingId: string
+  readonly writeNumber: number
+  /** Records of the write, in its order, less those that were stored before (contract §4, resend (a)). */
+  readonly records: readonly AcceptedRecord[]
+  readonly broadcast: boolean
+}
+
+/** Part of a resource's time line. */
+export interface TimeRange {
+  /** Inclusive, milliseconds. */
+  readonly from?: number
+  /** Exclusive, milliseconds. */
+  readonly to?: number
+}
+
+export interface PageQuery extends TimeRange {
+  /** By datetime, then write number, then place; `desc` is the exact reverse of `asc`. */
+  readonly order: 'asc' | 'desc'
+  /** At least 1. */
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly cursor?: string
+}
+
+export interface Page {
+  readonly records: readonly StoredRecord[]
+  /** Opaque; there is more after the last record of this page. */
+  readonly next?: string
+}
+
+/** The time-ordered records of all things. */
+export interface RecordStore {
+  append(write: Append): Promise<Receipt>
+  /** The answer of the write that carried this id, waiting for one in flight; undefined if none is known. */
+  answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
+  /** @returns undefined if nothing is stored under the key. @throws ThingwireError invalid_cursor */
+  read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
+  /** Keys that hold records, sorted by their bytes. */
+  resources(thingId: string): Promise<readonly string[]>
+  /** Removes what was stored before the call; returns how many records that were. */
+  remove(thingId: string, key: string, range: TimeRange): Promise<number>
+  /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
+  removeThing(thingId: string): Promise<void>
+  /** Newest receipt time ever committed, in milliseconds; 0 in a new store. */
+  newestReceipt(): number
+  /**
+   * Calls `listener` for every commit, in commit order, before the append resolves; it must not throw. `records` may
+   * be empty: a write of which everything was stored before. Returns how to stop.
+   */
+  onCommit(listener: (commit: Commit) => void): () => void
+}
+
+/** A small JSON document. */
+export type Document = Readonly<Record<string, unknown>>
+
+/** A change of documents, decided on their present content. */
+export interface DocumentChange<Result> {
+  /** New content by document name; null removes. Empty changes nothing. */
+  readonly put: Readonly<Record<string, Document | null>>
+  readonly result: Result
+}
+
+/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, not the hot path. */
+export interface DocumentStore {
+  get(name: string): Promise<Document | undefined>
+  /** Documents whose name starts with `prefix`, by name, after `after`, at most `limit`. */
+  list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
+  /**
+   * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
+   * nothing else changes these documents in between. It may put documents that were not read. `change` may be called
+   * more than once, and must be pure.
+   */
+  transact<Result>(
+    names: readonly string[],
+    change: (documents: readonly (Document | undefined)[]) => DocumentChange<Result>,
+  ): Promise<Result>
+}
+
+/** A write that was refused for its content (an item of `GET …/errors`, contract §6). */
+export interface RefusedWrite {
+  /** Receipt time, milliseconds. */
+  readonly datetime: number
+  readonly door: 'http' | 'mqtt'
+  readonly reason: Reason
+  readonly message: string
+  readonly errors?: readonly FieldError[]
+  readonly id?: string
+  /** First 200 characters of the body, tokens redacted. */
+  readonly excerpt: string
+}
+
+/** The last 100 refused writes of each thing. */
+export interface RefusedWrites {
+  add(thingId: string, refused: RefusedWrite): Promise<void>
+  /** Newest first. */
+  list(thingId: string, limit: number): Promise<readonly RefusedWrite[]>
+}
+
+/** A record whose key starts with `$`, as its magic resource sees it. */
+export interface MagicRecord {
+  readonly key: string
+  /** Parsed JSON; undefined if the record has none. */
+  readonly value: unknown
+  readonly geo: Geo | undefined
+}
+
+/** What a magic record is in the history of its key. */
+export interface MagicHistory {
+  readonly value: unknown
+  readonly geo?: Geo | undefined
+}
+
+/** The magic resources that are known (contract §5). */
+export interface MagicRules {
+  /**
+   * Checks a record by the rules of its magic resource.
+   * @returns what to keep of it as history, or what is wrong.
+   */
+  check(record: MagicRecord): MagicHistory | Problem
+}

@@ -1,0 +1,37 @@
+import type { Geo } from './geo.ts'
+
+/** One point of a resource as it is stored and read back (contract §1). */
+export interface StoredRecord {
+  readonly key: string
+  /** When it was measured: milliseconds since 1970-01-01T00:00:00Z. */
+  readonly datetime: number
+  /** The value as JSON text, exactly as it is given back. */
+  readonly value: string
+  readonly geo?: Geo
+}
+
+/** A record of a write that has passed every rule of contract §2. */
+export interface AcceptedRecord extends StoredRecord {
+  /** Place in the write's `values`, from 0; orders records of one write that have one datetime. */
+  readonly place: number
+  /** Whether the sender gave the datetime; without one it is the receipt time. */
+  readonly explicit: boolean
+}
+
+/**
+ * What makes two records the same measurement (contract §4, resend (a)) once key and datetime are equal: value and
+ * geo, objects compared without regard to the order of their members.
+ */
+export function measurement(record: StoredRecord): string {
+  const text = /^[[{]/.test(record.value)
+    ? JSON.stringify(sortMembers(JSON.parse(record.value)))
+    : record.value
+  return record.geo ? `${text}@${record.geo.lat},${record.geo.long}` : text
+}
+
+function sortMembers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sortMembers)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, member]) => [name, sortMembers(member)]))
+}

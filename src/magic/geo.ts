@@ -1,0 +1,41 @@
+import { parseDegrees } from '../core/geo.ts'
+import type { MagicHistory } from '../core/ports.ts'
+import type { Problem } from '../core/problem.ts'
+import type { MagicResource } from './magic-resource.ts'
+
+/**
+ * `$geo`, the position of the thing (contract §5): a GeoJSON Point (RFC 7946), `[long, lat]`, or null together
+ * with `geo`. Kept as a Point of two coordinates, whatever form it came in.
+ */
+export const geo: MagicResource = {
+  matches: key => key === '$geo',
+  check({ value, geo }) {
+    if (value === null && geo) return point(geo.long, geo.lat)
+    return checkCoordinates(coordinatesOf(value))
+  },
+}
+
+function coordinatesOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { type, coordinates } = value as { type?: unknown; coordinates?: unknown }
+  return type === 'Point' ? coordinates : undefined
+}
+
+function checkCoordinates(coordinates: unknown): MagicHistory | Problem {
+  if (!Array.isArray(coordinates) || coordinates.length < 2 || coordinates.length > 3) {
+    return invalidPosition('value must be a GeoJSON Point, [long, lat], or null together with geo')
+  }
+  const [long, lat] = coordinates.map(degrees => (typeof degrees === 'number' ? degrees : undefined))
+  const longitude = parseDegrees(long, 180)
+  const latitude = parseDegrees(lat, 90)
+  if (longitude !== undefined && latitude !== undefined) return point(longitude, latitude)
+  return invalidPosition('the coordinates must be numbers: long from -180 to 180, then lat from -90 to 90')
+}
+
+function point(long: number, lat: number): MagicHistory {
+  return { value: { type: 'Point', coordinates: [long, lat] } }
+}
+
+function invalidPosition(message: string): Problem {
+  return { field: 'value', reason: 'invalid_position', message }
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createClock } from '../../src/core/clock.ts'
+import { createIngest, type Ingest } from '../../src/core/ingest.ts'
+import type { WriteOptions } from '../../src/core/parse.ts'
+import { magicRules } from '../../src/magic/registry.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+const thingId = 'thing'
+const good = { values: [{ key: 'reading', value: 1 }] }
+const bad = { values: [{ key: 'reading' }] }
+
+let store: Store
+let ingest: Ingest
+let now: number
+beforeEach(async () => {
+  store = await openStore(createMemoryStore())
+  now = 1_000_000
+  const { records, refused } = store
+  ingest = createIngest({ records, refused, magic: magicRules, clock: createClock(0, () => now) })
+})
+afterEach(() => store.close())
+
+function write(body: unknown, options: WriteOptions = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return ingest.write({ thingId, door: 'http', body: Buffer.from(text), options })
+}
+
+async function read(): Promise<readonly string[]> {
+  const page = await store.records.read(thingId, 'reading', { order: 'asc', limit: 100 })
+  return page?.records.map(({ value }) => value) ?? []
+}
+
+describe('createIngest()', () => {
+  it('write() has stored and told the records when it resolves', async () => {
+    const told: unknown[] = []
+    store.records.onCommit(commit => told.push(commit))
+    expect(await write(good, { broadcast: false })).toEqual({})
+    expect(await read()).toEqual(['1'])
+    const record = { key: 'reading', value: '1', datetime: now, place: 0, explicit: false }
+    expect(told).toEqual([{ thingId, writeNumber: 1, records: [record], broadcast: false }])
+  })
+
+  it('write() commits in the order of the calls', async () => {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, value) => write({ values: [{ key: 'reading', value }] })),
+    )
+    expect(await read()).toEqual(Array.from({ length: 50 }, (_, value) => String(value)))
+  })
+
+  it('write() gives receipt times that do not go back with the clock', async () => {
+    await write(good)
+    now -= 500
+    await write({ values: [{ key: 'reading', value: 2 }] })
+    const page = await store.records.read(thingId, 'reading', { order: 'asc', limit: 10 })
+    expect(page?.records.map(({ datetime }) => datetime)).toEqual([1_000_000, 1_000_000])
+    expect(store.records.newestReceipt()).toBe(1_000_000)
+  })
+
+  it('write() keeps what it refuses among the refused writes', async () => {
+    await expect(write(bad, { id: 'w1' })).rejects.toMatchObject({ reason: 'invalid_value' })
+    await expect(write('not JSON')).rejects.toMatchObject({ reason: 'invalid_json' })
+    const [second, first, ...others] = await store.refused.list(thingId, 100)
+    expect(others).toEqual([])
+    expect(second).toMatchObject({ datetime: now, door: 'http', reason: 'invalid_json', excerpt: 'not JSON' })
+    expect(second).not.toHaveProperty('errors')
+    expect(second).not.toHaveProperty('id')
+    expect(first).toMatchObject({
+      reason: 'invalid_value',
+      errors: [{ index: 0, field: 'value', reason: 'invalid_value' }],
+      id: 'w1',
+      excerpt: JSON.stringify(bad),
+    })
+  })
+
+  it('write() refuses for good what the store cannot keep among the refused writes', async () => {
+    await store.close()
+    await expect(write(bad)).rejects.toMatchObject({ reason: 'invalid_value' })
+    await expect(write(good)).rejects.toMatchObject({ reason: 'store_unavailable' })
+  })
+
+  it('write() answers a known id like the first, and keeps no refusal of its body', async () => {
+    const mixed = { values: [...good.values, ...bad.values] }
+    const first = await write(mixed, { partial: true, id: 'w1' })
+    expect(first.rejected).toMatchObject([{ index: 1, field: 'value', reason: 'invalid_value' }])
+    expect(await write(mixed, { partial: true, id: 'w1' })).toEqual(first)
+    expect(await write(bad, { id: 'w1' })).toEqual(first)
+    expect(await write(good, { id: 'w1', store: false, broadcast: false })).toEqual(first)
+    expect(await read()).toEqual(['1'])
+    expect(await store.refused.list(thingId, 100)).toEqual([])
+  })
+
+  it('write() of a dry run tells nobody', async () => {
+    const told: unknown[] = []
+    store.records.onCommit(commit => told.push(commit))
+    expect(await write(good, { store: false, broadcast: false, id: 'w1' })).toEqual({})
+    expect(told).toEqual([])
+    expect(await read()).toEqual([])
+  })
+
+  it('write() with store off tells the records and keeps none', async () => {
+    const told: unknown[] = []
+    store.records.onCommit(({ records }) => told.push(...records.map(({ value }) => value)))
+    await write(good, { store: false })
+    expect(told).toEqual(['1'])
+    expect(await read()).toEqual([])
+  })
+})
