@@ -1,0 +1,111 @@
+import type {
+  Append,
+  Commit,
+  Document,
+  DocumentChange,
+  DocumentStore,
+  Page,
+  PageQuery,
+  Receipt,
+  RecordStore,
+  RefusedWrite,
+  RefusedWrites,
+  TimeRange,
+  WriteAnswer,
+} from '../core/ports.ts'
+
+/**
+ * The contract of a store.
+ *
+ * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write.
+ * Write numbers follow commit order; appends of one caller commit in the order in which they were called.
+ * Listeners of `onCommit` are called in commit order, each before its append resolves.
+ *
+ * **Atomicity.** An append is kept whole or not at all, its write id included, whatever happens to the process
+ * or the machine. A read never sees part of a write.
+ *
+ * **Durability.** When `append` or `transact` resolves, its content survives the loss of the process and, in a
+ * store that is `durable`, the loss of power. When `append` rejects, nothing of the write can be read, now or
+ * after a restart; one exception: after `store_timeout`, or when the process dies before it could reject, the
+ * write may or may not be kept, and is to be sent again.
+ *
+ * **Idempotency.** A record with an explicit datetime that equals a stored record of its resource in datetime,
+ * value and geo is not stored again: the first one keeps its place. Two records of one datetime that differ are
+ * both kept. A write whose id is among the thing's last 1,000, and younger than 24 h, has no effect and gets the
+ * first one's answer; a copy that arrives while the first is in flight shares its fate.
+ *
+ * **Isolation.** Things and keys share nothing, however alike their names are.
+ *
+ * **Reading.** A page follows the page before it without gap or repeat: no record that was present when the first
+ * page was read is skipped or given twice, unless it was removed, whatever is appended in between.
+ * `remove` takes what was stored before it was called, and leaves what is appended while it runs.
+ *
+ * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for what
+ * was called before it, but breaks off a backup, whose reader may be slow; what is called after it rejects with
+ * `store_unavailable`.
+ *
+ * **Values.** The value of a record is JSON text and comes back to the letter.
+ */
+export interface Store extends StoreParts {
+  readonly capabilities: StoreCapabilities
+  /** Idempotent. */
+  close(): Promise<void>
+  /** Whether an append could be tried now. */
+  isReady(): boolean
+}
+
+interface StoreParts {
+  readonly records: RecordStore
+  readonly documents: DocumentStore
+  readonly refused: RefusedWrites
+  /** A consistent copy of everything, as a stream of bytes; only in a store that has `backup`. */
+  backup(): AsyncIterable<Uint8Array>
+}
+
+/** What a store can do; the conformance suite and the server go by it. */
+export interface StoreCapabilities {
+  /** What is acknowledged survives the loss of power, and a second `open` finds it. */
+  readonly durable: boolean
+  /** Several processes can have it open. */
+  readonly shared: boolean
+  readonly backup: boolean
+}
+
+/**
+ * What an implementor writes; `openStore` makes a `Store` of it. A driver may assume that nothing is called before
+ * `open` has resolved or after `close` was called, that `close` is called once, when everything else has settled,
+ * and that two appends with one write id are never in flight together.
+ */
+export interface StoreDriver extends Omit<StoreParts, 'records'> {
+  readonly capabilities: StoreCapabilities
+  readonly records: DriverRecords
+  /** @throws Error with a message for the operator: newer format, held by another process, unreadable. */
+  open(): Promise<void>
+  close(): Promise<void>
+  isReady(): boolean
+}
+
+export interface DriverRecords extends Omit<RecordStore, 'append'> {
+  append(write: Append, ticket: AppendTicket): Promise<Receipt>
+}
+
+/** Tells a driver that a write is not waited for any more: one not yet begun is to be dropped. */
+export interface AppendTicket {
+  readonly expired: boolean
+}
+
+export type {
+  Append,
+  Commit,
+  Document,
+  DocumentChange,
+  DocumentStore,
+  Page,
+  PageQuery,
+  Receipt,
+  RecordStore,
+  RefusedWrite,
+  RefusedWrites,
+  TimeRange,
+  WriteAnswer,
+}

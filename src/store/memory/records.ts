@@ -1,0 +1,82 @@
+import { ThingwireError } from '../../errors.ts'
+import type { Append, AppendTicket, Commit, DriverRecords, Page, Receipt } from '../contract.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { TimeLine } from './time-line.ts'
+import { WriteIds } from './write-ids.ts'
+
+interface Thing {
+  readonly resources: Map<string, TimeLine>
+  readonly writeIds: WriteIds
+}
+
+interface Pending {
+  readonly write: Append
+  readonly ticket: AppendTicket
+}
+
+const writesPerGroup = 1_000
+
+/** Commits in groups like a store with a disk, so that what is appended together meets the same order here. */
+export function createMemoryRecords(): DriverRecords {
+  const things = new Map<string, Thing>()
+  const listeners = new Set<(commit: Commit) => void>()
+  const groups = new GroupCommit<Pending, Receipt>(
+    async group => group.map(commit),
+    () => 1,
+    writesPerGroup,
+  )
+  let newestReceipt = 0
+  let newestWriteNumber = 0
+
+  return {
+    append: (write, ticket) => groups.push({ write, ticket }),
+    answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
+    read: async (thingId, key, query): Promise<Page | undefined> =>
+      things.get(thingId)?.resources.get(key)?.page(query),
+    resources: async thingId => [...(things.get(thingId)?.resources.keys() ?? [])].sort(),
+    remove: async (thingId, key, range) => {
+      const resources = things.get(thingId)?.resources
+      const timeLine = resources?.get(key)
+      const removed = timeLine?.remove(range) ?? 0
+      if (timeLine?.isEmpty) resources?.delete(key)
+      return removed
+    },
+    removeThing: async thingId => {
+      things.delete(thingId)
+    },
+    newestReceipt: () => newestReceipt,
+    onCommit: listener => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+
+  function commit({ write, ticket }: Pending): Receipt | ThingwireError {
+    if (ticket.expired) return new ThingwireError('store_timeout')
+    const { id, answer, receivedAt, broadcast } = write
+    const thing = thingOf(write.thingId)
+    const first = id === undefined ? undefined : thing.writeIds.answerOf(id, receivedAt)
+    if (first) return { writeNumber: 0, answer: first }
+    const writeNumber = ++newestWriteNumber
+    newestReceipt = Math.max(newestReceipt, receivedAt)
+    const records = write.store ? keep(thing, write, writeNumber) : write.records
+    if (id !== undefined) thing.writeIds.take(id, answer, receivedAt)
+    for (const listener of listeners) listener({ thingId: write.thingId, writeNumber, records, broadcast })
+    return { writeNumber, answer }
+  }
+
+  function thingOf(thingId: string): Thing {
+    const thing = things.get(thingId) ?? { resources: new Map(), writeIds: new WriteIds() }
+    things.set(thingId, thing)
+    return thing
+  }
+}
+
+/** @returns the records that were not stored before. */
+function keep({ resources }: Thing, { records }: Append, writeNumber: number): Append['records'] {
+  return records.filter(record => {
+    const timeLine = resources.get(record.key) ?? new TimeLine()
+    resources.set(record.key, timeLine)
+    return timeLine.add(record, writeNumber)
+  })
+}

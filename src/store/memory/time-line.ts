@@ -1,0 +1,102 @@
+import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
+import { measurement } from '../../core/record.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Page, PageQuery, TimeRange } from '../contract.ts'
+
+/** Where a record stands on the time line of its resource. */
+interface Position {
+  readonly datetime: number
+  readonly writeNumber: number
+  readonly place: number
+}
+
+interface Row extends Position {
+  readonly record: StoredRecord
+  readonly measurement: string
+}
+
+const cursorForm = /^(\d+)-(\d+)-(\d+)$/
+
+/** The records of one resource, ordered by datetime, then write number, then place. */
+export class TimeLine {
+  #rows: Row[] = []
+
+  get isEmpty(): boolean {
+    return this.#rows.length === 0
+  }
+
+  /** @returns whether it was stored: false for a resend of a measurement that is there. */
+  add(accepted: AcceptedRecord, writeNumber: number): boolean {
+    const { place, explicit, ...record } = accepted
+    const row = { datetime: record.datetime, writeNumber, place, record, measurement: measurement(record) }
+    if (explicit && this.#holds(row)) return false
+    this.#rows.splice(this.#indexOf(row), 0, row)
+    return true
+  }
+
+  /** @throws ThingwireError invalid_cursor */
+  page({ from, to, order, limit, cursor }: PageQuery): Page {
+    const rows = this.#between({ from, to })
+    if (order === 'desc') rows.reverse()
+    const after = cursor === undefined ? undefined : readCursor(cursor)
+    const rest = after === undefined ? rows : rows.filter(row => isAfter(row, after, order))
+    const records = rest.slice(0, limit)
+    const last = records.at(-1)
+    const page = { records: records.map(row => row.record) }
+    return last && rest.length > limit ? { ...page, next: writeCursor(last) } : page
+  }
+
+  /** @returns how many records were removed. */
+  remove(range: TimeRange): number {
+    const removed = new Set(this.#between(range))
+    this.#rows = this.#rows.filter(row => !removed.has(row))
+    return removed.size
+  }
+
+  #holds(wanted: Row): boolean {
+    const { datetime } = wanted
+    return this.#between({ from: datetime, to: datetime + 1 }).some(
+      row => row.measurement === wanted.measurement,
+    )
+  }
+
+  #between({ from, to }: { from?: number | undefined; to?: number | undefined }): Row[] {
+    const start = from === undefined ? 0 : this.#indexOf(startOf(from))
+    const end = to === undefined ? this.#rows.length : this.#indexOf(startOf(to))
+    return this.#rows.slice(start, end)
+  }
+
+  /** How many rows stand before `position`. */
+  #indexOf(position: Position): number {
+    let low = 0
+    let high = this.#rows.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compare(this.#rows[middle] as Row, position) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function startOf(datetime: number): Position {
+  return { datetime, writeNumber: 0, place: 0 }
+}
+
+function compare(a: Position, b: Position): number {
+  return a.datetime - b.datetime || a.writeNumber - b.writeNumber || a.place - b.place
+}
+
+function isAfter(row: Row, position: Position, order: PageQuery['order']): boolean {
+  return order === 'asc' ? compare(row, position) > 0 : compare(row, position) < 0
+}
+
+function writeCursor({ datetime, writeNumber, place }: Position): string {
+  return `${datetime}-${writeNumber}-${place}`
+}
+
+function readCursor(cursor: string): Position {
+  const [, datetime, writeNumber, place] = cursorForm.exec(cursor) ?? []
+  if (place === undefined) throw new ThingwireError('invalid_cursor')
+  return { datetime: Number(datetime), writeNumber: Number(writeNumber), place: Number(place) }
+}

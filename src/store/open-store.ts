@@ -1,0 +1,60 @@
+import type { RecordStore, Store, StoreDriver } from './contract.ts'
+import { LifeCycle } from './life-cycle.ts'
+import { PendingAppends } from './pending-appends.ts'
+
+export interface OpenStoreOptions {
+  /** How long an append may wait for its commit, milliseconds (contract §4). */
+  readonly storeTimeout?: number
+}
+
+const defaultStoreTimeout = 5_000
+
+/**
+ * Opens a store and stands guard before it: whatever a driver would have to repeat (life cycle, time limit, copies
+ * of a write in flight) is here.
+ *
+ * @throws what the driver's `open` throws
+ */
+export async function openStore(driver: StoreDriver, options: OpenStoreOptions = {}): Promise<Store> {
+  await driver.open()
+  const life = new LifeCycle()
+  const { records, documents, refused } = driver
+  const appends = new PendingAppends(
+    (write, ticket) => life.waitFor(records.append(write, ticket)),
+    options.storeTimeout ?? defaultStoreTimeout,
+  )
+  const guarded: RecordStore = {
+    append: write => life.run(() => appends.append(write)),
+    answerOf: (thingId, id, now) =>
+      life.run(
+        async () =>
+          (await appends.inFlight(thingId, id))?.answer ?? (await records.answerOf(thingId, id, now)),
+      ),
+    read: (...query) => life.run(() => records.read(...query)),
+    resources: thingId => life.run(() => records.resources(thingId)),
+    remove: (...range) => life.run(() => records.remove(...range)),
+    removeThing: thingId => life.run(() => records.removeThing(thingId)),
+    newestReceipt: () => records.newestReceipt(),
+    onCommit: listener => records.onCommit(listener),
+  }
+  return {
+    capabilities: driver.capabilities,
+    records: guarded,
+    documents: {
+      get: name => life.run(() => documents.get(name)),
+      list: (...query) => life.run(() => documents.list(...query)),
+      transact: (...change) => life.run(() => documents.transact(...change)),
+    },
+    refused: {
+      add: (...entry) => life.run(() => refused.add(...entry)),
+      list: (...query) => life.run(() => refused.list(...query)),
+    },
+    backup: () => life.stream(() => driver.backup()),
+    isReady: () => !life.closed && driver.isReady(),
+    close: () =>
+      life.close(async () => {
+        appends.close()
+        await driver.close()
+      }),
+  }
+}
