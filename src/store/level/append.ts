@@ -1,0 +1,184 @@
+import type { AcceptedRecord } from '../../core/record.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Append, AppendTicket, Commit, Receipt } from '../contract.ts'
+import type { Batch, Database } from './database.ts'
+import type { Head } from './head.ts'
+import { recordKey, resourceKey } from './keys.ts'
+import { encodeRecord } from './record-value.ts'
+import { crowdKeyOf, loadPoints } from './resend-check.ts'
+import type { Resource, Resources } from './resources.ts'
+import { StagedResource } from './staged-resource.ts'
+import type { KnownWrite, WriteIds } from './write-ids.ts'
+
+/** An append in the queue. */
+export interface PendingAppend {
+  readonly write: Append
+  readonly ticket: AppendTicket
+}
+
+export interface AppendParts {
+  readonly database: Database
+  readonly head: Head
+  readonly resources: Resources
+  readonly writeIds: WriteIds
+  /** Whether a commit waits for fsync. */
+  readonly sync: boolean
+  readonly announce: (commit: Commit) => void
+  /** The thing has write ids that can be removed. */
+  readonly trimWriteIds: (thingId: string) => void
+}
+
+/**
+ * Commits a group of appends as one LevelDB batch: first everything that must be read, for all of them at once, then
+ * the decisions, in order and without a pause, then the one write.
+ *
+ * @returns the receipt of each append, or an error for one that was no longer waited for
+ * @throws ThingwireError store_unavailable: nothing of the group is kept
+ */
+export async function commitGroup(
+  pending: readonly PendingAppend[],
+  parts: AppendParts,
+): Promise<(Receipt | Error)[]> {
+  const group = new Group(parts)
+  await group.load(pending.map(({ write }) => write))
+  const outcomes = pending.map(({ write, ticket }) => (ticket.expired ? undefined : group.stage(write)))
+  await group.commit()
+  return pending.map(({ ticket }, index) => {
+    const outcome = outcomes[index]
+    if (!outcome) return new ThingwireError('store_timeout')
+    if (outcome.commit && !ticket.expired) parts.announce(outcome.commit)
+    return outcome.receipt
+  })
+}
+
+interface Outcome {
+  readonly receipt: Receipt
+  readonly commit?: Commit
+}
+
+/** One group on its way to the disk; what it changes in memory is only kept once it is there. */
+class Group {
+  readonly #parts: AppendParts
+  readonly #batch: Batch
+  /** Keys to delete again if the batch fails. */
+  readonly #added: Buffer[] = []
+  readonly #resources = new Map<string, Map<string, StagedResource>>()
+  readonly #knownWrites = new Map<string, KnownWrite | undefined>()
+  #points: Awaited<ReturnType<typeof loadPoints>> = new Map()
+  #keepsAnything = false
+  #writeNumber: number
+  #nextResource: number
+  #newestReceipt: number
+
+  constructor(parts: AppendParts) {
+    this.#parts = parts
+    this.#batch = parts.database.batch()
+    const { writeNumber, nextResource, newestReceipt } = parts.head.counters
+    this.#writeNumber = writeNumber
+    this.#nextResource = nextResource
+    this.#newestReceipt = newestReceipt
+  }
+
+  async load(writes: readonly Append[]): Promise<void> {
+    const { database, resources } = this.#parts
+    const stored = writes.filter(({ store }) => store)
+    await Promise.all([this.#loadKnownWrites(writes), resources.load(stored)])
+    this.#points = await loadPoints(database, resources, stored)
+  }
+
+  async #loadKnownWrites(writes: readonly Append[]): Promise<void> {
+    const loading = writes.map(async ({ thingId, id, receivedAt }) => {
+      if (id === undefined) return
+      this.#knownWrites.set(`${thingId} ${id}`, await this.#parts.writeIds.find(thingId, id, receivedAt))
+    })
+    await Promise.all(loading)
+  }
+
+  /** Decides on one write, in commit order. */
+  stage(write: Append): Outcome {
+    const { thingId, id, store, broadcast, receivedAt, answer } = write
+    const first = id === undefined ? undefined : this.#knownWrites.get(`${thingId} ${id}`)
+    if (first) return { receipt: { writeNumber: 0, answer: first.answer } }
+    const writeNumber = ++this.#writeNumber
+    const records = store ? write.records.filter(record => this.#stageRecord(thingId, record)) : write.records
+    if (id !== undefined) this.#stageWriteId(write, id)
+    if (store || id !== undefined) {
+      this.#keepsAnything = true
+      this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
+    }
+    return { receipt: { writeNumber, answer }, commit: { thingId, writeNumber, records, broadcast } }
+  }
+
+  #stageWriteId({ thingId, receivedAt, answer }: Append, id: string): void {
+    const { put, known, isTrimDue } = this.#parts.writeIds.stage(thingId, id, receivedAt, answer)
+    for (const [key, value] of put) this.#put(key, value)
+    this.#knownWrites.set(`${thingId} ${id}`, known)
+    if (isTrimDue) this.#parts.trimWriteIds(thingId)
+  }
+
+  /** @returns whether the record is new */
+  #stageRecord(thingId: string, record: AcceptedRecord): boolean {
+    const resource = this.#resource(thingId, record.key)
+    const { count, isStored } = resource.look(record)
+    if (isStored) return false
+    this.#put(
+      recordKey(resource.number, record.datetime, this.#writeNumber, record.place),
+      encodeRecord(record),
+    )
+    const crowd = crowdKeyOf(record, resource.number, count)
+    if (crowd) this.#put(crowd, writeNumberBytes(this.#writeNumber))
+    resource.add(record, count)
+    return true
+  }
+
+  #put(key: Buffer, value: Buffer): void {
+    this.#batch.put(key, value)
+    this.#added.push(key)
+  }
+
+  #resource(thingId: string, key: string): StagedResource {
+    const ofThing = this.#resources.get(thingId) ?? new Map<string, StagedResource>()
+    const staged = ofThing.get(key)
+    if (staged) return staged
+    const committed = this.#parts.resources.cached(thingId, key) ?? this.#newResource(thingId, key)
+    const resource = new StagedResource(committed, this.#points.get(committed.number))
+    this.#resources.set(thingId, ofThing.set(key, resource))
+    return resource
+  }
+
+  #newResource(thingId: string, key: string): Resource {
+    const number = this.#nextResource++
+    const value = Buffer.allocUnsafe(4)
+    value.writeUInt32BE(number)
+    this.#put(resourceKey(thingId, key), value)
+    return { number, newest: -1, atNewest: undefined }
+  }
+
+  async commit(): Promise<void> {
+    const { database, head, resources, sync } = this.#parts
+    const counters = {
+      writeNumber: this.#writeNumber,
+      nextResource: this.#nextResource,
+      newestReceipt: this.#newestReceipt,
+    }
+    if (this.#keepsAnything) {
+      head.put(this.#batch, counters)
+      await database.write(this.#batch, { sync }, this.#added)
+    } else {
+      await this.#batch.close()
+    }
+    head.counters = counters
+    for (const [thingId, ofThing] of this.#resources) {
+      for (const [key, { number, newest, atNewest }] of ofThing) {
+        resources.remember(thingId, key, { number, newest, atNewest })
+      }
+    }
+    resources.evict()
+  }
+}
+
+function writeNumberBytes(writeNumber: number): Buffer {
+  const bytes = Buffer.allocUnsafe(6)
+  bytes.writeUIntBE(writeNumber, 0, 6)
+  return bytes
+}

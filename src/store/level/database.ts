@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ClassicLevel } from 'classic-level'
+import { ThingwireError } from '../../errors.ts'
+import { formatKey } from './keys.ts'
+
+/** Version of the layout in keys.ts and record-value.ts; a higher one is refused. */
+export const formatVersion = 1
+
+const writeBufferBytes = 16 * 1024 * 1024
+const reopenDelay = 1_000
+
+/** Operations that are written as one; `sync` waits until they are on the disk. */
+export type Batch = ReturnType<Database['batch']>
+
+/**
+ * The LevelDB underneath, and what becomes of it when a write fails.
+ *
+ * After a failed write or fsync the log's tail is unknown: a record appended behind it could be unreadable after a
+ * restart. So nothing more is written to that log: the database is closed and opened again, which cuts the tail
+ * off, and what the failed batch may have left is deleted before the next write is taken.
+ */
+export class Database {
+  readonly #level: ClassicLevel<Buffer, Buffer>
+  #failed = false
+  #closed = false
+  #recovery: Promise<void> | undefined
+  /** The newest try of the recovery, and whether it succeeded. */
+  #attempt: Promise<boolean> | undefined
+  /** Keys put by batches whose write failed. */
+  #undo: Buffer[] = []
+  /** Settles when the newest write has. */
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(location: string) {
+    this.#level = new ClassicLevel(location, {
+      keyEncoding: 'buffer',
+      valueEncoding: 'buffer',
+      writeBufferSize: writeBufferBytes,
+    })
+  }
+
+  /** @throws Error for the operator: newer format, held by another process, unreadable */
+  async open(): Promise<void> {
+    try {
+      await this.#level.open()
+    } catch (error) {
+      throw openError(error, this.#level.location)
+    }
+    try {
+      await this.#checkFormat()
+    } catch (error) {
+      await this.#level.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#recovery
+    await this.#level.close()
+  }
+
+  isUsable(): boolean {
+    return !this.#failed
+  }
+
+  /**
+   * For reading.
+   *
+   * @throws ThingwireError store_unavailable until what a failed batch may have left is deleted
+   */
+  get level(): ClassicLevel<Buffer, Buffer> {
+    this.#assertUsable()
+    return this.#level
+  }
+
+  /** A chained batch; it costs a fifth of an array of operations. */
+  batch() {
+    this.#assertUsable()
+    return this.#level.batch()
+  }
+
+  /**
+   * Writes the batch as one.
+   *
+   * @param added keys that must be gone again if the write fails
+   * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: what may be left of it
+   * could not be deleted yet, and would be found if the process died now
+   */
+  write(batch: Batch, options: { sync: boolean }, added: readonly Buffer[] = []): Promise<void> {
+    // One after another: what was written right behind a failed batch could be lost with it.
+    const written = this.#writing.then(() => this.#write(batch, options, added))
+    this.#writing = written.catch(() => {})
+    return written
+  }
+
+  async #write(batch: Batch, options: { sync: boolean }, added: readonly Buffer[]): Promise<void> {
+    this.#assertUsable()
+    try {
+      await batch.write(options)
+    } catch (cause) {
+      // Closed by the recovery from another batch: nothing of this one was written.
+      if (hasCode(cause, 'LEVEL_BATCH_NOT_OPEN')) throw storeFailed('store_unavailable', cause)
+      this.#undo.push(...added)
+      this.#failed = true
+      this.#recovery ??= this.#recover().finally(() => {
+        this.#recovery = undefined
+      })
+      throw storeFailed((await this.#attempt) ? 'store_unavailable' : 'store_timeout', cause)
+    }
+  }
+
+  /**
+   * Runs a task that uses the database.
+   *
+   * @throws ThingwireError store_unavailable where LevelDB fails, or is closed under the task by a recovery
+   */
+  async use<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await task()
+    } catch (error) {
+      throw hasCode(error, 'LEVEL_') ? storeFailed('store_unavailable', error) : error
+    }
+  }
+
+  async #recover(): Promise<void> {
+    while (!this.#closed) {
+      this.#attempt = this.#undoFailed()
+      if (await this.#attempt) return
+      await delay(reopenDelay)
+    }
+  }
+
+  /** @returns whether it succeeded */
+  async #undoFailed(): Promise<boolean> {
+    try {
+      await this.#level.close()
+      await this.#level.open()
+      const batch = this.#level.batch()
+      for (const key of this.#undo) batch.del(key)
+      await batch.write({ sync: true })
+      this.#undo = []
+      this.#failed = false
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #assertUsable(): void {
+    if (!this.#failed) return
+    throw new ThingwireError('store_unavailable', 'the store is recovering from a failed write')
+  }
+
+  async #checkFormat(): Promise<void> {
+    const stored = await this.#level.get(formatKey)
+    if (stored === undefined) {
+      await this.#level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
+      return
+    }
+    const version = Number(stored.toString())
+    if (version === formatVersion) return
+    throw new Error(
+      `cannot open the store in ${this.#level.location}: its format is ${version}, this version knows ${formatVersion}`,
+    )
+  }
+}
+
+function hasCode(error: unknown, start: string): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
+}
+
+function storeFailed(reason: 'store_unavailable' | 'store_timeout', cause: unknown): ThingwireError {
+  return new ThingwireError(reason, 'the store could not do it', { cause })
+}
+
+function openError(error: unknown, location: string): Error {
+  const cause = error instanceof Error ? error.cause : undefined
+  const text = cause instanceof Error ? cause.message : String(error)
+  if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') {
+    return new Error(`cannot open the store in ${location}: another process holds it`, { cause: error })
+  }
+  return new Error(`cannot open the store in ${location}: ${text}`, { cause: error })
+}

@@ -1,0 +1,2 @@
+export { restoreLevelStore } from './backup.ts'
+export { createLevelStore, type LevelStoreOptions } from './store.ts'

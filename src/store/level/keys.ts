@@ -1,0 +1,153 @@
+/**
+ * Every key of the database; `docs/storage.md` draws them. Keys are bytes, so that LevelDB's order (memcmp) is the
+ * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
+ */
+
+const prefix = {
+  meta: 'm',
+  resource: 'k',
+  record: 'r',
+  crowd: 'd',
+  writeId: 'i',
+  writeIdOrder: 'j',
+  refused: 'e',
+  document: 'o',
+} as const
+
+const recordPrefix = prefix.record.charCodeAt(0)
+const crowdPrefix = prefix.crowd.charCodeAt(0)
+const recordKeyLength = 19
+
+/** A range of keys: `gte` inclusive, `lt` exclusive. */
+export interface KeyRange {
+  readonly gte: Buffer
+  readonly lt: Buffer
+}
+
+/** Where a record stands in its resource. */
+export interface Position {
+  readonly datetime: number
+  readonly writeNumber: number
+  readonly place: number
+}
+
+export const formatKey = Buffer.from(`${prefix.meta}:format`)
+export const headKey = Buffer.from(`${prefix.meta}:head`)
+
+/** `k` thing NUL key → resource number. */
+export function resourceKey(thingId: string, key: string): Buffer {
+  return Buffer.from(`${prefix.resource}${thingId}\0${key}`)
+}
+
+export function resourceKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.resource}${thingId}\0`))
+}
+
+/** The resource's name in a key of `resourceKeys(thingId)`. */
+export function nameInResourceKey(key: Buffer, thingId: string): string {
+  return key.toString('utf8', prefix.resource.length + thingId.length + 1)
+}
+
+/** `r` resource (4) datetime (6) write number (6) place (2) → record. */
+export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
+  const key = Buffer.allocUnsafe(recordKeyLength)
+  key[0] = recordPrefix
+  key.writeUInt32BE(resource, 1)
+  key.writeUIntBE(datetime, 5, 6)
+  key.writeUIntBE(writeNumber, 11, 6)
+  key.writeUInt16BE(place, 17)
+  return key
+}
+
+export function positionInRecordKey(key: Buffer): Position {
+  return {
+    datetime: key.readUIntBE(5, 6),
+    writeNumber: key.readUIntBE(11, 6),
+    place: key.readUInt16BE(17),
+  }
+}
+
+/** Record keys of a resource from `from` (inclusive) to `to` (exclusive), milliseconds. */
+export function recordKeys(resource: number, from?: number, to?: number): KeyRange {
+  return timeRange(recordPrefix, resource, from, to)
+}
+
+/** `d` resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
+export function crowdKey(resource: number, datetime: number, digest: Buffer): Buffer {
+  return Buffer.concat([timeKey(crowdPrefix, resource, datetime), digest])
+}
+
+export function crowdKeys(resource: number, from?: number, to?: number): KeyRange {
+  return timeRange(crowdPrefix, resource, from, to)
+}
+
+/** `i` thing NUL write id → ordinal, receipt time, answer. */
+export function writeIdKey(thingId: string, id: string): Buffer {
+  return Buffer.from(`${prefix.writeId}${thingId}\0${id}`)
+}
+
+export function writeIdKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.writeId}${thingId}\0`))
+}
+
+/** `j` thing NUL ordinal (6) → write id. */
+export function writeIdOrderKey(thingId: string, ordinal: number): Buffer {
+  return ordinalKey(prefix.writeIdOrder, thingId, ordinal)
+}
+
+export function writeIdOrderKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.writeIdOrder}${thingId}\0`))
+}
+
+/** `e` thing NUL ordinal (6) → refused write. */
+export function refusedKey(thingId: string, ordinal: number): Buffer {
+  return ordinalKey(prefix.refused, thingId, ordinal)
+}
+
+export function refusedKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.refused}${thingId}\0`))
+}
+
+export function ordinalInKey(key: Buffer): number {
+  return key.readUIntBE(key.length - 6, 6)
+}
+
+/** `o` name → document. */
+export function documentKey(name: string): Buffer {
+  return Buffer.from(`${prefix.document}${name}`)
+}
+
+export function documentKeys(namePrefix: string): KeyRange {
+  return startingWith(documentKey(namePrefix))
+}
+
+export function nameInDocumentKey(key: Buffer): string {
+  return key.toString('utf8', prefix.document.length)
+}
+
+function ordinalKey(kind: string, thingId: string, ordinal: number): Buffer {
+  const name = `${kind}${thingId}\0`
+  const key = Buffer.allocUnsafe(name.length + 6)
+  key.write(name, 'latin1')
+  key.writeUIntBE(ordinal, name.length, 6)
+  return key
+}
+
+function timeKey(kind: number, resource: number, datetime: number): Buffer {
+  const key = Buffer.allocUnsafe(11)
+  key[0] = kind
+  key.writeUInt32BE(resource, 1)
+  key.writeUIntBE(datetime, 5, 6)
+  return key
+}
+
+const latestDatetime = 2 ** 48 - 1
+
+function timeRange(kind: number, resource: number, from = 0, to = latestDatetime): KeyRange {
+  const clamp = (datetime: number) => Math.min(Math.max(datetime, 0), latestDatetime)
+  return { gte: timeKey(kind, resource, clamp(from)), lt: timeKey(kind, resource, clamp(to)) }
+}
+
+function startingWith(start: Buffer): KeyRange {
+  return { gte: start, lt: Buffer.concat([start, Buffer.from([0xff])]) }
+}

@@ -1,0 +1,45 @@
+import { ThingwireError } from '../../errors.ts'
+import type { Page, PageQuery } from '../contract.ts'
+import type { Database } from './database.ts'
+import { positionInRecordKey, recordKey, recordKeys } from './keys.ts'
+import { decodeRecord } from './record-value.ts'
+
+/** A cursor is the position of the last record given: what follows its resource number in the record's key. */
+const positionStart = 5
+const positionLength = 14
+
+/** @throws ThingwireError invalid_cursor */
+export async function readPage(
+  database: Database,
+  resource: number,
+  key: string,
+  { from, to, order, limit, cursor }: PageQuery,
+): Promise<Page> {
+  const range = recordKeys(resource, from, to)
+  const after = cursor === undefined ? undefined : cursorKey(resource, cursor)
+  const bounds = after
+    ? order === 'asc'
+      ? { gt: after, lt: range.lt }
+      : { gte: range.gte, lt: after }
+    : range
+  // A cursor from outside the range would turn the bounds round.
+  if (Buffer.compare('gt' in bounds ? bounds.gt : bounds.gte, bounds.lt) >= 0) return { records: [] }
+  const entries = await database.level
+    .iterator({ ...bounds, reverse: order === 'desc', limit: limit + 1 })
+    .all()
+  const more = entries.length > limit
+  if (more) entries.pop()
+  const records = entries.map(([entryKey, bytes]) =>
+    decodeRecord(key, positionInRecordKey(entryKey).datetime, bytes),
+  )
+  const last = entries.at(-1)
+  return more && last ? { records, next: last[0].toString('base64url', positionStart) } : { records }
+}
+
+function cursorKey(resource: number, cursor: string): Buffer {
+  const position = Buffer.from(cursor, 'base64url')
+  if (position.length !== positionLength || position.toString('base64url') !== cursor) {
+    throw new ThingwireError('invalid_cursor')
+  }
+  return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
+}

@@ -1,0 +1,69 @@
+import { type AcceptedRecord, measurement } from '../../core/record.ts'
+import type { Point } from './resend-check.ts'
+import type { Resource } from './resources.ts'
+
+/** A resource as it will be once the group that is being put together is committed. */
+export class StagedResource implements Resource {
+  readonly number: number
+  newest: number
+  atNewest: number | undefined
+  readonly #committed: Resource
+  readonly #loaded: ReadonlyMap<number, Point> | undefined
+  /** By datetime; made when a record needs it, since records in time order do not. */
+  #points: Map<number, Point> | undefined
+  readonly #staged: AcceptedRecord[] = []
+
+  /** @param loaded points of the resource that were read for this group, by datetime */
+  constructor(committed: Resource, loaded: ReadonlyMap<number, Point> | undefined) {
+    this.number = committed.number
+    this.newest = committed.newest
+    this.atNewest = committed.atNewest
+    this.#committed = { ...committed }
+    this.#loaded = loaded
+  }
+
+  /** How many records of its datetime come before this one, and whether it is one of them (resend (a)). */
+  look(record: AcceptedRecord): { count: number; isStored: boolean } {
+    if (record.datetime > this.newest) return { count: 0, isStored: false }
+    if (!record.explicit && record.datetime === this.newest && this.atNewest !== undefined) {
+      return { count: this.atNewest, isStored: false }
+    }
+    const { count, measurements } = this.#point(record.datetime)
+    return { count, isStored: record.explicit && measurements.has(measurement(record)) }
+  }
+
+  /** Adds a record; `count` is what `look` said. */
+  add(record: AcceptedRecord, count: number): void {
+    if (record.datetime >= this.newest) {
+      this.newest = record.datetime
+      this.atNewest = count + 1
+    }
+    if (this.#points) this.#addToPoint(record)
+    else this.#staged.push(record)
+  }
+
+  #point(datetime: number): Point {
+    if (!this.#points) {
+      this.#points = new Map()
+      for (const record of this.#staged) this.#addToPoint(record)
+    }
+    const known = this.#points.get(datetime)
+    if (known) return known
+    const point = this.#loaded?.get(datetime) ?? {
+      count: this.#committedCount(datetime),
+      measurements: new Set(),
+    }
+    this.#points.set(datetime, point)
+    return point
+  }
+
+  #committedCount(datetime: number): number {
+    return datetime === this.#committed.newest ? (this.#committed.atNewest ?? 0) : 0
+  }
+
+  #addToPoint(record: AcceptedRecord): void {
+    const point = this.#point(record.datetime)
+    point.count++
+    point.measurements.add(measurement(record))
+  }
+}

@@ -1,0 +1,169 @@
+import { ThingwireError } from '../../errors.ts'
+import type {
+  Append,
+  AppendTicket,
+  Commit,
+  DriverRecords,
+  PageQuery,
+  StoreDriver,
+  TimeRange,
+} from '../contract.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { commitGroup, type PendingAppend } from './append.ts'
+import { backUp } from './backup.ts'
+import { Database } from './database.ts'
+import { createDocuments } from './documents.ts'
+import { FreeSpace } from './free-space.ts'
+import { Head } from './head.ts'
+import { refusedKeys, resourceKey, writeIdKeys, writeIdOrderKeys } from './keys.ts'
+import { readPage } from './read.ts'
+import { LevelRefusedWrites } from './refused-writes.ts'
+import { isEmpty, removeKeys, removeRecords } from './remove.ts'
+import { Resources } from './resources.ts'
+import { WriteIds } from './write-ids.ts'
+
+export interface LevelStoreOptions {
+  /** Directory of the database; made if it is not there. */
+  readonly location: string
+  /** `synced` (default): an ack survives the loss of power; `written`: only that of the process. */
+  readonly durability?: 'synced' | 'written'
+  /** Bytes of disk that must be free for writes to be taken. Default 0: not watched. */
+  readonly minFreeSpace?: number
+}
+
+/** Largest group that is committed as one, in bytes: bounds what one fsync waits for. */
+const maximumGroupBytes = 4 * 1024 * 1024
+const recordOverhead = 32
+
+/** The embedded store: LevelDB in this process. */
+export function createLevelStore(options: LevelStoreOptions): StoreDriver {
+  const database = new Database(options.location)
+  const freeSpace = new FreeSpace(options.location, options.minFreeSpace ?? 0)
+  const records = new LevelRecords(database, freeSpace, options.durability !== 'written')
+  return {
+    capabilities: { durable: true, shared: false, backup: true },
+    records,
+    documents: createDocuments(database, task => records.commits.alone(task)),
+    refused: records.refused,
+    backup: () => backUp(database),
+    isReady: () => database.isUsable() && !freeSpace.isShort,
+    async open() {
+      await database.open()
+      await records.head.load(database)
+      await freeSpace.start()
+    },
+    async close() {
+      freeSpace.stop()
+      await records.commits.alone(async () => {})
+      await database.close()
+    },
+  }
+}
+
+class LevelRecords implements DriverRecords {
+  readonly head = new Head()
+  readonly commits: GroupCommit<PendingAppend, Awaited<ReturnType<DriverRecords['append']>>>
+  readonly refused: LevelRefusedWrites
+  readonly #database: Database
+  readonly #freeSpace: FreeSpace
+  readonly #resources: Resources
+  readonly #writeIds: WriteIds
+  readonly #listeners = new Set<(commit: Commit) => void>()
+  #removals: Promise<unknown> = Promise.resolve()
+
+  constructor(database: Database, freeSpace: FreeSpace, sync: boolean) {
+    this.#database = database
+    this.#freeSpace = freeSpace
+    this.#resources = new Resources(database)
+    this.#writeIds = new WriteIds(database)
+    this.refused = new LevelRefusedWrites(database)
+    const parts = {
+      database,
+      head: this.head,
+      resources: this.#resources,
+      writeIds: this.#writeIds,
+      sync,
+      announce: (commit: Commit) => {
+        for (const listener of this.#listeners) listener(commit)
+      },
+      trimWriteIds: (thingId: string) => {
+        // Left behind by a failure, they are found again at the next trim.
+        this.commits.alone(() => this.#writeIds.trim(thingId)).catch(() => {})
+      },
+    }
+    this.commits = new GroupCommit(
+      group => database.use(() => commitGroup(group, parts)),
+      weigh,
+      maximumGroupBytes,
+    )
+  }
+
+  async append(write: Append, ticket: AppendTicket) {
+    if (this.#freeSpace.isShort) throw new ThingwireError('store_full')
+    return this.commits.push({ write, ticket })
+  }
+
+  async answerOf(thingId: string, id: string, now: number) {
+    return (await this.#database.use(() => this.#writeIds.find(thingId, id, now)))?.answer
+  }
+
+  read(thingId: string, key: string, query: PageQuery) {
+    return this.#database.use(async () => {
+      const resource = await this.#resources.find(thingId, key)
+      return resource === undefined ? undefined : await readPage(this.#database, resource, key, query)
+    })
+  }
+
+  resources(thingId: string) {
+    return this.#database.use(() => this.#resources.names(thingId))
+  }
+
+  remove(thingId: string, key: string, range: TimeRange): Promise<number> {
+    const lastWrite = this.commits.alone(async () => this.head.counters.writeNumber)
+    // One after another, so that no record is counted by two of them.
+    const removal = this.#removals.then(() =>
+      this.#database.use(async () => this.#remove(thingId, key, range, await lastWrite)),
+    )
+    this.#removals = removal.catch(() => {})
+    return removal
+  }
+
+  async #remove(thingId: string, key: string, range: TimeRange, lastWrite: number): Promise<number> {
+    const resource = await this.#resources.find(thingId, key)
+    if (resource === undefined) return 0
+    const removed = await removeRecords(this.#database, resource, range, lastWrite)
+    await this.commits.alone(async () => {
+      if (!(await isEmpty(this.#database, resource))) return
+      const batch = this.#database.batch()
+      await this.#database.write(batch.del(resourceKey(thingId, key)), { sync: true })
+      this.#resources.forget(thingId, key)
+    })
+    return removed
+  }
+
+  async removeThing(thingId: string): Promise<void> {
+    for (const key of await this.resources(thingId)) await this.remove(thingId, key, {})
+    await this.commits.alone(() => this.#database.use(() => this.#removeRest(thingId)))
+  }
+
+  async #removeRest(thingId: string): Promise<void> {
+    const ranges = [writeIdKeys(thingId), writeIdOrderKeys(thingId), refusedKeys(thingId)]
+    for (const range of ranges) await removeKeys(this.#database, range)
+    this.#resources.forgetThing(thingId)
+    this.#writeIds.forgetThing(thingId)
+    this.refused.forgetThing(thingId)
+  }
+
+  newestReceipt(): number {
+    return this.head.counters.newestReceipt
+  }
+
+  onCommit(listener: (commit: Commit) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+function weigh({ write }: PendingAppend): number {
+  return write.records.reduce((bytes, { value }) => bytes + value.length + recordOverhead, recordOverhead)
+}

@@ -1,0 +1,83 @@
+import type { WriteAnswer } from '../contract.ts'
+import type { Database } from './database.ts'
+import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
+
+/** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)). */
+const remembered = 1_000
+const rememberedFor = 24 * 60 * 60 * 1000
+/** After so many new ids of a thing, its forgotten ones are removed from the disk. */
+const trimEvery = 256
+
+/** A write that carried an id. */
+export interface KnownWrite {
+  /** Counts the ids of the thing. */
+  readonly ordinal: number
+  readonly receivedAt: number
+  readonly answer: WriteAnswer
+}
+
+/** Write ids of all things: one key finds an id, another keeps their order. */
+export class WriteIds {
+  readonly #database: Database
+  /** Ordinal of each thing's newest id. */
+  readonly #newest = new Map<string, number>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The write that carried the id, if it is remembered at `now`; afterwards `stage` may be called. */
+  async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
+    const [bytes, newest] = await Promise.all([
+      this.#database.level.get(writeIdKey(thingId, id)),
+      this.#newestOrdinal(thingId),
+    ])
+    if (!bytes) return undefined
+    const known = JSON.parse(bytes.toString()) as KnownWrite
+    const isForgotten = known.ordinal <= newest - remembered || known.receivedAt < now - rememberedFor
+    return isForgotten ? undefined : known
+  }
+
+  /** Keys that make a new id known. */
+  stage(thingId: string, id: string, receivedAt: number, answer: WriteAnswer) {
+    const ordinal = (this.#newest.get(thingId) ?? 0) + 1
+    this.#newest.set(thingId, ordinal)
+    const known: KnownWrite = { ordinal, receivedAt, answer }
+    const put: [Buffer, Buffer][] = [
+      [writeIdKey(thingId, id), Buffer.from(JSON.stringify(known))],
+      [writeIdOrderKey(thingId, ordinal), Buffer.from(id)],
+    ]
+    return { put, known, isTrimDue: ordinal > remembered && ordinal % trimEvery === 0 }
+  }
+
+  /** Removes the ids of a thing that are no longer remembered. */
+  async trim(thingId: string): Promise<void> {
+    const last = (await this.#newestOrdinal(thingId)) - remembered
+    const range = { ...writeIdOrderKeys(thingId), lt: writeIdOrderKey(thingId, last + 1) }
+    const batch = this.#database.batch()
+    for await (const [orderKey, id] of this.#database.level.iterator(range)) {
+      batch.del(orderKey)
+      const idKey = writeIdKey(thingId, id.toString())
+      const bytes = await this.#database.level.get(idKey)
+      // The id may have been used again since, under a newer ordinal.
+      if (bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
+        batch.del(idKey)
+    }
+    await this.#database.write(batch, { sync: false })
+  }
+
+  forgetThing(thingId: string): void {
+    this.#newest.delete(thingId)
+  }
+
+  async #newestOrdinal(thingId: string): Promise<number> {
+    const cached = this.#newest.get(thingId)
+    if (cached !== undefined) return cached
+    const [key] = await this.#database.level
+      .keys({ ...writeIdOrderKeys(thingId), reverse: true, limit: 1 })
+      .all()
+    const newest = Math.max(key ? ordinalInKey(key) : 0, this.#newest.get(thingId) ?? 0)
+    this.#newest.set(thingId, newest)
+    return newest
+  }
+}
