@@ -1,0 +1,82 @@
+import type { StoreCapabilities } from '../store/contract.ts'
+import { atomicity } from './atomicity.ts'
+import { bounds } from './bounds.ts'
+import { documents } from './documents.ts'
+import { durability } from './durability.ts'
+import { isolation } from './isolation.ts'
+import { latest } from './latest.ts'
+import { lifeCycle } from './life-cycle.ts'
+import { listeners } from './listeners.ts'
+import { order } from './order.ts'
+import { paging } from './paging.ts'
+import { refusedWrites } from './refused-writes.ts'
+import { removal } from './removal.ts'
+import { resend } from './resend.ts'
+import { type RegisterTest, Stage, type StoreFactory } from './stage.ts'
+import { tickets } from './tickets.ts'
+import { values } from './values.ts'
+import { writeIds } from './write-ids.ts'
+
+export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
+
+export interface ConformanceOptions {
+  /** Registers a test with the runner of your choice: vitest's `test`, `node:test`'s, or your own. */
+  readonly test: RegisterTest
+  /** What the store can do, as its drivers declare it: the suite leaves out a test for this reason alone. */
+  readonly capabilities: StoreCapabilities
+  /** Makes a new, empty place for a store; called once for each test. */
+  readonly factory: StoreFactory
+}
+
+/**
+ * Registers the tests that every store has to pass: the promises of `store/contract.ts`, one by one.
+ *
+ * ```ts
+ * storeConformance({
+ *   test,
+ *   capabilities: createMyStore({ location: '' }).capabilities,
+ *   factory: async () => {
+ *     const location = await mkdtemp(join(tmpdir(), 'my-store-'))
+ *     return {
+ *       driver: () => createMyStore({ location }),
+ *       cleanUp: () => rm(location, { recursive: true }),
+ *       writeNewerFormat: () => writeFile(join(location, 'FORMAT'), '2'),
+ *     }
+ *   },
+ * })
+ * ```
+ */
+export function storeConformance({ test, capabilities, factory }: ConformanceOptions): void {
+  const suite = {
+    capabilities,
+    test: (name: string, body: (stage: Stage) => Promise<void>) =>
+      test(name, async () => {
+        const stage = new Stage(await factory())
+        try {
+          await body(stage)
+        } finally {
+          await stage.close()
+        }
+      }),
+  }
+  for (const register of areas) register(suite)
+}
+
+const areas = [
+  order,
+  atomicity,
+  bounds,
+  paging,
+  resend,
+  writeIds,
+  isolation,
+  values,
+  removal,
+  latest,
+  listeners,
+  tickets,
+  documents,
+  refusedWrites,
+  durability,
+  lifeCycle,
+]

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import type { Suite } from './stage.ts'
+import { count, measured, otherThing, received, thing, valuesOf, write } from './writes.ts'
+
+/** Keys that are near one another under any separator, prefix or case rule. */
+const keys = [
+  '$geo',
+  '$settings',
+  '$settings.a',
+  '-',
+  '--',
+  '.',
+  '..',
+  '0',
+  '00',
+  '1',
+  '10',
+  'A',
+  'AB',
+  '_',
+  '__proto__',
+  'a',
+  'a-',
+  'a-b',
+  'a.',
+  'a.b',
+  'a.b.c',
+  'a0',
+  'aB',
+  'a_',
+  'a_b',
+  'aa',
+  'ab',
+  'b',
+  'constructor',
+  'toString',
+  'x'.repeat(127),
+  'x'.repeat(128),
+  `${'x'.repeat(127)}y`,
+]
+const things = [thing, `${thing.slice(0, -1)}a`, otherThing, thing.slice(1), `${thing}a`]
+
+export function isolation({ test }: Suite): void {
+  test('append() keeps keys apart, however alike their names are', async stage => {
+    const { records } = await stage.open()
+    await Promise.all(keys.map(key => records.append(write([measured(1_000, key, { key })]))))
+    await records.append(write(keys.map(key => measured(2_000, key, { key }))))
+    for (const key of keys) assert.deepEqual(await valuesOf(records, { key }), [key, key])
+    for (const key of ['', 'a.b.', 'c', '$', 'x'.repeat(126)]) {
+      assert.equal(await records.read(thing, key, { order: 'asc', limit: 1 }), undefined)
+    }
+  })
+
+  test('append() keeps things apart, however alike their ids are', async stage => {
+    const { records } = await stage.open()
+    for (const thingId of things) await records.append(write([received(thingId)], { thingId }))
+    for (const thingId of things) assert.deepEqual(await valuesOf(records, { thingId }), [thingId])
+  })
+
+  test('append() does not take the end of a thing id for the start of a key', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([received(1, { key: 'xa' })], { thingId: otherThing }))
+    await records.append(write([received(2, { key: 'a' })], { thingId: `${otherThing}x` }))
+    await records.append(write([received(3, { key: 'a' })], { thingId: otherThing }))
+    assert.deepEqual(await valuesOf(records, { thingId: otherThing, key: 'xa' }), [1])
+    assert.deepEqual(await valuesOf(records, { thingId: `${otherThing}x`, key: 'a' }), [2])
+    assert.deepEqual(await valuesOf(records, { thingId: otherThing, key: 'a' }), [3])
+  })
+
+  test('read() runs over no edge of its resource, at either end', async stage => {
+    const { records } = await stage.open()
+    const latest = Date.UTC(9999, 11, 31)
+    for (const key of ['a', 'b', 'c']) {
+      await records.append(write([measured(0, `${key} 0`, { key }), measured(latest, `${key} 1`, { key })]))
+    }
+    for (const order of ['asc', 'desc'] as const) {
+      assert.deepEqual((await valuesOf(records, { key: 'b', order })).toSorted(), ['b 0', 'b 1'])
+    }
+  })
+
+  test('remove() leaves the neighbours of a key alone', async stage => {
+    const { records } = await stage.open()
+    for (const thingId of things) {
+      await records.append(
+        write(
+          keys.map(key => received(key, { key })),
+          { thingId },
+        ),
+      )
+    }
+    for (const key of ['a', 'a.b', '$settings', 'x'.repeat(127)])
+      assert.equal(await records.remove(thing, key, {}), 1)
+    const left = keys.filter(key => !['a', 'a.b', '$settings', 'x'.repeat(127)].includes(key))
+    assert.deepEqual(await records.resources(thing), left)
+    for (const key of left) assert.deepEqual(await valuesOf(records, { key }), [key])
+    for (const thingId of things.slice(1)) assert.deepEqual(await records.resources(thingId), keys)
+  })
+
+  test('removeThing() takes everything of a thing and nothing of its neighbours', async stage => {
+    const { records, refused } = await stage.open()
+    const refusal = {
+      datetime: 1,
+      door: 'http',
+      reason: 'invalid_json',
+      message: 'no',
+      excerpt: '{',
+    } as const
+    for (const thingId of things) {
+      await records.append(
+        write(
+          count(3).map(value => measured(value, value)),
+          { thingId, id: 'a' },
+        ),
+      )
+      await records.append(write([received(1, { key: 'other' })], { thingId }))
+      await refused.add(thingId, refusal)
+    }
+    await records.removeThing(thing)
+    await records.removeThing(thing)
+    assert.deepEqual(await records.resources(thing), [])
+    assert.equal(await records.read(thing, 'temperature', { order: 'asc', limit: 1 }), undefined)
+    assert.equal(await records.answerOf(thing, 'a', 0), undefined)
+    assert.deepEqual(await refused.list(thing, 10), [])
+    for (const thingId of things.slice(1)) {
+      assert.deepEqual(await valuesOf(records, { thingId }), [0, 1, 2])
+      assert.deepEqual(await records.resources(thingId), ['other', 'temperature'])
+      assert.deepEqual(await records.answerOf(thingId, 'a', 0), {})
+      assert.deepEqual(await refused.list(thingId, 10), [refusal])
+    }
+  })
+
+  test('removeThing() leaves the thing as new', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([measured(1_000, 'a')], { id: 'a' }))
+    await records.removeThing(thing)
+    assert.notEqual((await records.append(write([measured(1_000, 'a')], { id: 'a' }))).writeNumber, 0)
+    assert.deepEqual(await valuesOf(records), ['a'])
+    assert.deepEqual(await records.resources(thing), ['temperature'])
+  })
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import type { Suite } from './stage.ts'
+import { appendEach, count, key, measured, pages, thing, valuesOf, write } from './writes.ts'
+
+/** Values 0..39 at ten datetimes, four writes to each: pages end amid records of one datetime. */
+const present = count(40).map(value => measured(10_000 + Math.floor(value / 4) * 1_000, value))
+
+export function paging({ test }: Suite): void {
+  for (const order of ['asc', 'desc'] as const) {
+    const inOrder = (values: readonly number[]) => (order === 'asc' ? values : values.toReversed())
+
+    test(`read() goes on where the page before ended, for every limit (${order})`, async stage => {
+      const { records } = await stage.open()
+      await appendEach(records, present)
+      for (const limit of [1, 2, 3, 4, 5, 7, 39, 40, 41]) {
+        const read: number[] = []
+        for await (const page of pages(records, { order, limit })) {
+          read.push(...page.map(({ value }) => Number(value)))
+        }
+        assert.deepEqual(read, inOrder(count(40)), `limit ${limit}`)
+      }
+    })
+
+    test(`read() neither skips nor repeats when records are appended between pages (${order})`, async stage => {
+      const { records } = await stage.open()
+      await appendEach(records, present)
+      const read: unknown[] = []
+      let round = 0
+      for await (const page of pages(records, { order, limit: 3 })) {
+        read.push(...page.map(({ value }) => JSON.parse(value)))
+        if (++round > 10) continue
+        const here = page.at(-1)?.datetime ?? 0
+        // Behind the cursor, at its very datetime, ahead of it, and beyond all that is there.
+        const around = [here - 1_000, here - 1, here, here, here + 1, here + 1_000, 1, 1_000_000 + round]
+        await records.append(write(around.map((datetime, place) => measured(datetime, `${round} ${place}`))))
+      }
+      assert.deepEqual(
+        read.filter(value => typeof value === 'number'),
+        inOrder(count(40)),
+      )
+      assert.equal(new Set(read).size, read.length, 'a record was given twice')
+    })
+
+    test(`read() neither skips nor repeats while others append (${order})`, async stage => {
+      const { records } = await stage.open()
+      await appendEach(records, present)
+      let isReading = true
+      const appending = (async () => {
+        for (let round = 0; isReading && round < 40; round++) {
+          const late = count(5).map(place =>
+            measured(9_500 + ((round * 7 + place * 3) % 12) * 1_000, `${round} ${place}`),
+          )
+          await records.append(write(late))
+        }
+      })()
+      const numbers: number[] = []
+      const seen = new Set<string>()
+      try {
+        for await (const page of pages(records, { order, limit: 4, from: 0, to: 20_000 })) {
+          for (const { value } of page) {
+            assert.ok(!seen.has(value), `${value} was given twice`)
+            seen.add(value)
+            if (/^\d+$/.test(value)) numbers.push(Number(value))
+          }
+        }
+      } finally {
+        isReading = false
+        await appending
+      }
+      assert.deepEqual(numbers, inOrder(count(40)))
+    })
+
+    test(`read() goes on when the record it ended at was removed (${order})`, async stage => {
+      const { records } = await stage.open()
+      await appendEach(records, present)
+      const query = { order, limit: 6 }
+      const first = await records.read(thing, key, query)
+      const last = first?.records.at(-1)?.datetime ?? 0
+      await records.remove(thing, key, { from: last, to: last + 1 })
+      const rest = await valuesOf(records, { ...query, limit: 100, cursor: first?.next ?? '' })
+      assert.deepEqual(rest, inOrder(count(40)).slice(8))
+    })
+  }
+
+  test('read() refuses a cursor that it never gave out', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([measured(1_000, 1)]))
+    for (const cursor of ['', 'x', '%', 'AAAA', '\u{1f600}', 'a'.repeat(5_000)]) {
+      const reading = records.read(thing, key, { order: 'asc', limit: 1, cursor })
+      await assert.rejects(reading, { reason: 'invalid_cursor' }, JSON.stringify(cursor))
+    }
+  })
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import type { Suite } from './stage.ts'
+import { readAll, receiptTime, received, thing, write } from './writes.ts'
+
+/** What a driver does with a write that is no longer waited for; `openStore` hides the driver, so here it is bare. */
+export function tickets({ test }: Suite): void {
+  test('append() of a driver drops a write whose ticket has expired', async stage => {
+    const driver = stage.place.driver()
+    await driver.open()
+    try {
+      const { records } = driver
+      const told: number[] = []
+      records.onCommit(({ writeNumber }) => told.push(writeNumber))
+      const before = records.append(write([received('before')]), { expired: false })
+      const dropped = records.append(write([received('dropped')], { id: 'a' }), { expired: true })
+      const after = records.append(write([received('after')]), { expired: false })
+      await assert.rejects(dropped, { reason: 'store_timeout' })
+      await Promise.all([before, after])
+      assert.deepEqual(
+        (await readAll(records)).map(({ value }) => value),
+        ['"before"', '"after"'],
+      )
+      assert.equal(await records.answerOf(thing, 'a', receiptTime), undefined)
+      assert.equal(told.length, 2)
+      const again = await records.append(write([received('again')], { id: 'a' }), { expired: false })
+      assert.notEqual(again.writeNumber, 0)
+    } finally {
+      await driver.close()
+    }
+  })
+}

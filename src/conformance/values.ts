@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import type { Suite } from './stage.ts'
+import { count, measured, readAll, write } from './writes.ts'
+
+const deep = count(32).reduce<unknown>(inner => [inner], 'deep')
+
+/** JSON texts of values, each of which comes back to the letter. */
+const texts = [
+  '0',
+  '-1',
+  '1e+308',
+  '5e-324',
+  '1.7976931348623157e+308',
+  '9007199254740992',
+  '0.1',
+  '0.30000000000000004',
+  '123456789012345680000',
+  'true',
+  'false',
+  '""',
+  '" "',
+  '"null"',
+  '"21.5"',
+  '"\\u0000"',
+  '"\\n\\t\\"\\\\"',
+  '"\u{1f600}"',
+  '"\u{1f469}\u200d\u{1f680} ä é"',
+  '"\\ud800"',
+  '"\\udc00\\ud800"',
+  '{"\\udfff":1}',
+  '"\u2028\u2029"',
+  '"\ufeff"',
+  '"\ufffd"',
+  '[]',
+  '{}',
+  '[null]',
+  '{"a":null}',
+  '{"b":1,"a":2}',
+  '{"2":1,"10":0}',
+  '{"":{"":""}}',
+  '[[],[[]],{}]',
+]
+
+const all = [
+  ...texts,
+  JSON.stringify(deep),
+  JSON.stringify('x'.repeat(65_534)),
+  JSON.stringify(count(10_000)),
+]
+
+export function values({ test }: Suite): void {
+  test('read() gives values back to the letter', async stage => {
+    const { records } = await stage.open()
+    await records.append(write(all.map((value, datetime) => ({ ...measured(datetime, 0), value }))))
+    assert.deepEqual(
+      (await readAll(records)).map(({ value }) => value),
+      all,
+    )
+  })
+
+  test('read() gives geo back to the last bit, and none where none was', async stage => {
+    const { records } = await stage.open()
+    const positions = [
+      { lat: 41.41, long: 2.22 },
+      { lat: -90, long: -180 },
+      { lat: 90, long: 180 },
+      { lat: 0, long: 0 },
+      { lat: 0.1 + 0.2, long: 1 / 3 },
+      { lat: 5e-324, long: -5e-324 },
+      { lat: 89.99999999999999, long: 179.99999999999997 },
+    ]
+    const withGeo = positions.map((geo, datetime) => ({ ...measured(datetime, 'there', { geo }) }))
+    const onlyGeo = positions.map((geo, index) => ({ ...measured(100 + index, null, { geo }) }))
+    await records.append(write([...withGeo, ...onlyGeo, measured(1_000, 'nowhere')]))
+    const expected = [...withGeo, ...onlyGeo].map(({ key, datetime, value, geo }) => ({
+      key,
+      datetime,
+      value,
+      geo,
+    }))
+    assert.deepEqual(await readAll(records), [
+      ...expected,
+      { key: 'temperature', datetime: 1_000, value: '"nowhere"' },
+    ])
+  })
+}

@@ -1,0 +1,78 @@
+import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
+import type { Append, PageQuery, RecordStore } from '../store/contract.ts'
+
+/** Receipt time of the suite's writes, unless a test says another. */
+export const receiptTime = Date.UTC(2026, 10, 21, 9, 30)
+export const thing = 'abcdefghijklmnop'
+export const otherThing = 'qrstuvwxyz234567'
+export const key = 'temperature'
+
+type NewRecord = Omit<AcceptedRecord, 'place'>
+
+/** A record whose sender gave the datetime. */
+export function measured(datetime: number, value: unknown, more: Partial<StoredRecord> = {}): NewRecord {
+  return { key, datetime, value: JSON.stringify(value), explicit: true, ...more }
+}
+
+/** A record without a datetime of its own. */
+export function received(value: unknown, more: Partial<StoredRecord> = {}): NewRecord {
+  return { ...measured(receiptTime, value, more), explicit: false }
+}
+
+export function write(records: readonly NewRecord[], more: Partial<Append> = {}): Append {
+  return {
+    thingId: thing,
+    records: records.map((record, place) => ({ ...record, place })),
+    store: true,
+    receivedAt: receiptTime,
+    answer: {},
+    broadcast: true,
+    ...more,
+  }
+}
+
+/** Appends one record per value, each in a write of its own, all at once. */
+export async function appendEach(records: RecordStore, newRecords: readonly NewRecord[]): Promise<void> {
+  await Promise.all(newRecords.map(record => records.append(write([record]))))
+}
+
+export interface Where extends Partial<PageQuery> {
+  readonly thingId?: string
+  readonly key?: string
+}
+
+const everything = 100_000
+
+/** All records of a resource, `temperature` of the usual thing in ascending order unless `where` says otherwise. */
+export async function readAll(
+  records: Pick<RecordStore, 'read'>,
+  where: Where = {},
+): Promise<readonly StoredRecord[]> {
+  const { thingId = thing, key: wanted = key, ...query } = where
+  const page = await records.read(thingId, wanted, { order: 'asc', limit: everything, ...query })
+  return page?.records ?? []
+}
+
+/** The values of those records, parsed. */
+export async function valuesOf(records: RecordStore, where: Where = {}): Promise<unknown[]> {
+  return (await readAll(records, where)).map(({ value }) => JSON.parse(value))
+}
+
+/** Pages of a resource from the first to the last; `between` runs after each. */
+export async function* pages(
+  records: RecordStore,
+  query: PageQuery,
+): AsyncGenerator<readonly StoredRecord[], void, undefined> {
+  let cursor: string | undefined
+  do {
+    const page = await records.read(thing, key, cursor === undefined ? query : { ...query, cursor })
+    if (page === undefined) return
+    yield page.records
+    cursor = page.next
+  } while (cursor !== undefined)
+}
+
+/** Whole numbers from 0 to `count` - 1. */
+export function count(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index)
+}

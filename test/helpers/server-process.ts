@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const cli = fileURLToPath(new URL('../../src/server/cli.ts', import.meta.url))
+const tsx = import.meta.resolve('tsx')
+const readyLine = /^Thingwire is ready at (\S+)$/m
+
+export interface CliSetup {
+  /** Command line after `thingwire`. */
+  readonly args?: readonly string[]
+  /** Variables on top of this process's own, of which none named THINGWIRE_ is passed on. */
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+export interface ServerSetup extends CliSetup {
+  readonly dataDir: string
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface ServerProcess {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly adminKey: string
+  readonly process: ChildProcess
+  /** Resolves when the process is gone and its output is complete. */
+  readonly exited: Promise<Exit>
+  /** Resolves when stderr, the log, holds a match. */
+  logged(pattern: RegExp): Promise<void>
+  /** SIGTERM. */
+  stop(): Promise<Exit>
+  /** SIGKILL. */
+  kill(): Promise<Exit>
+}
+
+/** A directory that is removed when `onEnd` calls back: `onTestFinished` of vitest, or the like. */
+export async function temporaryDirectory(onEnd: (remove: () => Promise<void>) => void): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'thingwire-'))
+  onEnd(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Runs the command to its end. */
+export function runCli(setup: CliSetup): Promise<Exit> {
+  return launch(setup).exited
+}
+
+/**
+ * Starts the server as a process of its own, on a free port, and waits until it is ready. Whoever starts it ends it.
+ *
+ * @throws Error with the output if it ends before it is ready
+ */
+export async function startServer({
+  dataDir,
+  args = [],
+  environment = {},
+}: ServerSetup): Promise<ServerProcess> {
+  const { child, exited, output } = launch({
+    args: ['start', '--data-dir', dataDir, '--http-port', '0', ...args],
+    environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
+  })
+  const [, url = ''] = await Promise.race([
+    output.stdout.until(readyLine),
+    exited.then(exit =>
+      Promise.reject(new Error(`the server ended before it was ready: ${JSON.stringify(exit)}`)),
+    ),
+  ])
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return exited
+  }
+  return {
+    url,
+    adminKey: environment.THINGWIRE_ADMIN_KEY ?? (await readFile(join(dataDir, 'admin-key'), 'utf8')).trim(),
+    process: child,
+    exited,
+    logged: async pattern => void (await output.stderr.until(pattern)),
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  }
+}
+
+function launch({ args = [], environment = {} }: CliSetup) {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
+  const child = spawn(process.execPath, ['--import', tsx, cli, ...args], {
+    env: { ...Object.fromEntries(inherited), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: new Output(child.stdout), stderr: new Output(child.stderr) }
+  const exited = once(child, 'close').then(
+    ([code, signal]): Exit => ({ code, signal, stdout: output.stdout.text, stderr: output.stderr.text }),
+  )
+  return { child, exited, output }
+}
+
+/** What a process has written to one of its streams so far. */
+class Output {
+  text = ''
+  readonly #stream: NodeJS.ReadableStream
+
+  constructor(stream: NodeJS.ReadableStream) {
+    this.#stream = stream
+    stream.setEncoding('utf8')
+    stream.on('data', (part: string) => {
+      this.text += part
+    })
+  }
+
+  async until(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.text)
+      if (match) return match
+      await once(this.#stream, 'data')
+    }
+  }
+}

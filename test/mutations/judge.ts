@@ -1,0 +1,57 @@
+import { readdir } from 'node:fs/promises'
+import { storeConformance } from '../../src/conformance/index.ts'
+import type { StoreUnderTest } from '../store/store-places.ts'
+import type { Mutation } from './mutation.ts'
+
+/** What the suite says of a store. */
+export interface Verdict {
+  /** How many tests it ran. */
+  readonly tests: number
+  /** Names of the tests that turned red, in the order of the suite. */
+  readonly red: readonly string[]
+}
+
+/** A broken store may leave a promise hanging; a test that takes this long is red. Milliseconds. */
+const testTimeout = 20_000
+
+/** Runs the conformance suite on a store, mutated if a mutation is given. */
+export async function judge(store: StoreUnderTest, mutation?: Mutation): Promise<Verdict> {
+  const tests: (readonly [name: string, body: () => Promise<void>])[] = []
+  storeConformance({
+    capabilities: store.capabilities,
+    test: (name, body) => tests.push([name, body]),
+    factory: async () => {
+      const place = await store.factory()
+      if (mutation === undefined) return place
+      return { ...place, driver: () => mutation.mutate(place.driver()) }
+    },
+  })
+  const red: string[] = []
+  for (const [name, body] of tests) {
+    if (!(await passes(body))) red.push(name)
+  }
+  return { tests: tests.length, red }
+}
+
+/** The mutations of this folder, by name. */
+export async function loadMutations(): Promise<readonly Mutation[]> {
+  const ending = '.mutation.ts'
+  const files = (await readdir(import.meta.dirname)).filter(file => file.endsWith(ending)).sort()
+  const names = files.map(file => file.slice(0, -ending.length))
+  const modules = await Promise.all(
+    names.map(name => import(`./${name}.mutation.ts`) as Promise<{ mutation: Mutation }>),
+  )
+  return modules.map(({ mutation }) => mutation)
+}
+
+async function passes(body: () => Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(() => resolve(false), testTimeout)
+  })
+  const passed = body().then(
+    () => true,
+    () => false,
+  )
+  return await Promise.race([passed, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,25 @@
+import type { Commit } from '../../src/store/contract.ts'
+import { type Mutation, withRecords } from './mutation.ts'
+
+export const mutation: Mutation = {
+  name: 'resend-told-again',
+  why: 'A resent record is not broadcast again; a store that announces the write, not what it stored, repeats it.',
+  mutate: driver => {
+    const listeners = new Set<(commit: Commit) => void>()
+    return withRecords(driver, {
+      append: async (write, ticket) => {
+        const receipt = await driver.records.append(write, ticket)
+        const { thingId, records, broadcast } = write
+        if (receipt.writeNumber === 0) return receipt
+        for (const listener of listeners) {
+          listener({ thingId, writeNumber: receipt.writeNumber, records, broadcast })
+        }
+        return receipt
+      },
+      onCommit: listener => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    })
+  },
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { GroupCommit } from '../../src/store/group-commit.ts'
+
+/** A group commit whose groups are committed by hand. */
+function heldGroups(weigh: (item: number) => number = () => 1, maximumWeight = 100) {
+  const groups: (readonly number[])[] = []
+  const waiting: ((results: readonly (number | Error)[] | Error) => void)[] = []
+  let announce: () => void = () => {}
+  const groupCommit = new GroupCommit<number, number>(
+    items =>
+      new Promise((resolve, reject) => {
+        groups.push(items)
+        waiting.push(results => (results instanceof Error ? reject(results) : resolve(results)))
+        announce()
+      }),
+    weigh,
+    maximumWeight,
+  )
+  return {
+    groupCommit,
+    groups,
+    /** Resolves when a group is being committed. */
+    begun: () =>
+      waiting.length > 0 ? Promise.resolve() : new Promise<void>(resolve => (announce = resolve)),
+    finish: (results: readonly (number | Error)[] | Error) => waiting.shift()?.(results),
+  }
+}
+
+describe('GroupCommit', () => {
+  it('push() puts what is handed in during one commit into the next', async () => {
+    const { groupCommit, groups, begun, finish } = heldGroups()
+    const first = groupCommit.push(1)
+    await begun()
+    const others = [groupCommit.push(2), groupCommit.push(3)]
+    finish([10])
+    expect(await first).toBe(10)
+    await begun()
+    expect(groups).toEqual([[1], [2, 3]])
+    finish([20, 30])
+    expect(await Promise.all(others)).toEqual([20, 30])
+  })
+
+  it('push() takes into the first group what comes in the same turn', async () => {
+    const { groupCommit, groups, begun, finish } = heldGroups()
+    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    await begun()
+    finish([1, 2])
+    await Promise.all(pushed)
+    expect(groups).toEqual([[1, 2]])
+  })
+
+  it('push() rejects one item alone when its result is an Error', async () => {
+    const { groupCommit, begun, finish } = heldGroups()
+    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    await begun()
+    const error = new Error('refused')
+    finish([error, 2])
+    expect(await Promise.allSettled(pushed)).toEqual([
+      { status: 'rejected', reason: error },
+      { status: 'fulfilled', value: 2 },
+    ])
+  })
+
+  it('push() rejects every item of a group whose commit fails, and goes on with the next', async () => {
+    const { groupCommit, begun, finish } = heldGroups()
+    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    await begun()
+    const next = groupCommit.push(3)
+    const error = new Error('no disk')
+    finish(error)
+    expect(await Promise.allSettled(pushed)).toEqual([
+      { status: 'rejected', reason: error },
+      { status: 'rejected', reason: error },
+    ])
+    await begun()
+    finish([3])
+    expect(await next).toBe(3)
+  })
+
+  it('push() closes a group before the item that would be too much for it', async () => {
+    const { groupCommit, groups, begun, finish } = heldGroups(item => item, 10)
+    const pushed = [4, 6, 1, 50, 2].map(item => groupCommit.push(item))
+    for (const results of [[4, 6], [1], [50], [2]]) {
+      await begun()
+      finish(results)
+    }
+    await Promise.all(pushed)
+    expect(groups).toEqual([[4, 6], [1], [50], [2]])
+  })
+
+  it('alone() runs after what was handed in before it and holds back what comes after', async () => {
+    const { groupCommit, groups, begun, finish } = heldGroups()
+    const order: string[] = []
+    const before = groupCommit.push(1)
+    let release: () => void = () => {}
+    const held = new Promise<void>(resolve => (release = resolve))
+    let announceTask: () => void = () => {}
+    const taskBegun = new Promise<void>(resolve => (announceTask = resolve))
+    const task = groupCommit.alone(async () => {
+      order.push('task begins')
+      announceTask()
+      await held
+      order.push('task ends')
+      return 'done'
+    })
+    const after = groupCommit.push(2).then(() => order.push('after'))
+    await begun()
+    expect(order).toEqual([])
+    finish([1])
+    await before
+    await taskBegun
+    expect(groups).toEqual([[1]])
+    release()
+    expect(await task).toBe('done')
+    await begun()
+    finish([2])
+    await after
+    expect(order).toEqual(['task begins', 'task ends', 'after'])
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('broken'))],
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+  ])('alone() passes on that its task %s, and goes on', async (_, task) => {
+    const groupCommit = new GroupCommit<number, number>(
+      async items => items,
+      () => 1,
+      100,
+    )
+    await expect(groupCommit.alone(task)).rejects.toThrow('broken')
+    expect(await groupCommit.push(1)).toBe(1)
+  })
+
+  it('push() is never left lying, however many ticks after a commit it comes', async () => {
+    const groupCommit = new GroupCommit<number, number>(
+      async items => items,
+      () => 1,
+      100,
+    )
+    for (let ticks = 0; ticks < 20; ticks++) {
+      await groupCommit.push(ticks)
+      for (let tick = 0; tick < ticks; tick++) await undefined
+      expect(await groupCommit.push(ticks)).toBe(ticks)
+    }
+  })
+})

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AcceptedRecord, StoredRecord } from '../../src/core/record.ts'
+import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { level, memory } from './store-places.ts'
+
+const thingId = 'thing'
+
+interface Row {
+  readonly record: StoredRecord
+  /** Place of the write in commit order, then of the record in the write. */
+  readonly arrival: readonly [write: number, place: number]
+}
+
+/** The contract in the plainest words: a list, searched from end to end. */
+class Model {
+  rows: Row[] = []
+  #writes = 0
+
+  append({ records }: Append): void {
+    this.#writes++
+    for (const { place, explicit, ...record } of records) {
+      if (explicit && this.rows.some(row => isSame(row.record, record))) continue
+      this.rows.push({ record, arrival: [this.#writes, place] })
+    }
+  }
+
+  read(key: string, { from = 0, to = Number.POSITIVE_INFINITY, order }: PageQuery): StoredRecord[] {
+    const ofKey = this.rows.filter(({ record }) => record.key === key)
+    const inRange = ofKey.filter(({ record }) => record.datetime >= from && record.datetime < to)
+    const [byWrite, byPlace] = [0, 1] as const
+    inRange.sort(
+      (a, b) =>
+        a.record.datetime - b.record.datetime ||
+        a.arrival[byWrite] - b.arrival[byWrite] ||
+        a.arrival[byPlace] - b.arrival[byPlace],
+    )
+    const records = inRange.map(({ record }) => record)
+    return order === 'asc' ? records : records.reverse()
+  }
+
+  remove(key: string, from: number, to: number): number {
+    const before = this.rows.length
+    this.rows = this.rows.filter(
+      ({ record }) => record.key !== key || record.datetime < from || record.datetime >= to,
+    )
+    return before - this.rows.length
+  }
+}
+
+function isSame(a: StoredRecord, b: StoredRecord): boolean {
+  const text = ({ key, datetime, value, geo }: StoredRecord) => JSON.stringify([key, datetime, value, geo])
+  return text(a) === text(b)
+}
+
+// Few keys, datetimes and values, so that most of what is drawn meets something.
+const keys = fc.constantFrom('a', 'a.b', 'ab')
+const datetimes = fc.nat({ max: 12 })
+const record: fc.Arbitrary<Omit<AcceptedRecord, 'place'>> = fc.record(
+  {
+    key: keys,
+    datetime: datetimes,
+    value: fc.constantFrom('1', '"1"', '[1]', 'null'),
+    explicit: fc.boolean(),
+    geo: fc.record({ lat: fc.constantFrom(1, 2), long: fc.constant(3) }),
+  },
+  { requiredKeys: ['key', 'datetime', 'value', 'explicit'] },
+)
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ append: fc.array(record, { minLength: 1, maxLength: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ remove: fc.tuple(keys, datetimes, datetimes) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      read: fc.record({
+        key: keys,
+        from: datetimes,
+        to: datetimes,
+        order: fc.constantFrom('asc' as const, 'desc' as const),
+        limit: fc.integer({ min: 1, max: 5 }),
+      }),
+    }),
+  },
+)
+
+async function readToEnd(records: RecordStore, key: string, query: PageQuery): Promise<StoredRecord[]> {
+  const read: StoredRecord[] = []
+  let cursor: string | undefined
+  do {
+    const page = await records.read(thingId, key, cursor === undefined ? query : { ...query, cursor })
+    read.push(...(page?.records ?? []))
+    cursor = page?.next
+  } while (cursor !== undefined)
+  return read
+}
+
+describe.each([
+  ['memory', memory, 300],
+  ['level', level, 50],
+])('a store in %s', (_, { factory }, numRuns) => {
+  it('reads what a plain list of its appends and removals would', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async steps => {
+        const place = await factory()
+        const { records, close } = await openStore(place.driver())
+        try {
+          const model = new Model()
+          for (const each of steps) {
+            if ('append' in each) {
+              const accepted = each.append.map((record, index) => ({ ...record, place: index }))
+              const fixed = { thingId, store: true, receivedAt: 1, answer: {}, broadcast: true }
+              const write: Append = { ...fixed, records: accepted }
+              model.append(write)
+              await records.append(write)
+            } else if ('remove' in each) {
+              const [key, from, to] = each.remove
+              expect(await records.remove(thingId, key, { from, to })).toBe(model.remove(key, from, to))
+            } else {
+              const { key, ...query } = each.read
+              expect(await readToEnd(records, key, query)).toEqual(model.read(key, query))
+            }
+          }
+          expect(await records.resources(thingId)).toEqual(
+            [...new Set(model.rows.map(row => row.record.key))].sort(),
+          )
+        } finally {
+          await close()
+          await place.cleanUp()
+        }
+      }),
+      { numRuns },
+    )
+  })
+})

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import type { ConformanceOptions } from '../../src/conformance/index.ts'
+import { formatVersion } from '../../src/store/level/database.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { formatKey } from '../../src/store/level/keys.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+
+/** What the conformance suite needs to know of a store. */
+export type StoreUnderTest = Omit<ConformanceOptions, 'test'>
+
+export const memory: StoreUnderTest = {
+  capabilities: { durable: false, shared: false, backup: false },
+  factory: async () => ({ driver: createMemoryStore, cleanUp: async () => {} }),
+}
+
+export const level: StoreUnderTest = {
+  capabilities: { durable: true, shared: false, backup: true },
+  factory: async () => {
+    const location = await mkdtemp(join(tmpdir(), 'thingwire-level-'))
+    return {
+      driver: () => createLevelStore({ location }),
+      cleanUp: () => rm(location, { recursive: true, force: true }),
+      writeNewerFormat: async () => {
+        const database = new ClassicLevel<Buffer, string>(location, { keyEncoding: 'buffer' })
+        await database.put(formatKey, String(formatVersion + 1))
+        await database.close()
+      },
+    }
+  },
+}
