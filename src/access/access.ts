@@ -1,0 +1,105 @@
+/**
+ * Who may do what, for both doors (contract §1, §6). Implemented beside this file: `authorise.ts`,
+ * `registry.ts`, `thing-list.ts`, `activation-codes.ts`.
+ */
+
+/** The thing or operator that a credential stands for. Sessions will be a third kind. */
+export type Principal = { readonly kind: 'thing'; readonly thingId: string } | { readonly kind: 'admin' }
+
+/** What a request wants to do with a thing. */
+export type Action = 'write' | 'read' | 'delete' | 'read refused writes'
+
+export interface Access {
+  /**
+   * The thing that `<ref>` names, if the request may do `action` with it: a token is its own credential and
+   * `credential` is then ignored; an id needs one.
+   *
+   * @param credential content of the Authorization header less `Bearer `; undefined if there was none
+   * @returns the id of the thing
+   * @throws ThingwireError unknown_thing_token, missing_credential, invalid_session, forbidden, unknown_thing,
+   * not_found (`ref` is spelled neither like a token nor like an id)
+   */
+  authorise(ref: string, credential: string | undefined, action: Action): Promise<string>
+  /** @throws ThingwireError missing_credential, invalid_session, forbidden */
+  authoriseAdmin(credential: string | undefined): Promise<void>
+  /** The thing whose live token this is. @throws ThingwireError unknown_thing_token */
+  thingOfToken(token: string): Promise<string>
+}
+
+export interface ThingSummary {
+  readonly thingId: string
+  readonly name: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** When the thing last wrote or was read by its own token, milliseconds; undefined if never. */
+  readonly lastSeen: number | undefined
+  readonly position?: { readonly lat: number; readonly long: number }
+}
+
+/**
+ * A page of things, by thing id. A page looks at no more than 1,000 things: with `name` or `bbox` it may hold fewer
+ * than `limit`, or none, and still have a `next`.
+ */
+export interface ThingQuery {
+  /** 1..1000 */
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly cursor?: string
+  /** Only things whose name contains this, without regard to case. */
+  readonly name?: string
+  /** Only things whose position lies in the box; degrees. West may be greater than east: across the 180th meridian. */
+  readonly bbox?: {
+    readonly west: number
+    readonly south: number
+    readonly east: number
+    readonly north: number
+  }
+}
+
+export interface TokenSummary {
+  readonly tokenId: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly used: boolean
+}
+
+/** The things that are registered, and their tokens. */
+export interface ThingRegistry {
+  /** @param options `name` at most 200 characters @throws ThingwireError invalid_body */
+  create(options: {
+    readonly name?: string
+  }): Promise<{ readonly thingId: string; readonly thingToken: string }>
+  /** @throws ThingwireError invalid_cursor */
+  list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
+  /** @throws ThingwireError unknown_thing, invalid_body */
+  rename(thingId: string, name: string): Promise<void>
+  /**
+   * Ends the thing's tokens at once and removes its data in the background; an interrupted removal goes on at the
+   * next start. @throws ThingwireError unknown_thing
+   */
+  remove(thingId: string): Promise<void>
+  /** @throws ThingwireError unknown_thing, too_many_tokens */
+  addToken(thingId: string): Promise<{ readonly thingToken: string; readonly tokenId: string }>
+  /** @throws ThingwireError unknown_thing */
+  tokens(thingId: string): Promise<readonly TokenSummary[]>
+  /** @throws ThingwireError unknown_thing, not_found */
+  removeToken(thingId: string, tokenId: string): Promise<void>
+}
+
+export interface ActivationCodeSummary {
+  readonly activationCode: string
+  readonly createdAt: number
+  /** How many things it can still activate. */
+  readonly usesLeft: number
+}
+
+/** Codes by which a thing registers itself (contract §6, activation). */
+export interface ActivationCodes {
+  /** @param options `count` 1..1000 codes of `uses` 1..1,000,000 each */
+  create(options: { readonly count: number; readonly uses: number }): Promise<readonly string[]>
+  list(): Promise<readonly ActivationCodeSummary[]>
+  /** @throws ThingwireError not_found */
+  remove(code: string): Promise<void>
+  /** @throws ThingwireError unknown_activation_code */
+  activate(code: string): Promise<{ readonly thingId: string; readonly thingToken: string }>
+}

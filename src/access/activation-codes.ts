@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import type { DocumentStore } from '../core/ports.ts'
+import { ThingwireError } from '../errors.ts'
+import type { ActivationCodes } from './access.ts'
+import {
+  type ActivationCodeDocument,
+  activationCodeName,
+  activationCodePrefix,
+  listAll,
+  type ThingDocument,
+  thingName,
+  tokenName,
+} from './documents.ts'
+import { newThing } from './registry.ts'
+import { issueToken } from './tokens.ts'
+
+const codeForm = /^[A-Za-z0-9_-]{34}$/
+const maximumCount = 1_000
+const maximumUses = 1_000_000
+
+type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
+type SpentOn = NonNullable<ActivationCodeDocument['spentOn']>
+
+/**
+ * While a code has uses left, each activation takes one and makes a thing. A spent code answers again for its last
+ * thing, with a fresh token in place of the unused one, until that thing has used its token. A code with uses left
+ * makes a new thing even for a device whose answer was lost: two devices of one batch cannot be told apart, and must
+ * not end one another's tokens.
+ */
+export function createActivationCodes(documents: DocumentStore): ActivationCodes {
+  return {
+    async create({ count, uses }) {
+      assertWhole('count', count, maximumCount)
+      assertWhole('uses', uses, maximumUses)
+      const codes = Array.from({ length: count }, createCode)
+      const document: ActivationCodeDocument = { createdAt: Date.now(), usesLeft: uses }
+      const put = Object.fromEntries(codes.map(code => [activationCodeName(code), document]))
+      await documents.transact(Object.keys(put), () => ({ put, result: undefined }))
+      return codes
+    },
+
+    async list() {
+      const codes = []
+      const all = listAll<ActivationCodeDocument>(documents, activationCodePrefix)
+      for await (const [activationCode, { createdAt, usesLeft }] of all) {
+        codes.push({ activationCode, createdAt, usesLeft })
+      }
+      return codes.sort((a, b) => a.createdAt - b.createdAt)
+    },
+
+    async remove(code) {
+      const removed = codeForm.test(code) && (await removeDocument(code))
+      if (!removed) throw new ThingwireError('not_found', 'there is no such activation code')
+    },
+
+    async activate(code) {
+      if (!codeForm.test(code)) throw new ThingwireError('unknown_activation_code')
+      for (;;) {
+        const document = (await documents.get(activationCodeName(code))) as ActivationCodeDocument | undefined
+        if (!document) throw new ThingwireError('unknown_activation_code')
+        const { spentOn } = document
+        // Without an activation the code has changed since it was read.
+        const activation = spentOn ? await answerAgain(code, spentOn) : await takeUse(code)
+        if (activation) return activation
+      }
+    },
+  }
+
+  async function removeDocument(code: string): Promise<boolean> {
+    const name = activationCodeName(code)
+    return await documents.transact([name], ([document]) => ({
+      put: document ? { [name]: null } : {},
+      result: document !== undefined,
+    }))
+  }
+
+  async function takeUse(code: string): Promise<Activation | undefined> {
+    const name = activationCodeName(code)
+    const { thingId, token, put } = newThing('', code)
+    return await documents.transact([name], ([document]) => {
+      const usesLeft = (document as ActivationCodeDocument | undefined)?.usesLeft ?? 0
+      if (usesLeft === 0) return { put: {}, result: undefined }
+      const spent = usesLeft === 1 ? { spentOn: { thingId, hash: token.entry.hash } } : {}
+      const taken = { ...document, usesLeft: usesLeft - 1, ...spent }
+      return { put: { ...put, [name]: taken }, result: { thingId, thingToken: token.thingToken } }
+    })
+  }
+
+  async function answerAgain(code: string, spentOn: SpentOn): Promise<Activation | undefined> {
+    const { thingId, hash } = spentOn
+    const name = activationCodeName(code)
+    const fresh = issueToken(thingId, code)
+    const names = [name, thingName(thingId), tokenName(hash)]
+    return await documents.transact(names, ([document, thing, token]) => {
+      if ((document as ActivationCodeDocument | undefined)?.spentOn?.hash !== hash) {
+        return { put: {}, result: undefined }
+      }
+      // The operator has ended the token, or the thing.
+      if (!thing || !token) return { put: { [name]: null }, result: undefined }
+      const { tokens } = thing as ThingDocument
+      const put = {
+        [name]: { ...document, spentOn: { thingId, hash: fresh.entry.hash } },
+        [thingName(thingId)]: {
+          ...thing,
+          tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),
+        },
+        // Unused, so it is in nobody's memory yet.
+        [tokenName(hash)]: null,
+        ...fresh.put,
+      }
+      return { put, result: { thingId, thingToken: fresh.thingToken } }
+    })
+  }
+}
+
+function createCode(): string {
+  return randomBytes(26).toString('base64url').slice(0, 34)
+}
+
+function assertWhole(field: string, value: number, maximum: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= maximum) return
+  throw new ThingwireError('invalid_body', `${field} must be a whole number from 1 to ${maximum}`)
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createToken } from '../core/token.ts'
+
+/** Printable ASCII without the space: what an Authorization header carries unchanged. */
+const adminKeyForm = /^[\x21-\x7e]{32,}$/
+
+export interface AdminKeyOptions {
+  /** The key of the configuration, if it has one. */
+  readonly configured?: string | undefined
+  /** Where the key is kept if none is configured. */
+  readonly file: string
+}
+
+export interface AdminKey {
+  readonly key: string
+  /** Whether it was made just now. */
+  readonly created: boolean
+  /** The file it is in; undefined if it was configured. */
+  readonly file?: string
+}
+
+/**
+ * The operator's credential (contract §10): the configured one, else the one in `file`, else a new one that is kept
+ * in `file` with mode 0600, durably before this returns. Processes that start at one time agree on one key.
+ *
+ * @throws Error with one line for the operator, without the key: it is too short, has characters it cannot have, or
+ * its file is open to other users or cannot be read or written
+ */
+export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promise<AdminKey> {
+  if (configured !== undefined) {
+    assertAdminKey(configured, 'the configured admin key')
+    return { key: configured, created: false }
+  }
+  const kept = await readKey(file)
+  if (kept !== undefined) return { key: kept, created: false, file }
+  const created = await keepNewKey(file)
+  return { key: await readExistingKey(file), created, file }
+}
+
+/** @param subject what the message calls the key */
+export function assertAdminKey(key: string, subject: string): void {
+  if (adminKeyForm.test(key)) return
+  const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another character'
+  throw new Error(`${subject} must be at least 32 characters of printable ASCII without spaces: ${fault}`)
+}
+
+async function readExistingKey(file: string): Promise<string> {
+  const key = await readKey(file)
+  if (key === undefined) throw new Error(`the admin key file ${file} was removed while the server started`)
+  return key
+}
+
+async function readKey(file: string): Promise<string | undefined> {
+  try {
+    // Windows has no such modes, and reports every file as open to all.
+    if (process.platform !== 'win32') assertPrivate(file, (await stat(file)).mode)
+    const key = (await readFile(file, 'utf8')).trim()
+    assertAdminKey(key, `the admin key in ${file}`)
+    return key
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** Refused as ssh refuses such a key: whoever has read it may do everything. */
+function assertPrivate(file: string, mode: number): void {
+  if ((mode & 0o077) === 0) return
+  throw new Error(
+    `the admin key file ${file} is open to other users: set its mode to 0600, or remove it for a new key`,
+  )
+}
+
+/** @returns false if another process was faster */
+async function keepNewKey(file: string): Promise<boolean> {
+  await mkdir(dirname(file), { recursive: true })
+  // A link appears whole or not at all, and never in place of another: no crash leaves half a key behind.
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeDurably(draft, `${createToken()}\n`)
+    await link(draft, file)
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+    await syncDirectory(dirname(file))
+  }
+}
+
+async function writeDurably(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  // Windows cannot open a directory; there the file system keeps its own journal of names.
+  if (process.platform === 'win32') return
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

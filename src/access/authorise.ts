@@ -1,0 +1,83 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { DocumentStore } from '../core/ports.ts'
+import { hashToken, isThingId, isToken } from '../core/token.ts'
+import { ThingwireError } from '../errors.ts'
+import type { Access, Action, Principal } from './access.ts'
+import { thingName } from './documents.ts'
+import { LookupCache } from './lookup-cache.ts'
+import type { Tokens } from './tokens.ts'
+
+const thingsInMemory = 100_000
+
+export interface AuthoriseParts {
+  readonly documents: DocumentStore
+  readonly tokens: Tokens
+  readonly adminKey: string
+  readonly allowThingDelete: boolean
+}
+
+export interface Authorisation extends Access {
+  /** To be called when a thing was removed. */
+  forgetThing(thingId: string): void
+}
+
+export function createAuthorisation(parts: AuthoriseParts): Authorisation {
+  const { documents, tokens, allowThingDelete } = parts
+  const adminKeyHash = Buffer.from(hashToken(parts.adminKey))
+  const things = new LookupCache(async thingId => {
+    return (await documents.get(thingName(thingId))) ? true : undefined
+  }, thingsInMemory)
+
+  return {
+    async authorise(ref, credential, action) {
+      if (isToken(ref)) {
+        const thingId = await thingOfToken(ref)
+        assertThingMay(action)
+        return thingId
+      }
+      if (!isThingId(ref)) throw new ThingwireError('not_found')
+      const principal = await identify(credential)
+      await assertMay(principal, ref, action)
+      return ref
+    },
+
+    async authoriseAdmin(credential) {
+      const principal = await identify(credential)
+      if (principal.kind !== 'admin') throw new ThingwireError('forbidden')
+    },
+
+    thingOfToken,
+    forgetThing: thingId => things.forget(thingId),
+  }
+
+  async function thingOfToken(token: string): Promise<string> {
+    const thingId = isToken(token) ? await tokens.thingOf(token) : undefined
+    if (thingId === undefined) throw new ThingwireError('unknown_thing_token')
+    return thingId
+  }
+
+  /** Whom a credential stands for: the one place that knows every kind of credential. */
+  async function identify(credential: string | undefined): Promise<Principal> {
+    if (credential === undefined || credential === '') throw new ThingwireError('missing_credential')
+    if (timingSafeEqual(Buffer.from(hashToken(credential)), adminKeyHash)) return { kind: 'admin' }
+    const thingId = isToken(credential) ? await tokens.thingOf(credential) : undefined
+    if (thingId === undefined) throw new ThingwireError('invalid_session')
+    return { kind: 'thing', thingId }
+  }
+
+  /** What each kind of principal may do with a thing. */
+  async function assertMay(principal: Principal, thingId: string, action: Action): Promise<void> {
+    switch (principal.kind) {
+      case 'admin':
+        if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
+        return
+      case 'thing':
+        if (principal.thingId !== thingId) throw new ThingwireError('forbidden')
+        assertThingMay(action)
+    }
+  }
+
+  function assertThingMay(action: Action): void {
+    if (action === 'delete' && !allowThingDelete) throw new ThingwireError('forbidden')
+  }
+}

@@ -1,0 +1,74 @@
+import type { Document, DocumentStore } from '../core/ports.ts'
+
+/**
+ * The documents in which access is kept. A token is in none of them: its SHA-256 stands in its place.
+ *
+ * A token document is only made or removed together with its entry in the thing document, by a `transact` that
+ * reads the thing document; whoever holds that one needs no look at the other.
+ */
+
+/** `things/<thing id>` */
+export type ThingDocument = {
+  readonly name: string
+  /** Milliseconds, as all times here. */
+  readonly createdAt: number
+  /** The live tokens, oldest first. */
+  readonly tokens: readonly TokenEntry[]
+}
+
+export type TokenEntry = { readonly tokenId: string; readonly hash: string }
+
+/** `tokens/<SHA-256 of the token>` */
+export type TokenDocument = {
+  readonly thingId: string
+  readonly tokenId: string
+  readonly createdAt: number
+  readonly used: boolean
+  /** While it is unused: the code that gave it, and that answers again if this token was its last. */
+  readonly activationCode?: string
+}
+
+/**
+ * `activation-codes/<code>`: in clear, since the operator lists codes to print and hand them out, which a hash
+ * would not allow. A code is worth no more than new, empty things, and its document ends with the first use of the
+ * last token it gave.
+ */
+export type ActivationCodeDocument = {
+  readonly createdAt: number
+  readonly usesLeft: number
+  /** With no uses left: what the code answered last, for which it answers again. */
+  readonly spentOn?: { readonly thingId: string; readonly hash: string }
+}
+
+/** `seen/<thing id>` */
+export type SeenDocument = { readonly at: number }
+
+/** `removals/<thing id>`: there while the data of a removed thing may still be in the store. */
+export type RemovalDocument = { readonly startedAt: number }
+
+export const thingPrefix = 'things/'
+export const activationCodePrefix = 'activation-codes/'
+export const removalPrefix = 'removals/'
+
+export const thingName = (thingId: string): string => `${thingPrefix}${thingId}`
+export const tokenName = (hash: string): string => `tokens/${hash}`
+export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
+export const seenName = (thingId: string): string => `seen/${thingId}`
+export const removalName = (thingId: string): string => `${removalPrefix}${thingId}`
+
+const pageSize = 1_000
+
+/** Every document whose name starts with `prefix`, the prefix cut off its name; by name, read in pages. */
+export async function* listAll<Content extends Document>(
+  documents: DocumentStore,
+  prefix: string,
+): AsyncGenerator<[string, Content]> {
+  let after = prefix
+  for (;;) {
+    const page = await documents.list(prefix, { after, limit: pageSize })
+    for (const [name, content] of page) yield [name.slice(prefix.length), content as Content]
+    const last = page.at(-1)
+    if (!last || page.length < pageSize) return
+    after = last[0]
+  }
+}

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { DocumentStore } from '../../src/core/ports.ts'
+import type { StoreDriver } from '../../src/store/contract.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { adminKey, createGate, documentsUnder, openAccess } from './open-access.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A store that holds the times back when they are about to be written, of two things or more. */
+function storeWithGate() {
+  const memory = createMemoryStore()
+  const gate = createGate()
+  const transact: DocumentStore['transact'] = async (names, change) => {
+    if (names.length > 1 && names.every(name => name.startsWith('things/'))) await gate.pass()
+    return await memory.documents.transact(names, change)
+  }
+  const driver: StoreDriver = { ...memory, documents: { ...memory.documents, transact } }
+  return { driver, gate }
+}
+
+describe('ThingSummary.lastSeen', () => {
+  it('is when the thing last used its token, and not when the admin used its id', async () => {
+    const { access, registry } = await openAccess()
+    const { thingId, thingToken } = await registry.create({})
+    await access.authorise(thingId, adminKey, 'read')
+    const lastSeen = async () => (await registry.list({ limit: 1 })).things[0]?.lastSeen
+    expect(await lastSeen()).toBeUndefined()
+    const before = Date.now()
+    await access.authorise(thingToken, undefined, 'write')
+    expect(await lastSeen()).toBeGreaterThanOrEqual(before)
+  })
+
+  it('survives a restart after close', async () => {
+    const driver = createMemoryStore()
+    const first = await openAccess({ driver })
+    const things = await Promise.all(Array.from({ length: 600 }, () => first.registry.create({})))
+    for (const { thingToken } of things) await first.access.thingOfToken(thingToken)
+    const before = (await first.registry.list({ limit: 1_000 })).things
+    await first.close()
+    const second = await openAccess({ driver })
+    expect((await second.registry.list({ limit: 1_000 })).things).toEqual(before)
+    expect(before.every(thing => thing.lastSeen !== undefined)).toBe(true)
+  })
+
+  it('reaches the store once a minute, not with each write', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+    const { access, registry, store } = await openAccess()
+    const { thingId, thingToken } = await registry.create({})
+    for (let count = 0; count < 100; count++) await access.authorise(thingToken, undefined, 'write')
+    const at = Date.now()
+    vi.advanceTimersByTime(59_000)
+    expect(await documentsUnder(store.documents, 'seen/')).toEqual([])
+    vi.advanceTimersByTime(1_000)
+    vi.useRealTimers()
+    await vi.waitFor(async () => {
+      expect(await documentsUnder(store.documents, 'seen/')).toEqual([[`seen/${thingId}`, { at }]])
+    })
+  })
+
+  it('is not kept of a thing that was removed, before or while the times are written', async () => {
+    const { driver, gate } = storeWithGate()
+    const first = await openAccess({ driver })
+    const things = [await first.registry.create({}), await first.registry.create({})] as const
+    for (const { thingToken } of things) await first.access.thingOfToken(thingToken)
+    const closing = first.close()
+    await gate.reached
+    await first.registry.remove(things[0].thingId)
+    gate.open()
+    await closing
+    const seen = async () => (await documentsUnder(driver.documents, 'seen/')).map(([name]) => name)
+    expect(await seen()).toEqual([`seen/${things[1].thingId}`])
+    const second = await openAccess({ driver })
+    await second.registry.remove(things[1].thingId)
+    expect(await seen()).toEqual([])
+  })
+
+  it('of a use while the times are written is not lost', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+    const { driver, gate } = storeWithGate()
+    const { access, registry } = await openAccess({ driver })
+    const { thingId, thingToken } = await registry.create({})
+    const other = await registry.create({})
+    for (const token of [thingToken, other.thingToken]) await access.thingOfToken(token)
+    vi.advanceTimersByTime(60_000)
+    await gate.reached
+    await access.thingOfToken(thingToken)
+    const later = Date.now()
+    vi.useRealTimers()
+    gate.open()
+    await vi.waitFor(async () => expect(await documentsUnder(driver.documents, 'seen/')).toHaveLength(2))
+    const { things } = await registry.list({ limit: 2 })
+    expect(things.find(thing => thing.thingId === thingId)?.lastSeen).toBe(later)
+  })
+})

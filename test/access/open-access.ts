@@ -1,0 +1,64 @@
+import { onTestFinished } from 'vitest'
+import { type AccessServices, createAccess } from '../../src/access/index.ts'
+import type { Document, DocumentStore } from '../../src/core/ports.ts'
+import { createToken } from '../../src/core/token.ts'
+import type { Store, StoreDriver } from '../../src/store/contract.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+export const adminKey = createToken()
+
+export interface OpenAccess extends AccessServices {
+  readonly store: Store
+}
+
+export interface OpenAccessOptions {
+  readonly driver?: StoreDriver
+  readonly allowThingDelete?: boolean
+}
+
+/** Access on a store of its own, in memory unless said otherwise; closed at the end of the test. */
+export async function openAccess(options: OpenAccessOptions = {}): Promise<OpenAccess> {
+  const { driver = createMemoryStore(), allowThingDelete = false } = options
+  const store = await openStore(driver)
+  const services = await createAccess({ ...store, adminKey, allowThingDelete })
+  const close = async () => {
+    await services.close()
+    await store.close()
+  }
+  onTestFinished(close)
+  return { ...services, store, close }
+}
+
+/** Stores one record without its own datetime check: `value` is JSON text. */
+export async function append(store: Store, thingId: string, key: string, value: string, datetime = 1_000) {
+  const records = [{ key, datetime, value, place: 0, explicit: true }]
+  await store.records.append({
+    thingId,
+    records,
+    store: true,
+    broadcast: true,
+    receivedAt: datetime,
+    answer: {},
+  })
+}
+
+export async function documentsUnder(
+  documents: DocumentStore,
+  prefix: string,
+): Promise<[string, Document][]> {
+  return [...(await documents.list(prefix, { limit: 10_000 }))]
+}
+
+/** A way to hold calls back until they are let through, and to know that one has come. */
+export function createGate() {
+  let open: () => void = () => {}
+  let arrive: () => void = () => {}
+  const opened = new Promise<void>(resolve => (open = resolve))
+  const reached = new Promise<void>(resolve => (arrive = resolve))
+  const pass = async () => {
+    arrive()
+    await opened
+  }
+  return { pass, reached, open }
+}
