@@ -1,0 +1,21 @@
+export type {
+  Access,
+  Action,
+  ActivationCodeSummary,
+  ActivationCodes,
+  Principal,
+  ThingQuery,
+  ThingRegistry,
+  ThingSummary,
+  TokenSummary,
+} from './access/access.ts'
+export type { Clock } from './core/clock.ts'
+export type { Geo } from './core/geo.ts'
+export type { Ingest, WriteRequest } from './core/ingest.ts'
+export { WriteRefused } from './core/parse.ts'
+export { catalogue, type FieldError, type MqttEffect, type Reason, ThingwireError } from './errors.ts'
+export type * from './store/contract.ts'
+export { createLevelStore, type LevelStoreOptions, restoreLevelStore } from './store/level/index.ts'
+export { createMemoryStore } from './store/memory/index.ts'
+export { type OpenStoreOptions, openStore } from './store/open-store.ts'
+export { createThings, type Things, type ThingsOptions } from './things.ts'

@@ -1,0 +1,1 @@
+export { errorsTopic, refOfWriteTopic, valuesTopic, writeTopic } from './topics.ts'
