@@ -1,3 +1,4 @@
+import type { ThingwireError } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { excerpt } from './excerpt.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
@@ -24,6 +25,8 @@ export interface Ingest {
    * @throws ThingwireError `store_timeout`, `store_unavailable`, `store_full`: not acknowledged, to be sent again
    */
   write(request: WriteRequest): Promise<WriteAnswer>
+  /** Notes a write that its door refused (too large, no text) among the thing's refused writes. Never rejects. */
+  noteRefused(refusal: Refusal): Promise<void>
 }
 
 export interface WriteRequest {
@@ -34,6 +37,15 @@ export interface WriteRequest {
   readonly options: WriteOptions
 }
 
+export interface Refusal {
+  readonly thingId: string
+  readonly door: WriteRequest['door']
+  readonly error: ThingwireError
+  /** As far as there is one to show. */
+  readonly body?: Uint8Array
+  readonly writeId?: string | undefined
+}
+
 export interface IngestParts {
   readonly records: RecordStore
   readonly refused: RefusedWrites
@@ -42,7 +54,7 @@ export interface IngestParts {
 }
 
 export function createIngest({ records, refused, magic, clock }: IngestParts): Ingest {
-  return { write }
+  return { write, noteRefused: refusal => noteRefused(refusal, clock.receive()) }
 
   async function write(request: WriteRequest): Promise<WriteAnswer> {
     const receivedAt = clock.receive()
@@ -90,9 +102,16 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
     error: WriteRefused,
   ): Promise<WriteAnswer> {
     const { thingId, door, body } = request
-    const { reason, message, errors, writeId } = error
+    const { writeId } = error
     const first = writeId === undefined ? undefined : await records.answerOf(thingId, writeId, receivedAt)
     if (first) return first
+    await noteRefused({ thingId, door, error, body, writeId }, receivedAt)
+    throw error
+  }
+
+  async function noteRefused(refusal: Refusal, receivedAt: number): Promise<void> {
+    const { thingId, door, error, body, writeId } = refusal
+    const { reason, message, errors } = error
     const entry = {
       datetime: receivedAt,
       door,
@@ -100,11 +119,10 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
       message,
       ...(errors ? { errors } : {}),
       ...(writeId === undefined ? {} : { id: writeId }),
-      excerpt: excerpt(body),
+      excerpt: body ? excerpt(body) : '',
     }
     // The refusal stands where it cannot be kept: told to try again, the device would never stop.
     await refused.add(thingId, entry).catch(() => {})
-    throw error
   }
 }
 

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import { replyStream } from './reply-stream.ts'
+import type { HttpThings } from './things.ts'
+
+/** `POST /v2/admin/backup`: a consistent copy of the embedded store. */
+export function backupRoute(scope: FastifyInstance, things: HttpThings): void {
+  scope.post('/backup', async (request, reply) => {
+    const takenAt = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
+    const headers = {
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename="thingwire-${takenAt}.backup"`,
+    }
+    return await replyStream(request, reply, headers, things.backup())
+  })
+}

@@ -1,0 +1,70 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify'
+import { ThingwireError } from '../errors.ts'
+import { maximumPathPart } from './paths.ts'
+import { errorText, replyError } from './reply-error.ts'
+
+/**
+ * What a plugin cannot set and a host of `thingsHttp` should: `fastify({ ...hostOptions, … })`. Simple clients are
+ * then tolerated, and what fails before there is a route is answered like every other error (contract §6). A host
+ * with `http` options of its own puts `...hostOptions.http` into them.
+ */
+export const hostOptions = {
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    // Fastify's 100 would cut off keys of 128 characters and settings paths.
+    maxParamLength: maximumPathPart,
+  },
+  // Hand-made clients leave Host out, and nothing here depends on it.
+  http: { requireHostHeader: false },
+  clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
+  // A path with a broken percent-encoding or an endless part: Fastify would echo it.
+  frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
+    const tooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+    replyError(new ThingwireError(tooLong ? 'not_found' : 'bad_request'), request, reply)
+  },
+} satisfies FastifyHttpOptions<Server>
+
+const refused = new WeakSet<Socket>()
+
+/** Answers bytes that are no HTTP, then closes. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (refused.has(socket)) return
+  refused.add(socket)
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const answering = answerUnderWay(socket)
+  // Bytes after a body [wild]: they are no reason to lose the answer to what came before them.
+  if (answering?.req.complete) closeAfter(answering, socket)
+  else socket.end(answering?.headersSent ? '' : badRequest(), () => socket.destroy())
+}
+
+/** Closes when this answer, and those to pipelined requests behind it, are out. */
+function closeAfter(answering: ServerResponse, socket: Socket): void {
+  answering.once('close', () => {
+    const next = answerUnderWay(socket)
+    if (next?.req.complete) closeAfter(next, socket)
+    else socket.destroySoon()
+  })
+}
+
+/** The answer that Node is sending, or waiting for, on a connection; Node's own default handler looks there too. */
+function answerUnderWay(socket: Socket): ServerResponse | undefined {
+  return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
+}
+
+function badRequest(): string {
+  const body = errorText(new ThingwireError('bad_request'))
+  return [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

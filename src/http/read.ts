@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { PageQuery } from '../core/ports.ts'
+import { ThingwireError } from '../errors.ts'
+import { aggregate, aggregationOf } from './aggregate.ts'
+import { credentialOf } from './credential.ts'
+import { exportFormatOf, exportText } from './export.ts'
+import { type OfResource, resourceKey } from './paths.ts'
+import { Query } from './query.ts'
+import { arrayText, recordText } from './record-text.ts'
+import { replyJson } from './reply-json.ts'
+import { replyStream } from './reply-stream.ts'
+import type { HttpThings } from './things.ts'
+
+/** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
+export function readRoute(scope: FastifyInstance, { access, records }: HttpThings): void {
+  scope.get<OfResource>('/things/:ref/resources/:key', async (request, reply) => {
+    const { ref } = request.params
+    const thingId = await access.authorise(ref, credentialOf(request), 'read')
+    const key = resourceKey(request.params)
+    const query = new Query(request)
+    const linkNext = (parameters: Readonly<Record<string, string>>): void => {
+      linkTo(reply, `/v2/things/${ref}/resources/${encodeURIComponent(key)}?${query.with(parameters)}`)
+    }
+
+    const aggregation = aggregationOf(query)
+    if (aggregation) {
+      const { items, next } = await aggregate(records, thingId, key, aggregation)
+      if (next) linkNext(next)
+      return replyJson(reply, 200, arrayText(items))
+    }
+
+    const format = exportFormatOf(request.headers.accept)
+    if (format) {
+      const chunks = exportText(format, records, thingId, key, exportQuery(query))
+      return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
+    }
+
+    const page = await records.read(thingId, key, pageQuery(query))
+    if (!page) throw new ThingwireError('unknown_resource')
+    if (page.next !== undefined) linkNext({ cursor: page.next })
+    return replyJson(reply, 200, arrayText(page.records.map(recordText)))
+  })
+}
+
+/**
+ * A path with the `<ref>` that the requester used, be it a token: a thing id would need a credential that the
+ * requester may not have, and the answer goes to nobody else.
+ */
+function linkTo(reply: FastifyReply, path: string): void {
+  reply.header('link', `<${path}>; rel="next"`)
+}
+
+function pageQuery(query: Query): PageQuery {
+  return { ...walkQuery(query), limit: query.limit(1) }
+}
+
+function exportQuery(query: Query) {
+  const limit = query.limit(undefined, Number.POSITIVE_INFINITY)
+  return limit === undefined ? walkQuery(query) : { ...walkQuery(query), limit }
+}
+
+function walkQuery(query: Query) {
+  const cursor = query.text('cursor', 'invalid_cursor')
+  const order = query.oneOf('order', ['desc', 'asc'])
+  return { ...query.range(), order, ...(cursor === undefined ? {} : { cursor }) }
+}

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import { formatDatetime } from '../core/datetime.ts'
+import type { RefusedWrite } from '../core/ports.ts'
+import { credentialOf } from './credential.ts'
+import type { OfThing } from './paths.ts'
+import { Query } from './query.ts'
+import { replyJson } from './reply-json.ts'
+import type { HttpThings } from './things.ts'
+
+/** Refused writes that are kept of a thing (contract §6). */
+const kept = 100
+
+/** `GET /v2/things/<ref>/errors`. */
+export function refusedWritesRoute(scope: FastifyInstance, { access, refused }: HttpThings): void {
+  scope.get<OfThing>('/things/:ref/errors', async (request, reply) => {
+    const { ref } = request.params
+    const thingId = await access.authorise(ref, credentialOf(request), 'read refused writes')
+    const list = await refused.list(thingId, new Query(request).limit(kept, kept))
+    return replyJson(reply, 200, JSON.stringify(list.map(describe)))
+  })
+}
+
+function describe({ datetime, door, reason, message, errors, id, excerpt }: RefusedWrite) {
+  return { datetime: formatDatetime(datetime), door, reason, message, errors, id, excerpt }
+}

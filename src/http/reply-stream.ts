@@ -1,0 +1,48 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Bytes up to which an answer is held back, to be sent in one piece with its length. */
+const maximumHeld = 1024 * 1024
+
+type Chunk = string | Uint8Array
+
+/**
+ * Answers 200 with `chunks` and headers that name their type: with Content-Length if they are small, else as they come, no faster than they are
+ * taken. A failure before the first byte is out is answered like any other; after that it cuts the connection,
+ * because an answer that ends early must not look complete.
+ *
+ * @throws what `chunks` throws
+ */
+export async function replyStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  headers: Readonly<Record<string, string>>,
+  chunks: AsyncIterable<Chunk>,
+): Promise<FastifyReply> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const held: Buffer[] = []
+  for (let bytes = 0; bytes <= maximumHeld; ) {
+    const next = await iterator.next()
+    if (next.done) return reply.headers(headers).send(Buffer.concat(held))
+    const chunk = Buffer.from(next.value)
+    held.push(chunk)
+    bytes += chunk.byteLength
+  }
+  reply.headers(headers)
+  if (request.method === 'HEAD') {
+    await iterator.return?.()
+    // A stream, since Fastify would announce the length of anything else.
+    return reply.send(Readable.from([]))
+  }
+  return reply.send(Readable.from(resumed(held, iterator), { objectMode: false }))
+}
+
+async function* resumed(held: Buffer[], iterator: AsyncIterator<Chunk>): AsyncGenerator<Chunk> {
+  try {
+    yield* held
+    held.length = 0
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
+  } finally {
+    await iterator.return?.()
+  }
+}

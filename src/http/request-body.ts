@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer'
+import { gunzipSync } from 'node:zlib'
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { ThingwireError } from '../errors.ts'
+import { bodyTooLarge } from './body-bytes.ts'
+
+/**
+ * The body of a request, inflated.
+ *
+ * @throws ThingwireError body_too_large, unsupported_media_type, unsupported_encoding, invalid_content_encoding
+ */
+export function bodyOf(request: FastifyRequest, limit: number): Buffer {
+  const body = request.body as Buffer | ThingwireError | undefined
+  if (body instanceof ThingwireError) throw body
+  return inflate(body ?? Buffer.alloc(0), request.headers['content-encoding'], limit)
+}
+
+/**
+ * The body of a request as JSON of a given shape; an empty body is `{}`.
+ *
+ * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
+ */
+export function jsonBodyOf<Shape extends z.ZodType>(
+  request: FastifyRequest,
+  limit: number,
+  shape: Shape,
+): z.output<Shape> {
+  const result = shape.safeParse(parseJson(bodyOf(request, limit)))
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw new ThingwireError('invalid_body', [...(issue?.path ?? []), issue?.message].join(' '))
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.byteLength === 0) return {}
+  if (!isUtf8(body)) throw new ThingwireError('invalid_utf8')
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    throw new ThingwireError('invalid_json')
+  }
+}
+
+function inflate(body: Buffer, encoding: string | undefined, limit: number): Buffer {
+  const name = encoding?.trim().toLowerCase() ?? ''
+  if (name === '' || name === 'identity') return body
+  if (name !== 'gzip' && name !== 'x-gzip') throw new ThingwireError('unsupported_encoding')
+  try {
+    // Not in the thread pool: writes of one connection must stay in their order.
+    return gunzipSync(body, { maxOutputLength: limit })
+  } catch (error) {
+    const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    throw tooLarge ? bodyTooLarge(limit) : new ThingwireError('invalid_content_encoding')
+  }
+}

@@ -1,0 +1,19 @@
+import type { Access, ActivationCodes, ThingRegistry } from '../access/access.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Ingest } from '../core/ingest.ts'
+import type { RecordStore, RefusedWrites } from '../core/ports.ts'
+
+/** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */
+export interface HttpThings {
+  readonly ingest: Ingest
+  readonly records: Pick<RecordStore, 'read' | 'resources' | 'remove'>
+  readonly refused: Pick<RefusedWrites, 'list'>
+  readonly access: Access
+  readonly registry: ThingRegistry
+  readonly activationCodes: ActivationCodes
+  readonly clock: Clock
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
+  backup(): AsyncIterable<Uint8Array>
+  /** Whether a write could be taken now. */
+  isReady(): boolean
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { connectTo, openHost, postText } from './host.ts'
+import { createSlowStore } from './slow-store.ts'
+
+const body = { values: [{ key: 'k', value: 1 }] }
+const created = '{"status":"created","message":"created"}'
+
+describe('hostOptions', () => {
+  it('tolerates slashes and a dangling question mark', async () => {
+    const { inject, thingToken } = await openHost()
+    for (const url of [
+      `/v2/things/${thingToken}/`,
+      `//v2//things/${thingToken}`,
+      `/v2/things/${thingToken}/?`,
+    ]) {
+      expect((await inject({ method: 'POST', url, body })).statusCode).toBe(201)
+    }
+  })
+
+  it('tolerates a missing, a strange and an empty Host', async () => {
+    const { app, path } = await openHost()
+    for (const host of ['', 'Host: any thing\r\n', 'Host:\r\n']) {
+      const connection = await connectTo(app)
+      connection.send(postText(path, body).replace('Host: a\r\n', host))
+      expect(await connection.received(created)).toContain('HTTP/1.1 201')
+    }
+  })
+
+  it('lets keys and settings paths be as long as they may', async () => {
+    const { inject, path, write } = await openHost()
+    const key = 'k'.repeat(128)
+    const setting = `$settings.${Array.from({ length: 15 }, () => 'p'.repeat(64)).join('.')}`
+    await write({ key, value: 1 }, { key: setting, value: 2 })
+    expect((await inject({ url: `${path}/resources/${key}` })).json()).toMatchObject([{ value: 1 }])
+    expect((await inject({ url: `${path}/resources/${setting}` })).json()).toMatchObject([{ value: 2 }])
+  })
+
+  it.each(['\r\n', 'junk', '}\r\n\r\n', '\0\0\0'])(
+    'answers a request before it closes over %j after its body',
+    async junk => {
+      const driver = createSlowStore()
+      const { app, path } = await openHost({ driver })
+      const connection = await connectTo(app)
+      connection.send(`${postText(path, body)}${junk}`)
+      await driver.appends(1)
+      connection.send(junk)
+      await turns(100)
+      driver.release()
+      const answer = await connection.received(created)
+      expect(answer.startsWith('HTTP/1.1 201 Created')).toBe(true)
+      if (junk === '\r\n') return
+      expect(await connection.closed()).toBe(answer)
+    },
+  )
+
+  it('answers every pipelined request before it closes over what follows', async () => {
+    const driver = createSlowStore()
+    const { app, path } = await openHost({ driver })
+    const connection = await connectTo(app)
+    connection.send(
+      `${postText(path, body)}${postText(path, body)}GET ${path}/resources HTTP/1.1\r\nHost: a\r\n\r\njunk`,
+    )
+    await driver.appends(2)
+    driver.release()
+    const received = await connection.closed()
+    expect(received.split('HTTP/1.1 201').length - 1).toBe(2)
+    expect(received).toContain('{"resources":')
+    expect(received).not.toContain('HTTP/1.1 400')
+  })
+
+  it('answers bytes after the body of a request that closes', async () => {
+    const { app, path } = await openHost()
+    const connection = await connectTo(app)
+    connection.send(`${postText(path, body, 'Connection: close\r\n')}junk`)
+    expect(await connection.closed()).toContain(created)
+  })
+
+  it('answers what is no HTTP in the one error shape, and closes', async () => {
+    const { app, path } = await openHost()
+    const long = `GET /v2/ HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`
+    const chunked = `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
+    for (const bytes of ['nonsense\r\n\r\n', long, chunked]) {
+      const connection = await connectTo(app)
+      connection.send(bytes)
+      const [head = '', json = ''] = (await connection.closed()).split('\r\n\r\n')
+      expect(head).toContain('HTTP/1.1 400')
+      expect(head).toContain('Content-Type: application/json')
+      expect(JSON.parse(json)).toMatchObject({ status: 'error', code: 400, reason: 'bad_request' })
+    }
+  })
+
+  it('lets a client that sends far too much read the answer, and go on', async () => {
+    const { app, path } = await openHost()
+    const connection = await connectTo(app)
+    connection.send(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n`)
+    connection.send('x'.repeat(20_000_000))
+    expect(await connection.received('body_too_large')).toContain('HTTP/1.1 413')
+    connection.send(postText(path, body))
+    expect(await connection.received(created)).toContain('HTTP/1.1 201')
+  })
+})
+
+/** Lets the event loop go round, so that what could happen has happened. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
+}
