@@ -1,0 +1,92 @@
+import type { AddressInfo } from 'node:net'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { hostOptions, thingsHttp } from '../http/index.ts'
+import type { Things } from '../things.ts'
+import { RequestLog } from './log.ts'
+import type { ServerOptions } from './options.ts'
+
+export interface HttpDoor {
+  readonly address: AddressInfo
+  readonly url: string
+  /** Stops listening and resolves when the last connection is closed. */
+  close(): Promise<void>
+}
+
+/** Milliseconds. A device on GPRS must get a body through; one that holds a socket and says nothing must not last. */
+const timeouts = {
+  headers: 30_000,
+  request: 120_000,
+  /** How often Node looks at the two above; between looks they are not enforced. */
+  check: 5_000,
+  /** Longer than the minute for which load balancers keep a connection, so that they are the ones to close it. */
+  keepAlive: 75_000,
+  /** Nothing moved in either direction, on top of the time that a write may wait for the store. */
+  idle: 120_000,
+}
+
+/** @throws Error with one line for the operator if it cannot listen */
+export async function openHttpDoor(
+  things: Things,
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+): Promise<HttpDoor> {
+  let draining = false
+  const app: FastifyInstance = fastify({
+    ...hostOptions,
+    loggerInstance: log,
+    logController: new RequestLog(),
+    bodyLimit: options.bodyLimit,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: timeouts.keepAlive,
+    connectionTimeout: options.storeTimeout + timeouts.idle,
+    http: {
+      ...hostOptions.http,
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: timeouts.check,
+    },
+    // A request that is already on its way when the server stops is served, and is the last of its connection.
+    return503OnClosing: false,
+  })
+  await app.register(thingsHttp, {
+    things,
+    allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
+    isDraining: () => draining,
+    ownsApp: true,
+  })
+  // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.
+  Object.assign(app.server, { httpAllowHalfOpen: true })
+  closeConnectionsWhen(() => draining, app)
+  await app.listen({ host: options.host, port: options.httpPort }).catch((cause: unknown) => {
+    throw new Error(listenProblem(cause as NodeJS.ErrnoException, options), { cause })
+  })
+  const address = app.server.address() as AddressInfo
+  return {
+    address,
+    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    close: async () => {
+      draining = true
+      const cut = setTimeout(() => {
+        log.warn('cutting the connections that are still open')
+        app.server.closeAllConnections()
+      }, options.shutdownTimeout / 2)
+      await app.close().finally(() => clearTimeout(cut))
+    },
+  }
+}
+
+/** Node closes idle connections once, when it stops listening: those that become idle later would last for `keepAlive`. */
+function closeConnectionsWhen(draining: () => boolean, app: FastifyInstance): void {
+  app.addHook('onSend', async (_request, reply) => {
+    if (draining()) reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', async () => {
+    if (draining()) setImmediate(() => app.server.closeIdleConnections())
+  })
+}
+
+function listenProblem({ code, message }: NodeJS.ErrnoException, { host, httpPort }: ServerOptions): string {
+  if (code === 'EADDRINUSE') return `httpPort ${httpPort} on ${host} is in use`
+  if (code === 'EACCES') return `httpPort ${httpPort} on ${host} needs more rights`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host ${host} is no address of this machine`
+  return `cannot listen on httpPort ${httpPort} of ${host}: ${message}`
+}

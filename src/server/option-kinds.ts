@@ -1,0 +1,58 @@
+import { z } from 'zod'
+
+/** What values an option can have, and how a text (environment, command line) becomes one. */
+export interface OptionKind<Schema extends z.ZodType = z.ZodType> {
+  readonly schema: Schema
+  /** Completes the sentence "must be …". */
+  readonly rule: string
+  readonly unit: 'bytes' | 'ms' | undefined
+  /** A text that spells no value comes back as it is: the schema then refuses it. */
+  readonly fromText: (text: string) => unknown
+}
+
+const same = (text: string): unknown => text
+
+export function wholeNumber(from: number, to: number, unit?: 'bytes' | 'ms'): OptionKind<z.ZodNumber> {
+  return {
+    schema: z.number().int().min(from).max(to),
+    rule: `a whole number from ${from} to ${to}${unit ? ` (${unit})` : ''}`,
+    unit,
+    fromText: text => (/^\d+$/.test(text) ? Number(text) : text),
+  }
+}
+
+export function yesOrNo(): OptionKind<z.ZodBoolean> {
+  return {
+    schema: z.boolean(),
+    rule: 'true or false',
+    unit: undefined,
+    fromText: text => ({ true: true, false: false })[text] ?? text,
+  }
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(
+  values: Values,
+): OptionKind<z.ZodType<Values[number]>> {
+  return { schema: z.enum(values), rule: `one of ${values.join(', ')}`, unit: undefined, fromText: same }
+}
+
+export function text(rule: string, schema: z.ZodString = z.string().min(1)): OptionKind<z.ZodString> {
+  return { schema, rule, unit: undefined, fromText: same }
+}
+
+/** As text: the items with commas between them. */
+export function listOf<Item extends z.ZodType>(rule: string, item: Item): OptionKind<z.ZodArray<Item>> {
+  return {
+    schema: z.array(item).min(1),
+    rule,
+    unit: undefined,
+    fromText: text => text.split(',').map(part => part.trim()),
+  }
+}
+
+/** An option that need not be set: its default is undefined. */
+export function optional<Schema extends z.ZodType>(
+  kind: OptionKind<Schema>,
+): OptionKind<z.ZodOptional<Schema>> {
+  return { ...kind, schema: kind.schema.optional() }
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { listOf, type OptionKind, oneOf, optional, text, wholeNumber, yesOrNo } from './option-kinds.ts'
+
+/**
+ * Every option of the server, declared once (contract §10). `config/default.json` and `docs/options.md` are held
+ * equal to this by a test.
+ */
+
+interface OptionDeclaration extends OptionKind {
+  readonly default: unknown
+  /** What it sets, for a reader of the documentation. */
+  readonly meaning: string
+  /** Why the default is what it is. */
+  readonly reason: string
+  /** Never shown in a message, and not taken from the command line. */
+  readonly secret?: true
+}
+
+const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
+
+export const optionDeclarations = {
+  host: {
+    ...text('a host name or address'),
+    default: '127.0.0.1',
+    meaning: 'Address to listen on; `0.0.0.0` or `::` for all.',
+    reason: 'Nobody else reaches a server that was only tried out. The container sets `0.0.0.0`.',
+  },
+  httpPort: {
+    ...wholeNumber(0, 65_535),
+    default: 8080,
+    meaning: 'Port of the HTTP door; 0 takes a free one, which the ready line names.',
+    reason: 'Needs no privileges.',
+  },
+  dataDir: {
+    ...text('a path'),
+    default: './data',
+    meaning: 'Directory of the store and the admin key; made if missing. One process at a time.',
+    reason: 'Beside the place where the server is started, so that it is found again.',
+  },
+  adminKey: {
+    ...optional(text('at least 32 printable characters without spaces', z.string().regex(/^[!-~]{32,}$/))),
+    default: undefined,
+    secret: true,
+    meaning: "The operator's credential.",
+    reason: 'The first start makes one of 32 random bytes and keeps it in `<dataDir>/admin-key`.',
+  },
+  logLevel: {
+    ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    default: 'info',
+    meaning: 'Least level that is logged (JSON lines on stderr). Each request is one line at `debug`.',
+    reason: 'A line per write would wear out an SD card.',
+  },
+  bodyLimit: {
+    ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
+    default: 1_048_576,
+    meaning: 'Largest request body, inflated.',
+    reason: 'Ten thousand ordinary records fit in it.',
+  },
+  storeTimeout: {
+    ...wholeNumber(100, 600_000, 'ms'),
+    default: 5_000,
+    meaning: 'How long a write may wait for its commit before it is answered with 503.',
+    reason: 'Shorter than what devices commonly wait for an answer.',
+  },
+  shutdownTimeout: {
+    ...wholeNumber(100, 600_000, 'ms'),
+    default: 10_000,
+    meaning:
+      'How long a stop may take. Connections still open after half of it are cut; after all of it the process ends.',
+    reason: 'What `docker stop` waits before it kills.',
+  },
+  durability: {
+    ...oneOf(['synced', 'written']),
+    default: 'synced',
+    meaning:
+      '`synced`: an acknowledged write survives loss of power. `written`: only the death of the process; faster.',
+    reason: 'An acknowledgement is a promise.',
+  },
+  minFreeSpace: {
+    ...wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
+    default: 1_073_741_824,
+    meaning: 'Free disk below which writes are answered with 503; reads go on.',
+    reason: 'Leaves the store room to compact, and the machine room to be repaired.',
+  },
+  allowThingDelete: {
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Whether a thing may delete its own records with its token.',
+    reason: 'A token read out of a device must not be able to wipe its history.',
+  },
+  allowedOrigins: {
+    ...listOf('a list of origins such as https://dashboard.example, or *', origin),
+    default: ['*'],
+    meaning: 'Web origins whose pages may call the server; `*` is any.',
+    reason: 'Credentials are never ambient: a page has only those that it was given.',
+  },
+} as const satisfies Record<string, OptionDeclaration>
+
+export type OptionName = keyof typeof optionDeclarations
+
+/** All options with their values; sizes in bytes, times in milliseconds. */
+export type ServerOptions = {
+  readonly [Name in OptionName]: z.output<(typeof optionDeclarations)[Name]['schema']>
+}
+
+export const optionNames = Object.keys(optionDeclarations) as readonly OptionName[]
+
+/** The declaration of one option, without its own type: for what treats all options alike. */
+export function declarationOf(name: OptionName): OptionDeclaration {
+  return optionDeclarations[name]
+}
+
+/** `httpPort` → `THINGWIRE_HTTP_PORT`. */
+export function environmentName(name: OptionName): string {
+  return `THINGWIRE_${words(name, '_').toUpperCase()}`
+}
+
+/** `httpPort` → `http-port`. */
+export function flagName(name: OptionName): string {
+  return words(name, '-')
+}
+
+function words(name: string, separator: string): string {
+  return name.replace(/[A-Z]/g, capital => separator + capital.toLowerCase())
+}

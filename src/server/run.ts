@@ -1,0 +1,51 @@
+import type { Logger } from 'pino'
+import { createLogger } from './log.ts'
+import type { ServerOptions } from './options.ts'
+import { createServer, type Server } from './server.ts'
+
+/**
+ * Runs the server as this process: says on stdout where it is, stops it at SIGTERM or SIGINT with exit status 0, and
+ * at a second signal, or when `shutdownTimeout` is over, ends at once.
+ *
+ * @throws Error with one line for the operator if the server cannot start
+ */
+export async function runServer(options: ServerOptions): Promise<void> {
+  const log = createLogger(options.logLevel)
+  process.on('uncaughtException', error => {
+    log.fatal({ err: error }, 'uncaught exception')
+    process.exit(1)
+  })
+  const starting = createServer(options, { log })
+  stopOnSignal(starting, options.shutdownTimeout, log)
+  const server = await starting
+  tellAdminKey(server.adminKey)
+  console.log(`Thingwire is ready at ${server.url}`)
+}
+
+function stopOnSignal(starting: Promise<Server>, shutdownTimeout: number, log: Logger): void {
+  let stopping = false
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) {
+      log.warn({ signal }, 'second signal: ending at once')
+      process.exit(1)
+    }
+    stopping = true
+    log.info({ signal }, 'stopping')
+    setTimeout(() => {
+      log.error(`not stopped within the shutdownTimeout of ${shutdownTimeout} ms: ending at once`)
+      process.exit(1)
+    }, shutdownTimeout).unref()
+    await (await starting).close()
+    log.info('stopped')
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+function tellAdminKey({ key, created, file }: Server['adminKey']): void {
+  if (!created) return
+  console.log(`A new admin key is in ${file}`)
+  // Anything but a terminal may be a log that others read.
+  if (process.stdout.isTTY) console.log(`Admin key: ${key}`)
+}

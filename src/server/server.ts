@@ -1,0 +1,84 @@
+import { mkdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
+import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
+import { createLevelStore } from '../store/level/index.ts'
+import { createThings, type Things } from '../things.ts'
+import { openHttpDoor } from './http-door.ts'
+import { completeOptions } from './load-options.ts'
+import { createLogger } from './log.ts'
+import type { ServerOptions } from './options.ts'
+
+export interface Server {
+  /** Where the HTTP door listens. */
+  readonly address: AddressInfo
+  /** The same as a URL, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly adminKey: AdminKey
+  /** Stops listening, finishes what is in flight, flushes the store. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface ServerParts {
+  /** Default: a log of its own at `logLevel`. */
+  readonly log?: Logger
+}
+
+/** Where the store is in a data directory. */
+export function storeLocation(dataDir: string): string {
+  return join(resolve(dataDir), 'store')
+}
+
+/**
+ * Starts the ready server: embedded store, core, HTTP door.
+ *
+ * @param given options that differ from the defaults
+ * @throws Error with one line for the operator: a bad option, a port in use, a data directory that cannot be used or
+ * that another process holds
+ */
+export async function createServer(
+  given: Partial<ServerOptions> = {},
+  parts: ServerParts = {},
+): Promise<Server> {
+  const options = completeOptions(given)
+  const log = parts.log ?? createLogger(options.logLevel)
+  await makeDataDir(options.dataDir)
+  const adminKey = await loadAdminKey({
+    ...(options.adminKey !== undefined && { configured: options.adminKey }),
+    file: join(resolve(options.dataDir), 'admin-key'),
+  })
+  const things = await openThings(options, adminKey.key)
+  const door = await openHttpDoor(things, options, log).catch(async (error: unknown) => {
+    await things.close()
+    throw error
+  })
+  let closing: Promise<void> | undefined
+  return {
+    address: door.address,
+    url: door.url,
+    adminKey,
+    close: () => {
+      closing ??= door.close().finally(() => things.close())
+      return closing
+    },
+  }
+}
+
+function openThings(options: ServerOptions, adminKey: string): Promise<Things> {
+  const { dataDir, durability, minFreeSpace, allowThingDelete, storeTimeout } = options
+  return createThings({
+    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
+    adminKey,
+    allowThingDelete,
+    storeTimeout,
+  })
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new Error(`cannot make the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
+  }
+}
