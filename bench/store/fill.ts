@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { readVoyage } from '../../examples/voyage/voyage.ts'
+import type { AcceptedRecord } from '../../src/core/record.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+export interface Filling {
+  /** Records a second in each slice, in order. */
+  readonly rates: readonly number[]
+  /** Bytes that the process wrote to disk, per record. */
+  readonly bytesPerRecord: number
+  readonly keys: readonly string[]
+}
+
+export interface FillOptions {
+  readonly location: string
+  readonly thingId: string
+  readonly records: number
+  /** How many records make one rate. */
+  readonly slice: number
+  readonly onProgress?: (done: number) => void
+}
+
+const keys = ['speed', 'course', 'waterSpeed', 'depth', 'heel']
+const recordsPerWrite = 100
+const writesInFlight = 16
+
+/**
+ * Appends `records` records through the store as a door would: writes of 100 records, 16 in flight, synced, the
+ * voyage's own values and positions over and over, two seconds a row, spread evenly over five resources.
+ */
+export async function fill({ location, thingId, records, slice, onProgress }: FillOptions): Promise<Filling> {
+  const store = await openStore(createLevelStore({ location }))
+  const voyage = (await readVoyage(new Date())).records
+  const start = Date.now() - (records / keys.length) * 2_000
+  const rates: number[] = []
+  const writtenBefore = bytesWritten()
+  let next = 0
+  const write = async () => {
+    const batch: AcceptedRecord[] = []
+    for (let place = 0; place < recordsPerWrite; place++, next++) {
+      const { value, geo } = voyage[next % voyage.length] ?? { value: 0, geo: { lat: 0, long: 0 } }
+      const key = keys[next % keys.length] ?? ''
+      const datetime = start + Math.floor(next / keys.length) * 2_000
+      batch.push({ key, datetime, value: JSON.stringify(value), geo, place, explicit: true })
+    }
+    const receivedAt = Date.now()
+    await store.records.append({
+      thingId,
+      records: batch,
+      store: true,
+      broadcast: true,
+      receivedAt,
+      answer: {},
+    })
+  }
+  for (let end = slice; end <= records; end += slice) {
+    const begin = performance.now()
+    const sender = async () => {
+      while (next < end) await write()
+    }
+    await Promise.all(Array.from({ length: writesInFlight }, sender))
+    rates.push((slice / (performance.now() - begin)) * 1000)
+    onProgress?.(next)
+  }
+  await store.close()
+  return { rates, bytesPerRecord: (bytesWritten() - writtenBefore) / records, keys }
+}
+
+/** What this process has caused to be written to disk so far; Linux only. */
+function bytesWritten(): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+}

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+
+/** A record as a device would send it. */
+export interface VoyageRecord {
+  readonly key: string
+  readonly value: number
+  readonly geo: { readonly lat: number; readonly long: number }
+  /** `YYYYMMDDHHmmss`, UTC. */
+  readonly datetime: string
+}
+
+export interface Voyage {
+  readonly rows: number
+  /** Every non-empty cell of every row, in the order of the file. */
+  readonly records: readonly VoyageRecord[]
+  /** How many records each resource has. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+const file = new URL('voyage.csv', import.meta.url)
+
+/**
+ * Reads the voyage beside this file.
+ *
+ * @param end when its last row shall have been measured
+ */
+export async function readVoyage(end: Date): Promise<Voyage> {
+  const [header = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split(/\r?\n/)
+  const keys = header.split(',').slice(3)
+  const rows = lines.map(line => line.split(','))
+  const lastSecond = secondOfDay(rows.at(-1)?.[0])
+  const records = rows.flatMap(([time, lat, long, ...cells]) => {
+    const measuredAt = new Date(end.getTime() - (lastSecond - secondOfDay(time)) * 1000)
+    const datetime = measuredAt.toISOString().replace(/[-:T]|\..*/g, '')
+    const geo = { lat: Number(lat), long: Number(long) }
+    return keys.flatMap((key, column) => {
+      const cell = cells[column]
+      return cell === undefined || cell === '' ? [] : [{ key, value: Number(cell), geo, datetime }]
+    })
+  })
+  const counts = new Map(keys.map(key => [key, records.filter(record => record.key === key).length]))
+  return { rows: rows.length, records, counts }
+}
+
+/** @param time `HHMMSS` */
+function secondOfDay(time = '000000'): number {
+  const [hours, minutes, seconds] = [time.slice(0, 2), time.slice(2, 4), time.slice(4, 6)].map(Number)
+  return ((hours ?? 0) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)
+}
