@@ -50,7 +50,7 @@ export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   /** Idempotent. */
   close(): Promise<void>
-  /** Whether an append could be tried now. */
+  /** Whether the store works now. One that only lacks free disk does: reads go on. */
   isReady(): boolean
 }
 

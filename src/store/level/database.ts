@@ -171,7 +171,7 @@ function hasCode(error: unknown, start: string): boolean {
 }
 
 function storeFailed(reason: 'store_unavailable' | 'store_timeout', cause: unknown): ThingwireError {
-  return new ThingwireError(reason, 'the store could not do it', { cause })
+  return new ThingwireError(reason, 'the store failed', { cause })
 }
 
 function openError(error: unknown, location: string): Error {

@@ -46,7 +46,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
     documents: createDocuments(database, task => records.commits.alone(task)),
     refused: records.refused,
     backup: () => backUp(database),
-    isReady: () => database.isUsable() && !freeSpace.isShort,
+    isReady: () => database.isUsable(),
     async open() {
       await database.open()
       await records.head.load(database)
