@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer, type Server } from '../../src/server/index.ts'
@@ -16,6 +17,7 @@ const writesInFlight = 4
 
 const endsByItself = process.argv.includes('--exit') || !process.stdin.isTTY
 const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-demo-'))
+process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
 const server = await start()
 process.once('SIGINT', () => void stop(0))
 process.once('SIGTERM', () => void stop(0))
@@ -39,7 +41,6 @@ async function start(): Promise<Server> {
 
 async function stop(status: number): Promise<void> {
   await server.close()
-  await rm(dataDir, { recursive: true })
   process.exit(status)
 }
 

@@ -48,7 +48,9 @@ function receiveBody(message: IncomingMessage, limit: number): Promise<Buffer | 
     })
     message.once('end', () => resolve(Buffer.concat(chunks)))
     message.once('error', reject)
-    message.once('close', () => reject(new ThingwireError('bad_request', 'the body was cut off')))
+    message.once('close', () => {
+      if (!message.complete) reject(new ThingwireError('bad_request', 'the body was cut off'))
+    })
   })
 }
 

@@ -43,7 +43,7 @@ function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (levelsLeft === 0) return invalid(`settings must be nested at most ${maximumDepth} levels deep`)
   for (const [name, member] of Object.entries(value)) {
-    if (isObject(value) && Buffer.byteLength(name) > maximumMemberBytes) {
+    if (Buffer.byteLength(name) > maximumMemberBytes) {
       return invalid(`names of members must be at most ${maximumMemberBytes} bytes`)
     }
     const problem = inspect(member, levelsLeft - 1)

@@ -33,7 +33,7 @@ export interface AppendParts {
  * the decisions, in order and without a pause, then the one write.
  *
  * @returns the receipt of each append, or an error for one that was no longer waited for
- * @throws ThingwireError store_unavailable: nothing of the group is kept
+ * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
  */
 export async function commitGroup(
   pending: readonly PendingAppend[],
