@@ -1,0 +1,95 @@
+import type { Reason } from '../../../src/errors.ts'
+import { type Case, created, received, refusedBody } from '../case.ts'
+
+const record = '{"key":"reading","value":1}'
+const write = `{"values":[${record}]}`
+const levels = 100_000
+const deepArray = '['.repeat(levels) + ']'.repeat(levels)
+const deepObject = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+function bytes(...parts: readonly (string | readonly number[])[]): Uint8Array {
+  return Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
+}
+
+const stringWith = (hostile: readonly number[]) =>
+  bytes('{"values":[{"key":"reading","value":"', hostile, '"}]}')
+
+const notUtf8: readonly (readonly [what: string, body: Uint8Array])[] = [
+  ['the byte FF in a string', stringWith([0xff])],
+  ['an overlong slash', stringWith([0xc0, 0xaf])],
+  ['a surrogate in UTF-8', stringWith([0xed, 0xa0, 0x80])],
+  ['half a character', stringWith([0xe2, 0x82])],
+  ['a character beyond U+10FFFF', stringWith([0xf4, 0x90, 0x80, 0x80])],
+  ['Latin-1', stringWith([0xb0])],
+  ['UTF-16 with its mark', bytes([0xff, 0xfe], Buffer.from(write, 'utf16le').toJSON().data)],
+]
+
+const notJson: readonly (readonly [what: string, body: string | Uint8Array])[] = [
+  ['empty', ''],
+  ['white space', ' \n'],
+  ['plain text', 'temperature=21.5'],
+  ['cut off', write.slice(0, -3)],
+  ['followed by another', write + write],
+  ['behind a byte order mark', `\ufeff${write}`],
+  ['in single quotes', write.replaceAll('"', "'")],
+  ['with a comma too many', `{"values":[${record},]}`],
+  ['with a comment', `{"values":[${record}]/* */}`],
+  ['with NaN', '{"values":[{"key":"reading","value":NaN}]}'],
+  ['with a number that begins with a zero', '{"values":[{"key":"reading","value":007}]}'],
+  ['with a line feed in a string', '{"values":[{"key":"reading","value":"a\nb"}]}'],
+  ['with a NUL behind it', bytes(write, [0])],
+  ['100,000 levels deep and never closed', '['.repeat(levels)],
+  ['UTF-16 without a mark', Buffer.from(write, 'utf16le')],
+]
+
+const noObject: readonly (readonly [what: string, body: string])[] = [
+  ['an array', `[${record}]`],
+  ['null', 'null'],
+  ['a string', JSON.stringify(write)],
+  ['a number', '21.5'],
+  ['100,000 levels of arrays', deepArray],
+]
+
+const forbidden: readonly (readonly [where: string, body: string, field: string | undefined])[] = [
+  ['__proto__ in the body', `{"__proto__":{"values":[${record}]},"values":[${record}]}`, undefined],
+  ['constructor in the body', `{"constructor":1,"values":[${record}]}`, undefined],
+  ['prototype in the body', `{"prototype":{},"values":[${record}]}`, undefined],
+  ['__proto__ in a record', '{"values":[{"key":"reading","value":1,"__proto__":{}}]}', '__proto__'],
+  ['constructor in a record', '{"values":[{"key":"reading","value":1,"constructor":{}}]}', 'constructor'],
+  ['prototype in a record', '{"values":[{"prototype":{"key":"reading","value":1}}]}', 'prototype'],
+]
+
+function refusedAll(
+  bodies: readonly (readonly [what: string, body: string | Uint8Array])[],
+  name: (what: string) => string,
+  reason: Reason,
+): Case[] {
+  return bodies.map(([what, body]) => refusedBody(name(what), body, reason))
+}
+
+/** Contract §2: what is no write at all. */
+export const hostileBodies: readonly Case[] = [
+  ...refusedAll(notUtf8, what => `a body with ${what} is not UTF-8`, 'invalid_utf8'),
+  ...refusedAll(notJson, what => `a body that is ${what} is not JSON`, 'invalid_json'),
+  ...refusedAll(noObject, what => `a body that is ${what} is refused`, 'invalid_body'),
+  ...forbidden.map(([where, body, field]) =>
+    refusedBody(
+      `${where} is refused`,
+      body,
+      'forbidden_member',
+      field === undefined ? undefined : [{ index: 0, field, reason: 'forbidden_member' }],
+    ),
+  ),
+  refusedBody('100,000 levels of objects without values are refused', deepObject, 'invalid_values'),
+  refusedBody(
+    'a value of 100,000 levels of objects is refused',
+    `{"values":[{"key":"reading","value":${deepObject}}]}`,
+    'value_too_deep',
+    [{ index: 0, field: 'value', reason: 'value_too_deep' }],
+  ),
+  {
+    name: '100,000 levels in a field that is ignored are ignored',
+    steps: [{ body: `{"deep":${deepArray},"values":[${record}]}`, answer: created }],
+    records: { reading: [received(1)] },
+  },
+]

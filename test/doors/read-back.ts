@@ -1,0 +1,64 @@
+import type { Reason } from '../../src/errors.ts'
+import type { ServerAddress } from '../helpers/http-client.ts'
+import type { ReadRecord, Refusal, Thing } from './door.ts'
+
+/** An item of `GET …/errors` (contract §6). */
+export interface RefusedWrite {
+  readonly datetime: string
+  readonly door: string
+  readonly reason: Reason
+  readonly message: string
+  readonly errors?: readonly (Refusal & { readonly message: string })[]
+  readonly id?: string
+  readonly excerpt: string
+}
+
+const nextLink = /<([^>]+)>;\s*rel="next"/
+
+/** What a thing holds, as the HTTP API gives it. */
+export class ReadBack {
+  readonly #url: string
+  readonly #things: string
+
+  constructor({ url }: ServerAddress, { thingToken }: Thing) {
+    this.#url = url
+    this.#things = `${url}/v2/things/${thingToken}`
+  }
+
+  /** Every record of a resource, from page to page; none if nothing was ever written under the key. */
+  async records(key: string, order: 'asc' | 'desc'): Promise<ReadRecord[]> {
+    const records: ReadRecord[] = []
+    let next: string | undefined =
+      `${this.#things}/resources/${encodeURIComponent(key)}?limit=1000&order=${order}`
+    while (next !== undefined) {
+      const response: Response = await fetch(next)
+      const page: unknown = await response.json()
+      if (response.status === 404) return records
+      if (response.status !== 200) throw new Error(`${key} cannot be read: ${JSON.stringify(page)}`)
+      for (const { key: named, ...record } of page as (ReadRecord & { key: string })[]) {
+        if (named !== key) throw new Error(`${key} reads as a record of ${named}`)
+        records.push(record)
+      }
+      const link = nextLink.exec(response.headers.get('link') ?? '')?.[1]
+      next = link === undefined ? undefined : new URL(link, this.#url).href
+    }
+    return records
+  }
+
+  async keys(): Promise<readonly string[]> {
+    const { resources } = (await this.#get('/resources')) as { resources: readonly string[] }
+    return resources
+  }
+
+  /** Newest first. */
+  async refusedWrites(): Promise<readonly RefusedWrite[]> {
+    return (await this.#get('/errors?limit=100')) as readonly RefusedWrite[]
+  }
+
+  async #get(path: string): Promise<unknown> {
+    const response = await fetch(`${this.#things}${path}`)
+    const content: unknown = await response.json()
+    if (response.status !== 200) throw new Error(`${path} cannot be read: ${JSON.stringify(content)}`)
+    return content
+  }
+}
