@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { excerpt } from '../../src/core/excerpt.ts'
 import { createToken } from '../../src/core/token.ts'
@@ -32,19 +31,17 @@ describe('excerpt()', () => {
   })
 
   it('shows no seven characters of a token, wherever in a body it stands', () => {
-    const filler = fc.oneof(
-      fc.string({ unit: 'grapheme', maxLength: 260 }),
-      fc.constantFrom('" "', ' '.repeat(199), `${'x'.repeat(1_000)} `, '😀'.repeat(99), '€ '.repeat(120)),
-    )
     const token = createToken()
-    fc.assert(
-      fc.property(fc.array(filler, { maxLength: 4 }), parts => {
-        const shown = of(`${parts.join(' ')} ${token} ${token}`)
-        expect(shown.length).toBeLessThanOrEqual(200)
-        for (let start = 0; start + 7 <= token.length; start++) {
-          expect(shown).not.toContain(token.slice(start, start + 7))
-        }
-      }),
-    )
+    const parts = Array.from({ length: token.length - 6 }, (_, start) => token.slice(start, start + 7))
+    const places = [
+      ...Array.from({ length: 260 }, (_, offset) => ' '.repeat(offset)),
+      ...Array.from({ length: 400 }, (_, more) => `${'x'.repeat(700 + more)} `),
+      ...Array.from({ length: 110 }, (_, offset) => `😀€${' '.repeat(offset)}${'ä€😀'.repeat(30)}`),
+    ]
+    for (const before of places) {
+      const shown = of(`${before}${token}" "${token}`)
+      expect(shown.length).toBeLessThanOrEqual(200)
+      expect(parts.filter(part => shown.includes(part))).toEqual([])
+    }
   })
 })

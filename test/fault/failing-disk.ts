@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Thing } from '../helpers/http-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { noViolations, type Violations } from './ledger.ts'
+import { levelLogFile } from './level-log.ts'
+import { type Answer, Connection, reasonOf, runLoad } from './load.ts'
+import { type DiskFaultSetup, type Served, withServer } from './served.ts'
+import { storedValues } from './stored-values.ts'
+import { Strace } from './strace.ts'
+
+/** Milliseconds; the store tries every second. */
+const recoveryDeadline = 30_000
+
+/** How many writes were answered how while the disk failed, such as `503 store_unavailable`. */
+export type Answers = Readonly<Record<string, number>>
+
+export interface FailedSync {
+  readonly answers: Answers
+  /** Status codes of reads while fsync failed. */
+  readonly reads: readonly number[]
+  /** Acked by the same process when fsync worked again. */
+  readonly ackedAfter: number
+  readonly recovered: Violations
+  /** After one more start. */
+  readonly restarted: Violations
+}
+
+/**
+ * Lets every fsync fail with EIO for a while.
+ *
+ * @param end `recover`: the same process goes on afterwards. `kill`: it is killed while fsync still fails.
+ */
+export async function failedSync(setup: DiskFaultSetup, end: 'recover' | 'kill'): Promise<FailedSync> {
+  const { writes } = setup
+  const count = new AnswerCount()
+  const { served, ...live } = await withServer(setup, async served => {
+    const { server, processId, things, ledger, load } = served
+    await runLoad({ ...load, run: 'before', writes })
+    const ackedBefore = ledger.withOutcome('acked').length
+    const inject = 'inject=fdatasync,fsync:error=EIO'
+    const strace = await Strace.attach(processId, ['-e', 'trace=fdatasync,fsync', '-e', inject])
+    await runLoad({ ...load, run: 'failing', writes, onAnswer: count.add })
+    const reads = await Promise.all(things.map(thing => statusOfRead(server, thing)))
+    if (end === 'kill') {
+      await server.kill()
+      await strace.ended()
+      return { served, reads, ackedAfter: 0, recovered: noViolations }
+    }
+    await strace.detach()
+    await untilReady(server)
+    await runLoad({ ...load, run: 'after', writes })
+    const ackedAfter = ledger.withOutcome('acked').length - ackedBefore
+    return { served, reads, ackedAfter, recovered: ledger.check(await storedValues(server, things)) }
+  })
+  return { answers: count.answers, restarted: await checkRestarted(setup, served), ...live }
+}
+
+export interface FailedWrite {
+  readonly answers: Answers
+  /** Whether it did fail. */
+  readonly hasFailed: boolean
+  readonly recovered: Violations
+  /** After one more start. */
+  readonly restarted: Violations
+}
+
+/** What fails once; a write to the log may be the second half of a batch. */
+export const singleFaults = { 'EIO from fdatasync': 'fdatasync', 'ENOSPC from write': 'write' } as const
+export type SingleFault = keyof typeof singleFaults
+
+/**
+ * Lets one or a few calls on the log fail, while valid writes and writes that are refused for their content come in.
+ */
+export async function failedWrite(setup: DiskFaultSetup, fault: SingleFault): Promise<FailedWrite> {
+  const { dataDir, writes } = setup
+  const count = new AnswerCount()
+  const output = join(dataDir, 'failed-writes')
+  const { served, recovered } = await withServer(setup, async served => {
+    const { server, processId, things, ledger, load } = served
+    const [error] = fault.split(' ')
+    const call = singleFaults[fault]
+    // Counted by strace for each thread of the pool apart.
+    const inject = `inject=${call}:error=${error}:when=${2 + Math.floor(Math.random() * 8)}`
+    const log = ['-P', await levelLogFile(dataDir), '-e', `trace=${call}`, '-s', '0']
+    const strace = await Strace.attach(processId, [...log, '-e', inject, '-o', output])
+    const loaded = runLoad({ ...load, run: 'failing', writes, sizes: 'any', onAnswer: count.add })
+    await Promise.all([loaded, postRefused(served, writes, count)])
+    await strace.detach()
+    await untilReady(server)
+    return { served, recovered: ledger.check(await storedValues(server, things)) }
+  })
+  const hasFailed = (await readFile(output, 'latin1')).includes('(INJECTED)')
+  return { answers: count.answers, hasFailed, recovered, restarted: await checkRestarted(setup, served) }
+}
+
+class AnswerCount {
+  readonly answers: Record<string, number> = {}
+
+  readonly add = (answer: Answer): void => {
+    const name = `${answer.status} ${reasonOf(answer) ?? ''}`.trim()
+    this.answers[name] = (this.answers[name] ?? 0) + 1
+  }
+}
+
+async function postRefused({ server, things }: Served, writes: number, count: AnswerCount): Promise<void> {
+  const connection = new Connection(server.url)
+  const path = `/v2/things/${things[0]?.thingToken}`
+  for (let posted = 0; posted < writes; posted++) {
+    count.add(await connection.post(path, '{"values":[{"key":"not a key","value":1}]}'))
+  }
+  connection.close()
+}
+
+async function checkRestarted(setup: DiskFaultSetup, { things, ledger }: Served): Promise<Violations> {
+  return await withServer(setup, async ({ server }) => ledger.check(await storedValues(server, things)))
+}
+
+async function statusOfRead({ url }: ServerProcess, { thingToken }: Thing): Promise<number> {
+  const response = await fetch(`${url}/v2/things/${thingToken}/resources/temperature`)
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function untilReady({ url }: ServerProcess): Promise<void> {
+  const deadline = performance.now() + recoveryDeadline
+  while (performance.now() < deadline) {
+    const response = await fetch(`${url}/readyz`)
+    await response.arrayBuffer()
+    if (response.status === 200) return
+    await delay(50)
+  }
+  throw new Error('the server has not recovered from a disk that failed')
+}
