@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -40,13 +39,6 @@ export interface ServerProcess {
   stop(): Promise<Exit>
   /** SIGKILL. */
   kill(): Promise<Exit>
-}
-
-/** A directory that is removed when `onEnd` calls back: `onTestFinished` of vitest, or the like. */
-export async function temporaryDirectory(onEnd: (remove: () => Promise<void>) => void): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'thingwire-'))
-  onEnd(() => rm(directory, { recursive: true, force: true }))
-  return directory
 }
 
 /** Runs the command to its end. */

@@ -3,9 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A directory of the running test's own, gone when it has finished. */
-export async function temporaryDirectory(): Promise<string> {
+type OnEnd = (remove: () => Promise<void>) => void
+
+/**
+ * A directory that is gone when the running test has finished.
+ *
+ * @param onEnd who removes it instead, where no test is running
+ */
+export async function temporaryDirectory(onEnd: OnEnd = onTestFinished): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'thingwire-test-'))
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  onEnd(() => rm(path, { recursive: true, force: true }))
   return path
 }

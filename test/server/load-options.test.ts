@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { completeOptions, loadOptions } from '../../src/server/load-options.ts'
 import { declarationOf, optionNames } from '../../src/server/options.ts'
-import { temporaryDirectory } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
 const key = 'k'.repeat(32)
 
 async function configFile(content: unknown): Promise<string> {
-  const file = join(await temporaryDirectory(onTestFinished), 'my.json')
+  const file = join(await temporaryDirectory(), 'my.json')
   await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
   return file
 }

@@ -2,7 +2,8 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { runCli, startServer, temporaryDirectory } from '../helpers/server-process.ts'
+import { runCli, startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 describe('thingwire restore', () => {
   let backup: Buffer
@@ -25,13 +26,13 @@ describe('thingwire restore', () => {
   })
 
   async function restore(content: Buffer, dataDir: string) {
-    const file = join(await temporaryDirectory(onTestFinished), 'backup')
+    const file = join(await temporaryDirectory(), 'backup')
     await writeFile(file, content)
     return runCli({ args: ['restore', file, '--data-dir', dataDir] })
   }
 
   it('makes a data directory in which things, tokens and records are as they were', async () => {
-    const dataDir = join(await temporaryDirectory(onTestFinished), 'new')
+    const dataDir = join(await temporaryDirectory(), 'new')
     expect(await restore(backup, dataDir)).toMatchObject({ code: 0, stderr: '' })
     const server = await startServer({ dataDir })
     onTestFinished(async () => void (await server.kill()))
@@ -42,7 +43,7 @@ describe('thingwire restore', () => {
   })
 
   it('refuses a data directory that is not empty, and leaves it as it is', async () => {
-    const dataDir = await temporaryDirectory(onTestFinished)
+    const dataDir = await temporaryDirectory()
     await writeFile(join(dataDir, 'something'), '')
     const { code, stderr } = await restore(backup, dataDir)
     expect(code).toBe(1)
@@ -56,7 +57,7 @@ describe('thingwire restore', () => {
     ['damaged in its middle', () => flipBit(backup, backup.length >> 1), /damaged|cut off/],
     ['no backup at all', () => Buffer.alloc(1_000, 'hello'), /not a thingwire backup/],
   ])('refuses a backup that is %s, and leaves nothing', async (_case, content, message) => {
-    const dataDir = await temporaryDirectory(onTestFinished)
+    const dataDir = await temporaryDirectory()
     const { code, stderr } = await restore(content(), dataDir)
     expect(code).toBe(1)
     expect(stderr).toMatch(/^thingwire: [^\n]+\n$/)
@@ -65,7 +66,7 @@ describe('thingwire restore', () => {
   })
 
   it('names a backup that is not there', async () => {
-    const dataDir = await temporaryDirectory(onTestFinished)
+    const dataDir = await temporaryDirectory()
     const { code, stderr } = await runCli({ args: ['restore', 'nowhere.backup', '--data-dir', dataDir] })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^thingwire: [^\n]*nowhere\.backup[^\n]*\n$/)

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
-import { runCli, type ServerSetup, startServer, temporaryDirectory } from '../helpers/server-process.ts'
+import { runCli, type ServerSetup, startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-const newDataDir = async () => join(await temporaryDirectory(onTestFinished), 'data')
+const newDataDir = async () => join(await temporaryDirectory(), 'data')
 
 /** A server that is killed, if it still runs, when the test is over. */
 async function start(setup: ServerSetup) {
