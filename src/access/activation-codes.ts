@@ -10,6 +10,7 @@ import {
   type ThingDocument,
   thingName,
   tokenName,
+  withoutLast,
 } from './documents.ts'
 import { newThing } from './registry.ts'
 import { issueToken } from './tokens.ts'
@@ -19,13 +20,13 @@ const maximumCount = 1_000
 const maximumUses = 1_000_000
 
 type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
-type SpentOn = NonNullable<ActivationCodeDocument['spentOn']>
+type Last = NonNullable<ActivationCodeDocument['last']>
 
 /**
- * While a code has uses left, each activation takes one and makes a thing. A spent code answers again for its last
- * thing, with a fresh token in place of the unused one, until that thing has used its token. A code with uses left
- * makes a new thing even for a device whose answer was lost: two devices of one batch cannot be told apart, and must
- * not end one another's tokens.
+ * A code answers again for the thing that it activated last, with a fresh token in place of the unused one, until
+ * that thing has used its token: a lost answer loses neither the device nor a use. Only then does it take another use
+ * and make another thing. So devices that share a code are to be activated one after another, or to activate again
+ * when their token is refused.
  */
 export function createActivationCodes(documents: DocumentStore): ActivationCodes {
   return {
@@ -58,9 +59,9 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
       for (;;) {
         const document = (await documents.get(activationCodeName(code))) as ActivationCodeDocument | undefined
         if (!document) throw new ThingwireError('unknown_activation_code')
-        const { spentOn } = document
+        const { last } = document
         // Without an activation the code has changed since it was read.
-        const activation = spentOn ? await answerAgain(code, spentOn) : await takeUse(code)
+        const activation = last ? await answerAgain(code, last) : await takeUse(code)
         if (activation) return activation
       }
     },
@@ -78,28 +79,26 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     const name = activationCodeName(code)
     const { thingId, token, put } = newThing('', code)
     return await documents.transact([name], ([document]) => {
-      const usesLeft = (document as ActivationCodeDocument | undefined)?.usesLeft ?? 0
-      if (usesLeft === 0) return { put: {}, result: undefined }
-      const spent = usesLeft === 1 ? { spentOn: { thingId, hash: token.entry.hash } } : {}
-      const taken = { ...document, usesLeft: usesLeft - 1, ...spent }
+      const { usesLeft, last } = (document ?? { usesLeft: 0 }) as ActivationCodeDocument
+      if (usesLeft === 0 || last) return { put: {}, result: undefined }
+      const taken = { ...document, usesLeft: usesLeft - 1, last: { thingId, hash: token.entry.hash } }
       return { put: { ...put, [name]: taken }, result: { thingId, thingToken: token.thingToken } }
     })
   }
 
-  async function answerAgain(code: string, spentOn: SpentOn): Promise<Activation | undefined> {
-    const { thingId, hash } = spentOn
+  async function answerAgain(code: string, last: Last): Promise<Activation | undefined> {
+    const { thingId, hash } = last
     const name = activationCodeName(code)
     const fresh = issueToken(thingId, code)
     const names = [name, thingName(thingId), tokenName(hash)]
     return await documents.transact(names, ([document, thing, token]) => {
-      if ((document as ActivationCodeDocument | undefined)?.spentOn?.hash !== hash) {
-        return { put: {}, result: undefined }
-      }
+      const present = document as ActivationCodeDocument | undefined
+      if (present?.last?.hash !== hash) return { put: {}, result: undefined }
       // The operator has ended the token, or the thing.
-      if (!thing || !token) return { put: { [name]: null }, result: undefined }
+      if (!thing || !token) return { put: { [name]: withoutLast(present) }, result: undefined }
       const { tokens } = thing as ThingDocument
       const put = {
-        [name]: { ...document, spentOn: { thingId, hash: fresh.entry.hash } },
+        [name]: { ...document, last: { thingId, hash: fresh.entry.hash } },
         [thingName(thingId)]: {
           ...thing,
           tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),

@@ -36,8 +36,13 @@ export type TokenDocument = {
 export type ActivationCodeDocument = {
   readonly createdAt: number
   readonly usesLeft: number
-  /** With no uses left: what the code answered last, for which it answers again. */
-  readonly spentOn?: { readonly thingId: string; readonly hash: string }
+  /** The thing it activated last, and its token, while that is unused: the code answers for it again. */
+  readonly last?: { readonly thingId: string; readonly hash: string }
+}
+
+/** The code when it no longer answers again: null, which removes it, if nothing is left of it. */
+export function withoutLast({ last: _, ...code }: ActivationCodeDocument): ActivationCodeDocument | null {
+  return code.usesLeft === 0 ? null : code
 }
 
 /** `seen/<thing id>` */

@@ -7,6 +7,7 @@ import {
   type TokenDocument,
   type TokenEntry,
   tokenName,
+  withoutLast,
 } from './documents.ts'
 import type { LastSeen } from './last-seen.ts'
 import { LookupCache } from './lookup-cache.ts'
@@ -54,8 +55,9 @@ function use(hash: string, token: TokenDocument | undefined, code: ActivationCod
   if (!token) return { put: {}, result: undefined }
   const { activationCode, ...kept } = token
   const put: Record<string, Document | null> = { [tokenName(hash)]: { ...kept, used: true } }
-  if (activationCode !== undefined && code?.spentOn?.hash === hash)
-    put[activationCodeName(activationCode)] = null
+  if (activationCode !== undefined && code?.last?.hash === hash) {
+    put[activationCodeName(activationCode)] = withoutLast(code)
+  }
   return { put, result: token.thingId }
 }
 

@@ -6,6 +6,25 @@ import { appendEach, count, key, measured, pages, thing, valuesOf, write } from 
 const present = count(40).map(value => measured(10_000 + Math.floor(value / 4) * 1_000, value))
 
 export function paging({ test }: Suite): void {
+  test('read() ends a page early when its values are large, and goes on from there', async stage => {
+    const { records } = await stage.open()
+    const large = count(40).map(value => measured(value, 'x'.repeat(60_000) + value))
+    for (const record of large) await records.append(write([record]))
+    const sizes: number[] = []
+    for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+      const query = { order: 'asc', limit: 1_000 } as const
+      const page = await records.read(thing, key, cursor === undefined ? query : { ...query, cursor })
+      sizes.push(page?.records.length ?? 0)
+      cursor = page?.next
+    }
+    assert.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      large.length,
+    )
+    const largest = Math.max(...sizes)
+    assert.equal(largest > 1 && largest < large.length, true, `pages of ${sizes}`)
+  })
+
   for (const order of ['asc', 'desc'] as const) {
     const inOrder = (values: readonly number[]) => (order === 'asc' ? values : values.toReversed())
 

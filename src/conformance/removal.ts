@@ -23,7 +23,7 @@ export function removal({ test, capabilities }: Suite): void {
     await records.append(write([...tenSeconds, measured(1_000, 'kept', { key: 'other' })]))
     assert.equal(await records.remove(thing, key, {}), 10)
     assert.deepEqual(await records.resources(thing), ['other'])
-    assert.equal(await records.read(thing, key, { order: 'desc', limit: 1 }), undefined)
+    assert.deepEqual(await records.read(thing, key, { order: 'desc', limit: 1 }), { records: [] })
     assert.equal(await records.remove(thing, key, {}), 0)
     await records.append(write([measured(500, 'new')]))
     assert.deepEqual(await records.resources(thing), ['other', key])
@@ -36,7 +36,7 @@ export function removal({ test, capabilities }: Suite): void {
     assert.equal(await records.remove(thing, key, { from: 5_000 }), 5)
     assert.equal(await records.remove(thing, key, { to: 5_000 }), 5)
     assert.deepEqual(await records.resources(thing), [])
-    assert.equal(await records.read(thing, key, { order: 'desc', limit: 1 }), undefined)
+    assert.deepEqual(await records.read(thing, key, { order: 'desc', limit: 1 }), { records: [] })
   })
 
   test('remove() finds nothing under a key or of a thing that does not exist', async stage => {

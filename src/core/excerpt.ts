@@ -4,6 +4,11 @@ const tokenLike = /[A-Za-z0-9_-]{43,}/g
 /** What belongs to a token that began before. */
 const restOfToken = /^[A-Za-z0-9_-]*/
 
+/** Text of a client's with everything in it that could be a token redacted. */
+export function redact(text: string): string {
+  return text.replace(tokenLike, '[redacted]')
+}
+
 /**
  * What is shown of a refused body: its first 200 characters, tokens redacted. Bytes that are not UTF-8 appear as
  * U+FFFD.
@@ -18,5 +23,5 @@ export function excerpt(body: Uint8Array): string {
   // A token that straddles the cut is redacted like any other: its first part would be most of it.
   const straddling = restOfToken.exec(text.slice(excerptCharacters))?.[0] ?? ''
   const shown = text.slice(0, excerptCharacters + straddling.length)
-  return shown.replace(tokenLike, '[redacted]').slice(0, excerptCharacters)
+  return redact(shown).slice(0, excerptCharacters)
 }

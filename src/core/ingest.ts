@@ -1,6 +1,6 @@
 import type { ThingwireError } from '../errors.ts'
 import type { Clock } from './clock.ts'
-import { excerpt } from './excerpt.ts'
+import { excerpt, redact } from './excerpt.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
 import type { MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
 
@@ -118,7 +118,7 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
       reason,
       message,
       ...(errors ? { errors } : {}),
-      ...(writeId === undefined ? {} : { id: writeId }),
+      ...(writeId === undefined ? {} : { id: redact(writeId) }),
       excerpt: body ? excerpt(body) : '',
     }
     // The refusal stands where it cannot be kept: told to try again, the device would never stop.

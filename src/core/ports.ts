@@ -59,13 +59,17 @@ export interface TimeRange {
 export interface PageQuery extends TimeRange {
   /** By datetime, then write number, then place; `desc` is the exact reverse of `asc`. */
   readonly order: 'asc' | 'desc'
-  /** At least 1. */
+  /** At least 1; a page can be shorter, see `Page`. */
   readonly limit: number
   /** `next` of the page before. */
   readonly cursor?: string
 }
 
+/** Most characters of values that a page holds, but for its last record: bounds what a slow reader keeps in memory. */
+export const maximumPageText = 1024 * 1024
+
 export interface Page {
+  /** `limit` of them if there are so many and their values are not too large together. */
   readonly records: readonly StoredRecord[]
   /** Opaque; there is more after the last record of this page. */
   readonly next?: string
@@ -76,9 +80,9 @@ export interface RecordStore {
   append(write: Append): Promise<Receipt>
   /** The answer of the write that carried this id, waiting for one in flight; undefined if none is known. */
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
-  /** @returns undefined if nothing is stored under the key. @throws ThingwireError invalid_cursor */
+  /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
-  /** Keys that hold records, sorted by their bytes. */
+  /** Keys that hold records now, sorted by their bytes. */
   resources(thingId: string): Promise<readonly string[]>
   /** Removes what was stored before the call; returns how many records that were. */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>

@@ -22,7 +22,7 @@ export function adminActivationCodeRoutes(
 ): void {
   scope.post('/activation-codes', async (request, reply) => {
     const codes = await activationCodes.create(jsonBodyOf(request, bodyLimit, codesBody))
-    return replyJson(reply, 201, JSON.stringify({ status: 'created', activationCodes: codes }))
+    return replyJson(reply, 201, JSON.stringify({ activationCodes: codes }))
   })
 
   scope.get('/activation-codes', async (_request, reply) => {
@@ -32,7 +32,7 @@ export function adminActivationCodeRoutes(
       createdAt: formatDatetime(createdAt),
       usesLeft,
     }))
-    return replyJson(reply, 200, JSON.stringify({ status: 'success', activationCodes: codes }))
+    return replyJson(reply, 200, JSON.stringify({ activationCodes: codes }))
   })
 
   scope.delete<OfCode>('/activation-codes/:code', async (request, reply) => {

@@ -29,7 +29,7 @@ export function adminThingRoutes(scope: FastifyInstance, { registry }: HttpThing
 
   scope.get('/things', async (request, reply) => {
     const { things, next } = await registry.list(thingQuery(new Query(request)))
-    return replyJson(reply, 200, JSON.stringify({ status: 'success', things: things.map(describe), next }))
+    return replyJson(reply, 200, JSON.stringify({ things: things.map(describe), next }))
   })
 
   scope.patch<OfAdminThing>('/things/:thingId', async (request, reply) => {

@@ -15,7 +15,7 @@ interface OfToken {
 export function adminTokenRoutes(scope: FastifyInstance, { registry }: HttpThings): void {
   scope.post<OfAdminThing>('/things/:thingId/tokens', async (request, reply) => {
     const { thingToken, tokenId } = await registry.addToken(request.params.thingId)
-    return replyJson(reply, 201, JSON.stringify({ status: 'created', thingToken, tokenId }))
+    return replyJson(reply, 201, JSON.stringify({ thingToken, tokenId }))
   })
 
   scope.get<OfAdminThing>('/things/:thingId/tokens', async (request, reply) => {
@@ -25,7 +25,7 @@ export function adminTokenRoutes(scope: FastifyInstance, { registry }: HttpThing
       createdAt: formatDatetime(createdAt),
       used,
     }))
-    return replyJson(reply, 200, JSON.stringify({ status: 'success', tokens }))
+    return replyJson(reply, 200, JSON.stringify({ tokens }))
   })
 
   scope.delete<OfToken>('/things/:thingId/tokens/:tokenId', async (request, reply) => {

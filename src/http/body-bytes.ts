@@ -16,9 +16,20 @@ const binaryType = new RegExp(
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
+/** How much of a body that is too large is read and dropped, so that its answer arrives, before the connection is cut. */
+const maximumDropped = 64 * 1024 * 1024
+
+/** A body as it came. */
+export interface ReceivedBody {
+  /** The bytes, or the first of them if there is a problem. */
+  readonly bytes: Buffer
+  /** What whoever needs the body throws. */
+  readonly problem?: ThingwireError
+}
+
 /**
- * Makes the bodies of a scope arrive as bytes, whatever their Content-Type says; one of a binary format, or of more
- * than `limit` bytes, arrives as the error that whoever needs it throws (`bodyOf`).
+ * Makes the bodies of a scope arrive as `ReceivedBody`, whatever their Content-Type says: one of a binary format, or
+ * of more than `limit` bytes, is a problem only for who needs it (`bodyOf`).
  */
 export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.addHook('preParsing', (request, _reply, _payload, done) => {
@@ -31,25 +42,28 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const body = await receiveBody(payload, limit)
-    return request.headers['content-type'] === refused ? new ThingwireError('unsupported_media_type') : body
+    if (body.problem || request.headers['content-type'] !== refused) return body
+    return { bytes: body.bytes, problem: new ThingwireError('unsupported_media_type') }
   })
 }
 
-function receiveBody(message: IncomingMessage, limit: number): Promise<Buffer | ThingwireError> {
+function receiveBody(message: IncomingMessage, limit: number): Promise<ReceivedBody> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
-    let bytes = 0
+    let length = 0
+    const cutOff = () => reject(new ThingwireError('bad_request', 'the body was cut off'))
     message.on('data', (chunk: Buffer) => {
-      bytes += chunk.byteLength
-      if (bytes <= limit) chunks.push(chunk)
+      length += chunk.byteLength
+      if (length <= limit) chunks.push(chunk)
       // The answer goes out now and the rest is read and dropped: were the connection closed on a client that still
       // sends, as Fastify does it, the answer would be lost on its way.
-      else resolve(bodyTooLarge(limit))
+      else resolve({ bytes: Buffer.concat(chunks), problem: bodyTooLarge(limit) })
+      if (length > limit + maximumDropped) message.destroy()
     })
-    message.once('end', () => resolve(Buffer.concat(chunks)))
-    message.once('error', reject)
+    message.once('end', () => resolve({ bytes: Buffer.concat(chunks) }))
+    message.once('error', cutOff)
     message.once('close', () => {
-      if (!message.complete) reject(new ThingwireError('bad_request', 'the body was cut off'))
+      if (!message.complete) cutOff()
     })
   })
 }

@@ -3,7 +3,12 @@ import { gunzipSync } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { ThingwireError } from '../errors.ts'
-import { bodyTooLarge } from './body-bytes.ts'
+import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
+
+/** The body as it came, be there a problem or none; empty if there is no body. */
+export function receivedBody(request: FastifyRequest): ReceivedBody {
+  return (request.body as ReceivedBody | undefined) ?? { bytes: Buffer.alloc(0) }
+}
 
 /**
  * The body of a request, inflated.
@@ -11,9 +16,9 @@ import { bodyTooLarge } from './body-bytes.ts'
  * @throws ThingwireError body_too_large, unsupported_media_type, unsupported_encoding, invalid_content_encoding
  */
 export function bodyOf(request: FastifyRequest, limit: number): Buffer {
-  const body = request.body as Buffer | ThingwireError | undefined
-  if (body instanceof ThingwireError) throw body
-  return inflate(body ?? Buffer.alloc(0), request.headers['content-encoding'], limit)
+  const { bytes, problem } = receivedBody(request)
+  if (problem) throw problem
+  return inflate(bytes, request.headers['content-encoding'], limit)
 }
 
 /**

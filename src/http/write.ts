@@ -5,7 +5,7 @@ import { credentialOf } from './credential.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
-import { bodyOf } from './request-body.ts'
+import { bodyOf, receivedBody } from './request-body.ts'
 import type { HttpThings } from './things.ts'
 import { WriteOrder } from './write-order.ts'
 
@@ -37,7 +37,8 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
     try {
       return { options: writeOptions(request), body: bodyOf(request, bodyLimit) }
     } catch (error) {
-      if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error })
+      const body = receivedBody(request).bytes
+      if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
       throw error
     }
   }

@@ -55,6 +55,8 @@ export async function openHttpDoor(
   })
   // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.
   Object.assign(app.server, { httpAllowHalfOpen: true })
+  // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   closeConnectionsWhen(() => draining, app)
   await app.listen({ host: options.host, port: options.httpPort }).catch((cause: unknown) => {
     throw new Error(listenProblem(cause as NodeJS.ErrnoException, options), { cause })

@@ -37,7 +37,8 @@ import type {
  * **Isolation.** Things and keys share nothing, however alike their names are.
  *
  * **Reading.** A page follows the page before it without gap or repeat: no record that was present when the first
- * page was read is skipped or given twice, unless it was removed, whatever is appended in between.
+ * page was read is skipped or given twice, unless it was removed, whatever is appended in between. A page ends early,
+ * with a cursor, after the record with which its values reach `maximumPageText`.
  * `remove` takes what was stored before it was called, and leaves what is appended while it runs.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for what

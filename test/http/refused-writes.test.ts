@@ -30,8 +30,24 @@ describe('GET …/errors', () => {
     const reasons = []
     for (const write of refused) reasons.unshift(reasonOf(await inject({ method: 'POST', ...write })))
     expect(reasons).toContain('body_too_large')
-    const listed = (await inject({ url: `${path}/errors` })).json() as { reason: string }[]
+    const listed = (await inject({ url: `${path}/errors` })).json() as { reason: string; excerpt: string }[]
     expect(listed.map(({ reason }) => reason)).toEqual(reasons)
+    expect(listed.map(({ excerpt }) => excerpt).reverse()).toEqual([
+      '{}',
+      expect.any(String),
+      '{}',
+      '{}',
+      '{}',
+    ])
+  })
+
+  it('shows no token that was used as a write id', async () => {
+    const { inject, path, thingToken } = await openHost()
+    const headers = { 'idempotency-key': thingToken }
+    await inject({ method: 'POST', url: path, headers, body: { values: [{ key: 'a b', value: 1 }] } })
+    const answer = await inject({ url: `${path}/errors` })
+    expect(answer.json()).toMatchObject([{ id: '[redacted]' }])
+    expect(answer.body).not.toContain(thingToken)
   })
 
   it('gives 100 unless asked for fewer', async () => {

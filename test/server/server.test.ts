@@ -58,6 +58,14 @@ describe('the server', () => {
     expect(await readAll(server, thing, 'n')).toHaveLength(1)
   })
 
+  it('ignores an expectation that it does not know', async () => {
+    const server = await start({ dataDir: await newDataDir() })
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.end('GET /healthz HTTP/1.1\r\nExpect: miracles\r\n\r\n')
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /)
+  })
+
   it('finishes a request in flight at SIGTERM, and closes its connection though the client would keep it', async () => {
     const server = await start({ dataDir: await newDataDir() })
     const socket = await halfRequest(server.url)

@@ -6,6 +6,7 @@
 const prefix = {
   meta: 'm',
   resource: 'k',
+  emptied: 'x',
   record: 'r',
   crowd: 'd',
   writeId: 'i',
@@ -48,6 +49,15 @@ export function nameInResourceKey(key: Buffer, thingId: string): string {
   return key.toString('utf8', prefix.resource.length + thingId.length + 1)
 }
 
+/** `x` thing NUL key → nothing: a resource that was written once and then emptied. */
+export function emptiedKey(thingId: string, key: string): Buffer {
+  return Buffer.from(`${prefix.emptied}${thingId}\0${key}`)
+}
+
+export function emptiedKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.emptied}${thingId}\0`))
+}
+
 /** `r` resource (4) datetime (6) write number (6) place (2) → record. */
 export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
   const key = Buffer.allocUnsafe(recordKeyLength)
@@ -81,16 +91,16 @@ export function crowdKeys(resource: number, from?: number, to?: number): KeyRang
   return timeRange(crowdPrefix, resource, from, to)
 }
 
-/** `i` thing NUL write id → ordinal, receipt time, answer. */
-export function writeIdKey(thingId: string, id: string): Buffer {
-  return Buffer.from(`${prefix.writeId}${thingId}\0${id}`)
+/** `i` thing NUL digest of the write id (16) → ordinal, receipt time, answer. */
+export function writeIdKey(thingId: string, digest: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${prefix.writeId}${thingId}\0`), digest])
 }
 
 export function writeIdKeys(thingId: string): KeyRange {
   return startingWith(Buffer.from(`${prefix.writeId}${thingId}\0`))
 }
 
-/** `j` thing NUL ordinal (6) → write id. */
+/** `j` thing NUL ordinal (6) → digest of the write id. */
 export function writeIdOrderKey(thingId: string, ordinal: number): Buffer {
   return ordinalKey(prefix.writeIdOrder, thingId, ordinal)
 }
@@ -149,5 +159,8 @@ function timeRange(kind: number, resource: number, from = 0, to = latestDatetime
 }
 
 function startingWith(start: Buffer): KeyRange {
-  return { gte: start, lt: Buffer.concat([start, Buffer.from([0xff])]) }
+  const end = Buffer.from(start)
+  // No start ends with the byte 255: they are names, letters and NUL.
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1
+  return { gte: start, lt: end }
 }

@@ -1,3 +1,5 @@
+import { maximumPageText } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
 import type { Database } from './database.ts'
@@ -24,16 +26,38 @@ export async function readPage(
     : range
   // A cursor from outside the range would turn the bounds round.
   if (Buffer.compare('gt' in bounds ? bounds.gt : bounds.gte, bounds.lt) >= 0) return { records: [] }
-  const entries = await database.level
-    .iterator({ ...bounds, reverse: order === 'desc', limit: limit + 1 })
-    .all()
-  const more = entries.length > limit
-  if (more) entries.pop()
-  const records = entries.map(([entryKey, bytes]) =>
-    decodeRecord(key, positionInRecordKey(entryKey).datetime, bytes),
-  )
-  const last = entries.at(-1)
-  return more && last ? { records, next: last[0].toString('base64url', positionStart) } : { records }
+  const iterator = database.level.iterator({ ...bounds, reverse: order === 'desc', limit: limit + 1 })
+  try {
+    return await takePage(iterator, key, limit)
+  } finally {
+    await iterator.close()
+  }
+}
+
+async function takePage(
+  iterator: { nextv(size: number): Promise<[Buffer, Buffer][]> },
+  key: string,
+  limit: number,
+): Promise<Page> {
+  const records: StoredRecord[] = []
+  let characters = 0
+  let last: Buffer | undefined
+  for (
+    let entries = await iterator.nextv(limit + 1);
+    entries.length > 0;
+    entries = await iterator.nextv(limit + 1)
+  ) {
+    for (const [entryKey, bytes] of entries) {
+      if (last && (records.length === limit || characters >= maximumPageText)) {
+        return { records, next: last.toString('base64url', positionStart) }
+      }
+      const record = decodeRecord(key, positionInRecordKey(entryKey).datetime, bytes)
+      records.push(record)
+      characters += record.value.length
+      last = entryKey
+    }
+  }
+  return { records }
 }
 
 function cursorKey(resource: number, cursor: string): Buffer {

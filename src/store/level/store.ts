@@ -15,7 +15,7 @@ import { Database } from './database.ts'
 import { createDocuments } from './documents.ts'
 import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
-import { refusedKeys, resourceKey, writeIdKeys, writeIdOrderKeys } from './keys.ts'
+import { emptiedKey, emptiedKeys, refusedKeys, resourceKey, writeIdKeys, writeIdOrderKeys } from './keys.ts'
 import { readPage } from './read.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { isEmpty, removeKeys, removeRecords } from './remove.ts'
@@ -34,6 +34,7 @@ export interface LevelStoreOptions {
 /** Largest group that is committed as one, in bytes: bounds what one fsync waits for. */
 const maximumGroupBytes = 4 * 1024 * 1024
 const recordOverhead = 32
+const nothing = Buffer.alloc(0)
 
 /** The embedded store: LevelDB in this process. */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
@@ -99,7 +100,12 @@ class LevelRecords implements DriverRecords {
   }
 
   async append(write: Append, ticket: AppendTicket) {
-    if (this.#freeSpace.isShort) throw new ThingwireError('store_full')
+    if (this.#freeSpace.isShort && keepsAnything(write)) {
+      const { thingId, id, receivedAt } = write
+      const first = id === undefined ? undefined : await this.answerOf(thingId, id, receivedAt)
+      if (!first) throw new ThingwireError('store_full')
+      return { writeNumber: 0, answer: first }
+    }
     return this.commits.push({ write, ticket })
   }
 
@@ -110,7 +116,8 @@ class LevelRecords implements DriverRecords {
   read(thingId: string, key: string, query: PageQuery) {
     return this.#database.use(async () => {
       const resource = await this.#resources.find(thingId, key)
-      return resource === undefined ? undefined : await readPage(this.#database, resource, key, query)
+      if (resource !== undefined) return await readPage(this.#database, resource, key, query)
+      return (await this.#database.level.has(emptiedKey(thingId, key))) ? { records: [] } : undefined
     })
   }
 
@@ -135,7 +142,8 @@ class LevelRecords implements DriverRecords {
     await this.commits.alone(async () => {
       if (!(await isEmpty(this.#database, resource))) return
       const batch = this.#database.batch()
-      await this.#database.write(batch.del(resourceKey(thingId, key)), { sync: true })
+      batch.del(resourceKey(thingId, key)).put(emptiedKey(thingId, key), nothing)
+      await this.#database.write(batch, { sync: true })
       this.#resources.forget(thingId, key)
     })
     return removed
@@ -147,7 +155,12 @@ class LevelRecords implements DriverRecords {
   }
 
   async #removeRest(thingId: string): Promise<void> {
-    const ranges = [writeIdKeys(thingId), writeIdOrderKeys(thingId), refusedKeys(thingId)]
+    const ranges = [
+      emptiedKeys(thingId),
+      writeIdKeys(thingId),
+      writeIdOrderKeys(thingId),
+      refusedKeys(thingId),
+    ]
     for (const range of ranges) await removeKeys(this.#database, range)
     this.#resources.forgetThing(thingId)
     this.#writeIds.forgetThing(thingId)
@@ -162,6 +175,10 @@ class LevelRecords implements DriverRecords {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
+}
+
+function keepsAnything({ store, id }: Append): boolean {
+  return store || id !== undefined
 }
 
 function weigh({ write }: PendingAppend): number {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { WriteAnswer } from '../contract.ts'
 import type { Database } from './database.ts'
 import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
@@ -29,7 +30,7 @@ export class WriteIds {
   /** The write that carried the id, if it is remembered at `now`; afterwards `stage` may be called. */
   async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
     const [bytes, newest] = await Promise.all([
-      this.#database.level.get(writeIdKey(thingId, id)),
+      this.#database.level.get(writeIdKey(thingId, digest(id))),
       this.#newestOrdinal(thingId),
     ])
     if (!bytes) return undefined
@@ -44,8 +45,8 @@ export class WriteIds {
     this.#newest.set(thingId, ordinal)
     const known: KnownWrite = { ordinal, receivedAt, answer }
     const put: [Buffer, Buffer][] = [
-      [writeIdKey(thingId, id), Buffer.from(JSON.stringify(known))],
-      [writeIdOrderKey(thingId, ordinal), Buffer.from(id)],
+      [writeIdKey(thingId, digest(id)), Buffer.from(JSON.stringify(known))],
+      [writeIdOrderKey(thingId, ordinal), digest(id)],
     ]
     return { put, known, isTrimDue: ordinal > remembered && ordinal % trimEvery === 0 }
   }
@@ -55,9 +56,9 @@ export class WriteIds {
     const last = (await this.#newestOrdinal(thingId)) - remembered
     const range = { ...writeIdOrderKeys(thingId), lt: writeIdOrderKey(thingId, last + 1) }
     const batch = this.#database.batch()
-    for await (const [orderKey, id] of this.#database.level.iterator(range)) {
+    for await (const [orderKey, digestOfId] of this.#database.level.iterator(range)) {
       batch.del(orderKey)
-      const idKey = writeIdKey(thingId, id.toString())
+      const idKey = writeIdKey(thingId, digestOfId)
       const bytes = await this.#database.level.get(idKey)
       // The id may have been used again since, under a newer ordinal.
       if (bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
@@ -80,4 +81,9 @@ export class WriteIds {
     this.#newest.set(thingId, newest)
     return newest
   }
+}
+
+/** Ids are the client's words, and some use a secret as one: what is kept cannot be turned back into it. */
+function digest(id: string): Buffer {
+  return createHash('sha256').update(id).digest().subarray(0, 16)
 }

@@ -33,14 +33,11 @@ export function createMemoryRecords(): DriverRecords {
     answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
     read: async (thingId, key, query): Promise<Page | undefined> =>
       things.get(thingId)?.resources.get(key)?.page(query),
-    resources: async thingId => [...(things.get(thingId)?.resources.keys() ?? [])].sort(),
-    remove: async (thingId, key, range) => {
-      const resources = things.get(thingId)?.resources
-      const timeLine = resources?.get(key)
-      const removed = timeLine?.remove(range) ?? 0
-      if (timeLine?.isEmpty) resources?.delete(key)
-      return removed
-    },
+    resources: async thingId =>
+      [...(things.get(thingId)?.resources ?? [])]
+        .flatMap(([key, { isEmpty }]) => (isEmpty ? [] : [key]))
+        .sort(),
+    remove: async (thingId, key, range) => things.get(thingId)?.resources.get(key)?.remove(range) ?? 0,
     removeThing: async thingId => {
       things.delete(thingId)
     },

@@ -1,3 +1,4 @@
+import { maximumPageText } from '../../core/ports.ts'
 import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
 import { measurement } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -40,10 +41,10 @@ export class TimeLine {
     if (order === 'desc') rows.reverse()
     const after = cursor === undefined ? undefined : readCursor(cursor)
     const rest = after === undefined ? rows : rows.filter(row => isAfter(row, after, order))
-    const records = rest.slice(0, limit)
+    const records = rest.slice(0, Math.min(limit, lengthOfPage(rest)))
     const last = records.at(-1)
     const page = { records: records.map(row => row.record) }
-    return last && rest.length > limit ? { ...page, next: writeCursor(last) } : page
+    return last && rest.length > records.length ? { ...page, next: writeCursor(last) } : page
   }
 
   /** @returns how many records were removed. */
@@ -77,6 +78,16 @@ export class TimeLine {
     }
     return low
   }
+}
+
+/** How many rows there are until their values reach `maximumPageText`, the one with which they do included. */
+function lengthOfPage(rows: readonly Row[]): number {
+  let characters = 0
+  const reached = rows.findIndex(({ record }) => {
+    characters += record.value.length
+    return characters >= maximumPageText
+  })
+  return reached === -1 ? rows.length : reached + 1
 }
 
 function startOf(datetime: number): Position {

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { expect, test } from 'vitest'
+import { createLevelStore } from '../../../src/store/level/index.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+
+const thingId = 'aaaaaaaaaaaaaaaa'
+
+test('removeThing() leaves no key of the thing in the database', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const store = await openStore(createLevelStore({ location }))
+  const appends = Array.from({ length: 600 }, (_, place) =>
+    store.records.append({
+      thingId,
+      // All at one datetime, so that there are crowd keys too.
+      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0, explicit: true }],
+      store: true,
+      broadcast: true,
+      receivedAt: 1,
+      id: `write ${place}`,
+      answer: {},
+    }),
+  )
+  await Promise.all(appends)
+  await store.records.remove(thingId, 'key-0', {})
+  const refused = { datetime: 1, door: 'http', reason: 'invalid_json', message: '', excerpt: '' } as const
+  await store.refused.add(thingId, refused)
+  await store.records.removeThing(thingId)
+  await store.close()
+
+  const level = new ClassicLevel(location)
+  expect(await level.keys().all()).toEqual(['m:format', 'm:head'])
+  await level.close()
+})
