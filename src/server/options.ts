@@ -54,7 +54,7 @@ export const optionDeclarations = {
     ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
     default: 1_048_576,
     meaning: 'Largest request body, inflated.',
-    reason: 'Ten thousand ordinary records fit in it.',
+    reason: 'Ten thousand records with position and datetime just fit in it.',
   },
   storeTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),
