@@ -23,5 +23,5 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.THINGWIRE_HTTP_PORT || 8080}/readyz`).then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/server/cli.js"]
+ENTRYPOINT ["node", "--optimize-for-size", "--max-semi-space-size=4", "dist/server/cli.js"]
 CMD ["start"]

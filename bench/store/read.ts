@@ -1,4 +1,5 @@
-import type { ServerChild } from './server-child.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { residentMemory } from './server-child.ts'
 
 /** Times pages of 100 records over HTTP, from random places of the time line of every key, in milliseconds, sorted. */
 export async function timePages(
@@ -32,7 +33,7 @@ const sampleEvery = 50_000
 
 /** Reads `rows` rows as CSV and watches the memory of the server meanwhile. */
 export async function exportCsv(
-  server: ServerChild,
+  server: ServerProcess,
   base: string,
   key: string,
   rows: number,
@@ -48,7 +49,7 @@ export async function exportCsv(
     for (const byte of piece) if (byte === 0x0a) seen++
     if (seen < sampledAt + sampleEvery) continue
     sampledAt = seen
-    const memory = server.residentMemory()
+    const memory = residentMemory(server)
     if (seen >= settled && atSettled === 0) atSettled = memory
     if (atSettled > 0) highest = Math.max(highest, memory)
   }

@@ -1,7 +1,9 @@
 import type { RecordStore, TimeRange } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
-import { maximumPage } from './query.ts'
+
+/** Few, since what is in memory when V8 collects its young objects stays until a full collection. */
+const recordsAtOnce = 250
 
 export interface WalkQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
@@ -11,7 +13,7 @@ export interface WalkQuery extends TimeRange {
 }
 
 /**
- * Walks a resource, up to 1,000 records at a time.
+ * Walks a resource, some records at a time.
  *
  * @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails
  */
@@ -24,7 +26,7 @@ export async function* pages(
   let left = limit
   let next = cursor
   for (let first = true; first || (next !== undefined && left > 0); first = false) {
-    const query = { ...range, limit: Math.min(left, maximumPage) }
+    const query = { ...range, limit: Math.min(left, recordsAtOnce) }
     const page = await records.read(thingId, key, next === undefined ? query : { ...query, cursor: next })
     if (!page && first) throw new ThingwireError('unknown_resource')
     // What was removed while it was being read is over.

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --optimize-for-size --max-semi-space-size=4
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { loadOptions } from './load-options.ts'

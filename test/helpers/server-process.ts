@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 
 const cli = fileURLToPath(new URL('../../src/server/cli.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
+/** What `npm start` gives to Node; docs/decisions.md says why. */
+const nodeFlags = ['--optimize-for-size', '--max-semi-space-size=4']
 const readyLine = /^Thingwire is ready at (\S+)$/m
 
 export interface CliSetup {
@@ -83,7 +85,7 @@ export async function startServer({
 
 function launch({ args = [], environment = {} }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
-  const child = spawn(process.execPath, ['--import', tsx, cli, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, '--import', tsx, cli, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
