@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
-import { count, measured, readAll, received, valuesOf, write } from './writes.ts'
+import { count, measured, readAll, readDuring, received, valuesOf, write } from './writes.ts'
 
 export function atomicity({ test }: Suite): void {
   test('append() keeps every record of a write, in all its resources', async stage => {
@@ -18,17 +18,13 @@ export function atomicity({ test }: Suite): void {
   test('append() shows a write to readers whole or not at all', async stage => {
     const { records } = await stage.open()
     const size = 200
-    let isAppending = true
-    const appending = (async () => {
+    const appendAll = async () => {
       for (const round of count(20)) {
         await records.append(write(count(size).map(value => measured(value, `${round} ${value}`))))
       }
-    })().finally(() => {
-      isAppending = false
-    })
+    }
     const seen = new Set<number>()
-    while (isAppending) seen.add((await readAll(records)).length)
-    await appending
+    await readDuring(appendAll(), async () => void seen.add((await readAll(records)).length))
     for (const length of seen) assert.equal(length % size, 0, `a reader saw ${length} records`)
     assert.equal((await readAll(records)).length, 20 * size)
   })

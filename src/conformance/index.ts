@@ -2,6 +2,7 @@ import type { StoreCapabilities } from '../store/contract.ts'
 import { atomicity } from './atomicity.ts'
 import { bounds } from './bounds.ts'
 import { documents } from './documents.ts'
+import { documentsWithWrites } from './documents-with-writes.ts'
 import { durability } from './durability.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
@@ -9,6 +10,7 @@ import { lifeCycle } from './life-cycle.ts'
 import { listeners } from './listeners.ts'
 import { order } from './order.ts'
 import { paging } from './paging.ts'
+import { puts } from './puts.ts'
 import { refusedWrites } from './refused-writes.ts'
 import { removal } from './removal.ts'
 import { resend } from './resend.ts'
@@ -76,6 +78,8 @@ const areas = [
   listeners,
   tickets,
   documents,
+  puts,
+  documentsWithWrites,
   refusedWrites,
   durability,
   lifeCycle,

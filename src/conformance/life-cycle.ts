@@ -12,6 +12,7 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'records.removeThing': ({ records }) => records.removeThing(thing),
   'documents.get': ({ documents }) => documents.get('a'),
   'documents.list': ({ documents }) => documents.list('a', { limit: 1 }),
+  'documents.put': ({ documents }) => documents.put({ a: {} }),
   'documents.transact': ({ documents }) => documents.transact(['a'], () => ({ put: { a: {} }, result: 1 })),
   'refused.add': ({ refused }) =>
     refused.add(thing, { datetime: 1, door: 'http', reason: 'invalid_json', message: 'no', excerpt: '' }),

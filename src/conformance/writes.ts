@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
 import type { Append, PageQuery, RecordStore } from '../store/contract.ts'
 
@@ -70,6 +71,26 @@ export async function* pages(
     yield page.records
     cursor = page.next
   } while (cursor !== undefined)
+}
+
+const readsInARow = 100
+
+/** Calls `read` again and again while `working` is under way, and is done when both are. */
+export async function readDuring(working: Promise<void>, read: () => Promise<void>): Promise<void> {
+  let isWorking = true
+  const settled = working.finally(() => {
+    isWorking = false
+  })
+  try {
+    for (let reads = 1; isWorking; reads++) {
+      await read()
+      // Reads that never leave the microtasks would hold up a write that waits for anything else.
+      if (reads % readsInARow === 0) await setImmediate()
+    }
+  } finally {
+    await Promise.allSettled([settled])
+  }
+  await settled
 }
 
 /** Whole numbers from 0 to `count` - 1. */

@@ -29,6 +29,11 @@ export interface Append {
   readonly answer: WriteAnswer
   /** Whether a live message is wanted; travels with the commit. */
   readonly broadcast: boolean
+  /**
+   * Documents to put in the same commit as the records: both are durable or neither. Put also where the write repeats
+   * an id, and where everything of it was stored before.
+   */
+  readonly documents?: DocumentPut
 }
 
 /** What the store says of an append once it is durable. */
@@ -100,18 +105,25 @@ export interface RecordStore {
 /** A small JSON document. */
 export type Document = Readonly<Record<string, unknown>>
 
+/** New content by document name; null removes. Empty changes nothing. */
+export type DocumentPut = Readonly<Record<string, Document | null>>
+
 /** A change of documents, decided on their present content. */
 export interface DocumentChange<Result> {
-  /** New content by document name; null removes. Empty changes nothing. */
-  readonly put: Readonly<Record<string, Document | null>>
+  readonly put: DocumentPut
   readonly result: Result
 }
 
-/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, not the hot path. */
+/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
   get(name: string): Promise<Document | undefined>
   /** Documents whose name starts with `prefix`, by name, after `after`, at most `limit`. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
+  /**
+   * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
+   * that wait with it, and takes effect in the order of the calls.
+   */
+  put(documents: DocumentPut): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

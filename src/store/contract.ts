@@ -3,6 +3,7 @@ import type {
   Commit,
   Document,
   DocumentChange,
+  DocumentPut,
   DocumentStore,
   Page,
   PageQuery,
@@ -19,20 +20,25 @@ import type {
  *
  * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write.
  * Write numbers follow commit order; appends of one caller commit in the order in which they were called.
- * Listeners of `onCommit` are called in commit order, each before its append resolves.
+ * Listeners of `onCommit` are called in commit order, each before its append resolves. An `append`, `put` or
+ * `transact` takes effect on documents before any of them that is called after it; a `transact` sees what was put
+ * before it.
  *
- * **Atomicity.** An append is kept whole or not at all, its write id included, whatever happens to the process
- * or the machine. A read never sees part of a write.
+ * **Atomicity.** An append is kept whole or not at all, its write id and its documents included, and a `put` or
+ * `transact` with all its documents, whatever happens to the process or the machine. A read never sees part of a
+ * write.
  *
- * **Durability.** When `append` or `transact` resolves, its content survives the loss of the process and, in a
- * store that is `durable`, the loss of power. When `append` rejects, nothing of the write can be read, now or
- * after a restart; one exception: after `store_timeout`, or when the process dies before it could reject, the
- * write may or may not be kept, and is to be sent again.
+ * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process and, in
+ * a store that is `durable`, the loss of power. When `append` or `put` rejects, nothing of it can be read, now or
+ * after a restart, and its documents are as they were before; one exception: after `store_timeout`, or when the
+ * process dies before it could reject, it may or may not be kept, as a whole, and is to be sent again. A `transact`
+ * that the store failed may or may not be kept, as a whole.
  *
  * **Idempotency.** A record with an explicit datetime that equals a stored record of its resource in datetime,
  * value and geo is not stored again: the first one keeps its place. Two records of one datetime that differ are
- * both kept. A write whose id is among the thing's last 1,000, and younger than 24 h, has no effect and gets the
- * first one's answer; a copy that arrives while the first is in flight shares its fate.
+ * both kept. A write whose id is among the thing's last 1,000, and younger than 24 h, has no effect but on its
+ * documents, and gets the first one's answer; a copy without documents that arrives while the first is in flight
+ * shares its fate.
  *
  * **Isolation.** Things and keys share nothing, however alike their names are.
  *
@@ -75,11 +81,13 @@ export interface StoreCapabilities {
 /**
  * What an implementor writes; `openStore` makes a `Store` of it. A driver may assume that nothing is called before
  * `open` has resolved or after `close` was called, that `close` is called once, when everything else has settled,
- * and that two appends with one write id are never in flight together.
+ * and that of two appends with one write id that are in flight together the later one carries documents: it is then
+ * a repeat of the earlier one, unless that is not kept.
  */
-export interface StoreDriver extends Omit<StoreParts, 'records'> {
+export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
+  readonly documents: DriverDocuments
   /** @throws Error with a message for the operator: newer format, held by another process, unreadable. */
   open(): Promise<void>
   close(): Promise<void>
@@ -87,11 +95,15 @@ export interface StoreDriver extends Omit<StoreParts, 'records'> {
 }
 
 export interface DriverRecords extends Omit<RecordStore, 'append'> {
-  append(write: Append, ticket: AppendTicket): Promise<Receipt>
+  append(write: Append, ticket: CommitTicket): Promise<Receipt>
 }
 
-/** Tells a driver that a write is not waited for any more: one not yet begun is to be dropped. */
-export interface AppendTicket {
+export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
+  put(documents: DocumentPut, ticket: CommitTicket): Promise<void>
+}
+
+/** Tells a driver that an append or a put is not waited for any more: one not yet begun is to be dropped. */
+export interface CommitTicket {
   readonly expired: boolean
 }
 
@@ -100,6 +112,7 @@ export type {
   Commit,
   Document,
   DocumentChange,
+  DocumentPut,
   DocumentStore,
   Page,
   PageQuery,

@@ -1,9 +1,10 @@
 import type { RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './life-cycle.ts'
 import { PendingAppends } from './pending-appends.ts'
+import { TimeLimit } from './time-limit.ts'
 
 export interface OpenStoreOptions {
-  /** How long an append may wait for its commit, milliseconds (contract §4). */
+  /** How long an append or a put may wait for its commit, milliseconds (contract §4). */
   readonly storeTimeout?: number
 }
 
@@ -19,10 +20,8 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   await driver.open()
   const life = new LifeCycle()
   const { records, documents, refused } = driver
-  const appends = new PendingAppends(
-    (write, ticket) => life.waitFor(records.append(write, ticket)),
-    options.storeTimeout ?? defaultStoreTimeout,
-  )
+  const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout)
+  const appends = new PendingAppends((write, ticket) => life.waitFor(records.append(write, ticket)), limit)
   const guarded: RecordStore = {
     append: write => life.run(() => appends.append(write)),
     answerOf: (thingId, id, now) =>
@@ -43,6 +42,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
+      put: put => life.run(() => limit.run(ticket => life.waitFor(documents.put(put, ticket)))),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
     refused: {
@@ -53,7 +53,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     isReady: () => !life.closed && driver.isReady(),
     close: () =>
       life.close(async () => {
-        appends.close()
+        limit.close()
         await driver.close()
       }),
   }

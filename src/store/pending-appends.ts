@@ -1,78 +1,40 @@
-import { ThingwireError } from '../errors.ts'
-import type { Append, AppendTicket, DriverRecords, Receipt } from './contract.ts'
+import type { Append, DriverRecords, Receipt } from './contract.ts'
+import type { TimeLimit } from './time-limit.ts'
 
-interface Waiter extends AppendTicket {
-  expired: boolean
-  readonly deadline: number
-  readonly expire: () => void
-}
-
-/** Appends under way: gives each its time limit, and a copy of one the fate of the first. */
+/** Appends under way: a copy of one shares the fate of the first. */
 export class PendingAppends {
   readonly #append: DriverRecords['append']
-  readonly #timeout: number
+  readonly #limit: TimeLimit
   /** Held until the driver has settled, which may be after the first caller's time limit. */
   readonly #byWriteId = new Map<string, Promise<Receipt>>()
-  /** In the order of their deadlines, since all have the same time limit. */
-  readonly #waiters = new Set<Waiter>()
-  readonly #sweep: NodeJS.Timeout
 
-  /** @param timeout milliseconds */
-  constructor(append: DriverRecords['append'], timeout: number) {
+  constructor(append: DriverRecords['append'], limit: TimeLimit) {
     this.#append = append
-    this.#timeout = timeout
-    // One timer for all: a timer for each write would cost the hot path.
-    this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(250, Math.ceil(timeout / 4)))
-    this.#sweep.unref()
-  }
-
-  close(): void {
-    clearInterval(this.#sweep)
+    this.#limit = limit
   }
 
   /** What a write in flight with this id comes to; undefined if there is none. */
   inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
     const first = this.#byWriteId.get(nameOf(thingId, id))
-    return first && this.#inTime(() => first)
+    return first && this.#limit.run(() => first)
   }
 
   append(write: Append): Promise<Receipt> {
-    const { thingId, id } = write
-    if (id === undefined) return this.#inTime(ticket => this.#append(write, ticket))
-    const copied = this.inFlight(thingId, id)
+    const { thingId, id, documents } = write
+    if (id === undefined) return this.#limit.run(ticket => this.#append(write, ticket))
+    // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
+    const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) return copied.then(({ answer }) => ({ writeNumber: 0, answer }))
-    return this.#inTime(ticket => {
-      const first = this.#append(write, ticket)
+    return this.#limit.run(ticket => {
+      const newest = this.#append(write, ticket)
       const name = nameOf(thingId, id)
-      const settled = () => this.#byWriteId.delete(name)
-      this.#byWriteId.set(name, first)
-      first.then(settled, settled)
-      return first
-    })
-  }
-
-  /** What `begin` resolves to, or store_timeout if that takes too long. */
-  #inTime(begin: (ticket: AppendTicket) => Promise<Receipt>): Promise<Receipt> {
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        expired: false,
-        deadline: performance.now() + this.#timeout,
-        expire: () => reject(new ThingwireError('store_timeout')),
+      const settled = () => {
+        if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
       }
-      const promise = begin(waiter)
-      this.#waiters.add(waiter)
-      promise.finally(() => this.#waiters.delete(waiter)).then(resolve, reject)
+      this.#byWriteId.set(name, newest)
+      newest.then(settled, settled)
+      return newest
     })
-  }
-
-  #expireOverdue(): void {
-    const now = performance.now()
-    for (const waiter of this.#waiters) {
-      if (waiter.deadline > now) return
-      this.#waiters.delete(waiter)
-      waiter.expired = true
-      waiter.expire()
-    }
   }
 }
 

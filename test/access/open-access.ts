@@ -44,7 +44,7 @@ export async function append(store: Store, thingId: string, key: string, value: 
 }
 
 export async function documentsUnder(
-  documents: DocumentStore,
+  documents: Pick<DocumentStore, 'list'>,
   prefix: string,
 ): Promise<[string, Document][]> {
   return [...(await documents.list(prefix, { limit: 10_000 }))]

@@ -9,6 +9,7 @@ export const mutation: Mutation = {
     documents: {
       get: name => driver.documents.get(name),
       list: (...query) => driver.documents.list(...query),
+      put: (...put) => driver.documents.put(...put),
       transact: async (names, change) => {
         const read: (Document | undefined)[] = []
         for (const name of names) read.push(await driver.documents.get(name))

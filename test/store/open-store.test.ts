@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Append, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
+import type { Append, DriverDocuments, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
-/** A memory store whose appends begin only when they are let through. */
+/** A memory store whose appends and puts begin only when they are let through. */
 function heldStore() {
   const driver = createMemoryStore()
   const begun: Append[] = []
@@ -15,9 +15,14 @@ function heldStore() {
     await gate
     return await driver.records.append(write, ticket)
   }
+  const put: DriverDocuments['put'] = async (documents, ticket) => {
+    await gate
+    await driver.documents.put(documents, ticket)
+  }
   const held: StoreDriver = {
     ...driver,
     records: { ...driver.records, append },
+    documents: { ...driver.documents, put },
     close: async () => void closed.push('driver'),
   }
   return { driver: held, begun, closed, letThrough: () => open() }
@@ -64,6 +69,21 @@ describe('openStore()', () => {
     expect(begun.map(each => each.thingId)).toEqual(['thing', 'other'])
   })
 
+  it('append() gives a copy in flight that carries documents to the driver, behind the first', async () => {
+    const { driver, begun, letThrough } = heldStore()
+    const { records, documents } = await open(driver)
+    const first = records.append(write({ id: 'a', answer: { rejected: [rejected] } }))
+    const copy = records.append(write({ id: 'a', documents: { mark: { copy: 1 } } }))
+    const bare = records.append(write({ id: 'a' }))
+    expect(begun).toHaveLength(2)
+    letThrough()
+    expect((await first).writeNumber).toBeGreaterThan(0)
+    expect(await copy).toEqual({ writeNumber: 0, answer: { rejected: [rejected] } })
+    expect(await bare).toEqual({ writeNumber: 0, answer: { rejected: [rejected] } })
+    expect(begun).toHaveLength(2)
+    expect(await documents.get('mark')).toEqual({ copy: 1 })
+  })
+
   it('append() takes the time limit of its write, and drops what has not begun by then', async () => {
     const { driver, letThrough } = heldStore()
     const { records } = await open(driver, 20)
@@ -71,6 +91,15 @@ describe('openStore()', () => {
     letThrough()
     expect((await records.append(write({ receivedAt: 2_000 }))).writeNumber).toBe(1)
     expect((await records.read('thing', 'temperature', page))?.records).toHaveLength(1)
+  })
+
+  it('put() takes the time limit of an append, and drops what has not begun by then', async () => {
+    const { driver, letThrough } = heldStore()
+    const { documents } = await open(driver, 20)
+    await expect(documents.put({ a: { is: 'late' } })).rejects.toMatchObject({ reason: 'store_timeout' })
+    letThrough()
+    await documents.put({ b: { is: 'in time' } })
+    expect(await documents.list('', { limit: 10 })).toEqual([['b', { is: 'in time' }]])
   })
 
   it('append() keeps a copy from the driver while the first is with it, even after its time limit', async () => {
@@ -118,6 +147,18 @@ describe('openStore()', () => {
     const { driver, closed, letThrough } = heldStore()
     const { records, close } = await open(driver, 20)
     await expect(records.append(write())).rejects.toMatchObject({ reason: 'store_timeout' })
+    const closing = close()
+    await new Promise(resolve => setImmediate(resolve))
+    expect(closed).toEqual([])
+    letThrough()
+    await closing
+    expect(closed).toEqual(['driver'])
+  })
+
+  it('close() waits for a put that the driver still has after its time limit', async () => {
+    const { driver, closed, letThrough } = heldStore()
+    const { documents, close } = await open(driver, 20)
+    await expect(documents.put({ a: {} })).rejects.toMatchObject({ reason: 'store_timeout' })
     const closing = close()
     await new Promise(resolve => setImmediate(resolve))
     expect(closed).toEqual([])

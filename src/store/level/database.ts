@@ -12,12 +12,22 @@ const reopenDelay = 1_000
 /** Operations that are written as one; `sync` waits until they are on the disk. */
 export type Batch = ReturnType<Database['batch']>
 
+/** What takes a batch back again if its write fails. */
+export interface Undo {
+  /** Keys to delete: they were not there before. */
+  readonly added: readonly Buffer[]
+  /** Other keys of the batch, as they were before; undefined if they were not there. */
+  readonly before: readonly (readonly [key: Buffer, bytes: Buffer | undefined])[]
+}
+
+const noUndo: Undo = { added: [], before: [] }
+
 /**
  * The LevelDB underneath, and what becomes of it when a write fails.
  *
  * After a failed write or fsync the log's tail is unknown: a record appended behind it could be unreadable after a
  * restart. So nothing more is written to that log: the database is closed and opened again, which cuts the tail
- * off, and what the failed batch may have left is deleted before the next write is taken.
+ * off, and what the failed batch may have left is taken back before the next write is taken.
  */
 export class Database {
   readonly #level: ClassicLevel<Buffer, Buffer>
@@ -26,8 +36,8 @@ export class Database {
   #recovery: Promise<void> | undefined
   /** The newest try of the recovery, and whether it succeeded. */
   #attempt: Promise<boolean> | undefined
-  /** Keys put by batches whose write failed. */
-  #undo: Buffer[] = []
+  /** Of the batch whose write failed: no other is written until it is done. */
+  #undo = noUndo
   /** Settles when the newest write has. */
   #writing: Promise<void> = Promise.resolve()
 
@@ -67,7 +77,7 @@ export class Database {
   /**
    * For reading.
    *
-   * @throws ThingwireError store_unavailable until what a failed batch may have left is deleted
+   * @throws ThingwireError store_unavailable until what a failed batch may have left is taken back
    */
   get level(): ClassicLevel<Buffer, Buffer> {
     this.#assertUsable()
@@ -83,25 +93,24 @@ export class Database {
   /**
    * Writes the batch as one.
    *
-   * @param added keys that must be gone again if the write fails
    * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: what may be left of it
-   * could not be deleted yet, and would be found if the process died now
+   * could not be taken back yet, and would be found if the process died now. Of what is not in `undo` nothing is said.
    */
-  write(batch: Batch, options: { sync: boolean }, added: readonly Buffer[] = []): Promise<void> {
+  write(batch: Batch, options: { sync: boolean }, undo = noUndo): Promise<void> {
     // One after another: what was written right behind a failed batch could be lost with it.
-    const written = this.#writing.then(() => this.#write(batch, options, added))
+    const written = this.#writing.then(() => this.#write(batch, options, undo))
     this.#writing = written.catch(() => {})
     return written
   }
 
-  async #write(batch: Batch, options: { sync: boolean }, added: readonly Buffer[]): Promise<void> {
+  async #write(batch: Batch, options: { sync: boolean }, undo: Undo): Promise<void> {
     this.#assertUsable()
     try {
       await batch.write(options)
     } catch (cause) {
       // Closed by the recovery from another batch: nothing of this one was written.
       if (hasCode(cause, 'LEVEL_BATCH_NOT_OPEN')) throw storeFailed('store_unavailable', cause)
-      this.#undo.push(...added)
+      this.#undo = undo
       this.#failed = true
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
@@ -137,9 +146,13 @@ export class Database {
       await this.#level.close()
       await this.#level.open()
       const batch = this.#level.batch()
-      for (const key of this.#undo) batch.del(key)
+      for (const key of this.#undo.added) batch.del(key)
+      for (const [key, bytes] of this.#undo.before) {
+        if (bytes === undefined) batch.del(key)
+        else batch.put(key, bytes)
+      }
       await batch.write({ sync: true })
-      this.#undo = []
+      this.#undo = noUndo
       this.#failed = false
       return true
     } catch {

@@ -1,12 +1,18 @@
-import type { Document, DocumentStore } from '../contract.ts'
+import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { Database } from './database.ts'
 import { documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
 
-/** @param alone runs a task while nothing else is written */
-export function createDocuments(
-  database: Database,
-  alone: <T>(task: () => Promise<T>) => Promise<T>,
-): DocumentStore {
+/** Documents as the database has them; null removes. */
+export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
+
+export interface DocumentCommits {
+  /** Puts in the next group of commits. */
+  put(documents: EncodedDocuments, ticket: CommitTicket): Promise<unknown>
+  /** Runs a task while nothing else is written. */
+  alone<T>(task: () => Promise<T>): Promise<T>
+}
+
+export function createDocuments(database: Database, commits: DocumentCommits): DriverDocuments {
   return {
     async get(name) {
       return decode(await database.use(async () => database.level.get(documentKey(name))))
@@ -20,23 +26,34 @@ export function createDocuments(
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 
+    async put(documents, ticket) {
+      await commits.put(encodeDocuments(documents), ticket)
+    },
+
     transact: (names, change) =>
-      alone(() =>
+      commits.alone(() =>
         database.use(async () => {
           const stored = await database.level.getMany(names.map(documentKey))
           const { put, result } = change(stored.map(decode))
-          const changes = Object.entries(put)
-          if (changes.length === 0) return result
+          const documents = encodeDocuments(put)
+          if (documents.length === 0) return result
           const batch = database.batch()
-          for (const [name, document] of changes) {
-            if (document === null) batch.del(documentKey(name))
-            else batch.put(documentKey(name), Buffer.from(JSON.stringify(document)))
+          for (const [key, bytes] of documents) {
+            if (bytes === null) batch.del(key)
+            else batch.put(key, bytes)
           }
           await database.write(batch, { sync: true })
           return result
         }),
       ),
   }
+}
+
+export function encodeDocuments(documents: DocumentPut = {}): EncodedDocuments {
+  return Object.entries(documents).map(([name, document]) => [
+    documentKey(name),
+    document && Buffer.from(JSON.stringify(document)),
+  ])
 }
 
 function decode(bytes: Buffer | undefined): Document | undefined {

@@ -1,18 +1,18 @@
-import { ThingwireError } from '../../errors.ts'
 import type {
   Append,
-  AppendTicket,
   Commit,
+  CommitTicket,
   DriverRecords,
   PageQuery,
+  Receipt,
   StoreDriver,
   TimeRange,
 } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
-import { commitGroup, type PendingAppend } from './append.ts'
 import { backUp } from './backup.ts'
+import { commitGroup, type PendingCommit } from './commit-group.ts'
 import { Database } from './database.ts'
-import { createDocuments } from './documents.ts'
+import { createDocuments, encodeDocuments } from './documents.ts'
 import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
 import { emptiedKey, emptiedKeys, refusedKeys, resourceKey, writeIdKeys, writeIdOrderKeys } from './keys.ts'
@@ -44,7 +44,10 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
-    documents: createDocuments(database, task => records.commits.alone(task)),
+    documents: createDocuments(database, {
+      put: (documents, ticket) => records.commits.push({ documents, ticket }),
+      alone: task => records.commits.alone(task),
+    }),
     refused: records.refused,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
@@ -63,10 +66,9 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
 
 class LevelRecords implements DriverRecords {
   readonly head = new Head()
-  readonly commits: GroupCommit<PendingAppend, Awaited<ReturnType<DriverRecords['append']>>>
+  readonly commits: GroupCommit<PendingCommit, Receipt>
   readonly refused: LevelRefusedWrites
   readonly #database: Database
-  readonly #freeSpace: FreeSpace
   readonly #resources: Resources
   readonly #writeIds: WriteIds
   readonly #listeners = new Set<(commit: Commit) => void>()
@@ -74,7 +76,6 @@ class LevelRecords implements DriverRecords {
 
   constructor(database: Database, freeSpace: FreeSpace, sync: boolean) {
     this.#database = database
-    this.#freeSpace = freeSpace
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
     this.refused = new LevelRefusedWrites(database)
@@ -84,6 +85,7 @@ class LevelRecords implements DriverRecords {
       resources: this.#resources,
       writeIds: this.#writeIds,
       sync,
+      isFull: () => freeSpace.isShort,
       announce: (commit: Commit) => {
         for (const listener of this.#listeners) listener(commit)
       },
@@ -99,14 +101,8 @@ class LevelRecords implements DriverRecords {
     )
   }
 
-  async append(write: Append, ticket: AppendTicket) {
-    if (this.#freeSpace.isShort && keepsAnything(write)) {
-      const { thingId, id, receivedAt } = write
-      const first = id === undefined ? undefined : await this.answerOf(thingId, id, receivedAt)
-      if (!first) throw new ThingwireError('store_full')
-      return { writeNumber: 0, answer: first }
-    }
-    return this.commits.push({ write, ticket })
+  async append(write: Append, ticket: CommitTicket) {
+    return await this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
   }
 
   async answerOf(thingId: string, id: string, now: number) {
@@ -177,10 +173,9 @@ class LevelRecords implements DriverRecords {
   }
 }
 
-function keepsAnything({ store, id }: Append): boolean {
-  return store || id !== undefined
-}
-
-function weigh({ write }: PendingAppend): number {
-  return write.records.reduce((bytes, { value }) => bytes + value.length + recordOverhead, recordOverhead)
+function weigh({ write, documents }: PendingCommit): number {
+  let bytes = recordOverhead
+  for (const { value } of write?.records ?? []) bytes += value.length + recordOverhead
+  for (const [key, value] of documents) bytes += key.length + (value?.length ?? 0) + recordOverhead
+  return bytes
 }

@@ -1,30 +1,53 @@
-import type { Document, DocumentStore } from '../contract.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Document, DocumentPut, DriverDocuments } from '../contract.ts'
+import type { GroupCommit } from '../group-commit.ts'
 
-/** Documents are kept as JSON text, so that nobody shares an object with the store. */
-export function createMemoryDocuments(): DocumentStore {
-  const texts = new Map<string, string>()
+/** Documents are kept as JSON text, so that nobody shares an object with the store; null removes. */
+type Texts = readonly (readonly [name: string, text: string | null])[]
+
+export interface MemoryDocuments extends DriverDocuments {
+  /** Puts at once, as part of a commit. */
+  putTexts(texts: Texts): void
+}
+
+export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>, 'alone'>): MemoryDocuments {
+  const stored = new Map<string, string>()
 
   return {
     get: async name => read(name),
     list: async (prefix, { after = '', limit }) => {
-      const names = [...texts.keys()].filter(name => name.startsWith(prefix) && name > after).sort()
+      const names = [...stored.keys()].filter(name => name.startsWith(prefix) && name > after).sort()
       return names.slice(0, limit).map(name => [name, read(name) as Document] as [string, Document])
     },
-    transact: async (names, change) => {
-      const { put, result } = change(names.map(read))
-      const changed = Object.entries(put).map(
-        ([name, document]) => [name, document && JSON.stringify(document)] as const,
-      )
-      for (const [name, text] of changed) {
-        if (text === null) texts.delete(name)
-        else texts.set(name, text)
-      }
-      return result
+    put: async (documents, ticket) => {
+      const texts = toTexts(documents)
+      await commits.alone(async () => {
+        if (ticket.expired) throw new ThingwireError('store_timeout')
+        putTexts(texts)
+      })
     },
+    transact: (names, change) =>
+      commits.alone(async () => {
+        const { put, result } = change(names.map(read))
+        putTexts(toTexts(put))
+        return result
+      }),
+    putTexts,
+  }
+
+  function putTexts(texts: Texts): void {
+    for (const [name, text] of texts) {
+      if (text === null) stored.delete(name)
+      else stored.set(name, text)
+    }
   }
 
   function read(name: string): Document | undefined {
-    const text = texts.get(name)
+    const text = stored.get(name)
     return text === undefined ? undefined : (JSON.parse(text) as Document)
   }
+}
+
+export function toTexts(documents: DocumentPut = {}): Texts {
+  return Object.entries(documents).map(([name, document]) => [name, document && JSON.stringify(document)])
 }

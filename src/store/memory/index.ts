@@ -1,15 +1,25 @@
 import { ThingwireError } from '../../errors.ts'
-import type { StoreDriver } from '../contract.ts'
+import type { Receipt, StoreDriver } from '../contract.ts'
+import { GroupCommit } from '../group-commit.ts'
 import { createMemoryDocuments } from './documents.ts'
 import { createMemoryRecords } from './records.ts'
 import { createMemoryRefusedWrites } from './refused.ts'
+
+const commitsPerGroup = 1_000
 
 /**
  * A store for tests: keeps every promise of `store/contract.ts` but durability, and forgets all when it is dropped.
  * Its `backup` throws ThingwireError `not_found`.
  */
 export function createMemoryStore(): StoreDriver {
-  const records = createMemoryRecords()
+  // In groups like a store with a disk, so that what is committed together meets the same order here.
+  const commits = new GroupCommit<() => Receipt | Error, Receipt>(
+    async group => group.map(commit => commit()),
+    () => 1,
+    commitsPerGroup,
+  )
+  const documents = createMemoryDocuments(commits)
+  const records = createMemoryRecords(commits, documents)
   const refused = createMemoryRefusedWrites()
   return {
     capabilities: { durable: false, shared: false, backup: false },
@@ -20,7 +30,7 @@ export function createMemoryStore(): StoreDriver {
         refused.removeThing(thingId)
       },
     },
-    documents: createMemoryDocuments(),
+    documents,
     refused,
     backup: () => {
       throw new ThingwireError('not_found', 'a store in memory has no backup')

@@ -1,6 +1,7 @@
 import { ThingwireError } from '../../errors.ts'
-import type { Append, AppendTicket, Commit, DriverRecords, Page, Receipt } from '../contract.ts'
-import { GroupCommit } from '../group-commit.ts'
+import type { Append, Commit, DriverRecords, Page, Receipt } from '../contract.ts'
+import type { GroupCommit } from '../group-commit.ts'
+import { type MemoryDocuments, toTexts } from './documents.ts'
 import { TimeLine } from './time-line.ts'
 import { WriteIds } from './write-ids.ts'
 
@@ -9,27 +10,24 @@ interface Thing {
   readonly writeIds: WriteIds
 }
 
-interface Pending {
-  readonly write: Append
-  readonly ticket: AppendTicket
-}
-
-const writesPerGroup = 1_000
-
-/** Commits in groups like a store with a disk, so that what is appended together meets the same order here. */
-export function createMemoryRecords(): DriverRecords {
+export function createMemoryRecords(
+  commits: GroupCommit<() => Receipt | Error, Receipt>,
+  documents: MemoryDocuments,
+): DriverRecords {
   const things = new Map<string, Thing>()
   const listeners = new Set<(commit: Commit) => void>()
-  const groups = new GroupCommit<Pending, Receipt>(
-    async group => group.map(commit),
-    () => 1,
-    writesPerGroup,
-  )
   let newestReceipt = 0
   let newestWriteNumber = 0
 
   return {
-    append: (write, ticket) => groups.push({ write, ticket }),
+    append: async (write, ticket) => {
+      const texts = toTexts(write.documents)
+      return await commits.push(() => {
+        if (ticket.expired) return new ThingwireError('store_timeout')
+        documents.putTexts(texts)
+        return commit(write)
+      })
+    },
     answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
     read: async (thingId, key, query): Promise<Page | undefined> =>
       things.get(thingId)?.resources.get(key)?.page(query),
@@ -48,8 +46,7 @@ export function createMemoryRecords(): DriverRecords {
     },
   }
 
-  function commit({ write, ticket }: Pending): Receipt | ThingwireError {
-    if (ticket.expired) return new ThingwireError('store_timeout')
+  function commit(write: Append): Receipt {
     const { id, answer, receivedAt, broadcast } = write
     const thing = thingOf(write.thingId)
     const first = id === undefined ? undefined : thing.writeIds.answerOf(id, receivedAt)

@@ -28,6 +28,13 @@ test('a store short of disk refuses what it would keep, and goes on with all els
   expect(await short.records.append({ ...write, id: 'known' })).toMatchObject({ writeNumber: 0 })
   expect(await short.records.append({ ...write, store: false })).toMatchObject({ answer: {} })
   expect((await short.records.read(thingId, 'depth', { order: 'asc', limit: 9 }))?.records).toHaveLength(1)
+  const documents = { mark: { is: 1 } }
+  await expect(short.records.append({ ...write, documents })).rejects.toMatchObject(storeFull)
+  expect(await short.documents.get('mark')).toBeUndefined()
+  await short.records.append({ ...write, id: 'known', documents })
+  expect(await short.documents.get('mark')).toEqual({ is: 1 })
+  await short.documents.put({ mark: null })
+  expect(await short.documents.get('mark')).toBeUndefined()
   expect(short.isReady()).toBe(true)
   await short.close()
 })

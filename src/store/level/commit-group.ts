@@ -1,7 +1,8 @@
 import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Append, AppendTicket, Commit, Receipt } from '../contract.ts'
-import type { Batch, Database } from './database.ts'
+import type { Append, Commit, CommitTicket, Receipt } from '../contract.ts'
+import type { Batch, Database, Undo } from './database.ts'
+import type { EncodedDocuments } from './documents.ts'
 import type { Head } from './head.ts'
 import { recordKey, resourceKey } from './keys.ts'
 import { encodeRecord } from './record-value.ts'
@@ -10,43 +11,45 @@ import type { Resource, Resources } from './resources.ts'
 import { StagedResource } from './staged-resource.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
 
-/** An append in the queue. */
-export interface PendingAppend {
-  readonly write: Append
-  readonly ticket: AppendTicket
+/** An append in the queue, or a put of documents alone. */
+export interface PendingCommit {
+  readonly write?: Append
+  readonly documents: EncodedDocuments
+  readonly ticket: CommitTicket
 }
 
-export interface AppendParts {
+export interface CommitParts {
   readonly database: Database
   readonly head: Head
   readonly resources: Resources
   readonly writeIds: WriteIds
   /** Whether a commit waits for fsync. */
   readonly sync: boolean
+  /** Whether there is too little free disk to keep records. */
+  readonly isFull: () => boolean
   readonly announce: (commit: Commit) => void
   /** The thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
 }
 
 /**
- * Commits a group of appends as one LevelDB batch: first everything that must be read, for all of them at once, then
- * the decisions, in order and without a pause, then the one write.
+ * Commits a group as one LevelDB batch: first everything that must be read, for all of them at once, then the
+ * decisions, in order and without a pause, then the one write.
  *
- * @returns the receipt of each append, or an error for one that was no longer waited for
+ * @returns the receipt of each, or an error for one that was no longer waited for or has no room on the disk
  * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
  */
 export async function commitGroup(
-  pending: readonly PendingAppend[],
-  parts: AppendParts,
+  pending: readonly PendingCommit[],
+  parts: CommitParts,
 ): Promise<(Receipt | Error)[]> {
   const group = new Group(parts)
-  await group.load(pending.map(({ write }) => write))
-  const outcomes = pending.map(({ write, ticket }) => (ticket.expired ? undefined : group.stage(write)))
+  await group.load(pending)
+  const outcomes = pending.map(each => group.stage(each))
   await group.commit()
-  return pending.map(({ ticket }, index) => {
-    const outcome = outcomes[index]
-    if (!outcome) return new ThingwireError('store_timeout')
-    if (outcome.commit && !ticket.expired) parts.announce(outcome.commit)
+  return outcomes.map((outcome, index) => {
+    if (outcome instanceof Error) return outcome
+    if (outcome.commit && !pending[index]?.ticket.expired) parts.announce(outcome.commit)
     return outcome.receipt
   })
 }
@@ -56,12 +59,16 @@ interface Outcome {
   readonly commit?: Commit
 }
 
+/** What comes of a put of documents alone. */
+const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
+
 /** One group on its way to the disk; what it changes in memory is only kept once it is there. */
 class Group {
-  readonly #parts: AppendParts
+  readonly #parts: CommitParts
   readonly #batch: Batch
-  /** Keys to delete again if the batch fails. */
   readonly #added: Buffer[] = []
+  /** The documents that are put, as they were before. */
+  #before: Undo['before'] = []
   readonly #resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
   #points: Awaited<ReturnType<typeof loadPoints>> = new Map()
@@ -70,7 +77,7 @@ class Group {
   #nextResource: number
   #newestReceipt: number
 
-  constructor(parts: AppendParts) {
+  constructor(parts: CommitParts) {
     this.#parts = parts
     this.#batch = parts.database.batch()
     const { writeNumber, nextResource, newestReceipt } = parts.head.counters
@@ -79,10 +86,11 @@ class Group {
     this.#newestReceipt = newestReceipt
   }
 
-  async load(writes: readonly Append[]): Promise<void> {
+  async load(pending: readonly PendingCommit[]): Promise<void> {
     const { database, resources } = this.#parts
+    const writes = pending.flatMap(({ write }) => write ?? [])
     const stored = writes.filter(({ store }) => store)
-    await Promise.all([this.#loadKnownWrites(writes), resources.load(stored)])
+    await Promise.all([this.#loadKnownWrites(writes), this.#loadDocuments(pending), resources.load(stored)])
     this.#points = await loadPoints(database, resources, stored)
   }
 
@@ -94,18 +102,40 @@ class Group {
     await Promise.all(loading)
   }
 
-  /** Decides on one write, in commit order. */
-  stage(write: Append): Outcome {
+  /** A crash is undone by LevelDB itself, a failed write by us, who have to know what the documents were. */
+  async #loadDocuments(pending: readonly PendingCommit[]): Promise<void> {
+    const keys = pending.flatMap(({ documents }) => documents.map(([key]) => key))
+    if (keys.length === 0) return
+    const stored = await this.#parts.database.level.getMany(keys)
+    this.#before = keys.map((key, index) => [key, stored[index]])
+  }
+
+  /** Decides on one append or put, in commit order. */
+  stage({ write, documents, ticket }: PendingCommit): Outcome | Error {
+    if (ticket.expired) return new ThingwireError('store_timeout')
+    const outcome = write ? this.#stageWrite(write) : noWrite
+    if (!(outcome instanceof Error)) this.#stageDocuments(documents)
+    return outcome
+  }
+
+  #stageDocuments(documents: EncodedDocuments): void {
+    for (const [key, bytes] of documents) {
+      this.#keepsAnything = true
+      if (bytes === null) this.#batch.del(key)
+      else this.#batch.put(key, bytes)
+    }
+  }
+
+  #stageWrite(write: Append): Outcome | Error {
     const { thingId, id, store, broadcast, receivedAt, answer } = write
     const first = id === undefined ? undefined : this.#knownWrites.get(`${thingId} ${id}`)
     if (first) return { receipt: { writeNumber: 0, answer: first.answer } }
+    if ((store || id !== undefined) && this.#parts.isFull()) return new ThingwireError('store_full')
     const writeNumber = ++this.#writeNumber
     const records = store ? write.records.filter(record => this.#stageRecord(thingId, record)) : write.records
     if (id !== undefined) this.#stageWriteId(write, id)
-    if (store || id !== undefined) {
-      this.#keepsAnything = true
-      this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
-    }
+    if (store || id !== undefined) this.#keepsAnything = true
+    this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
     return { receipt: { writeNumber, answer }, commit: { thingId, writeNumber, records, broadcast } }
   }
 
@@ -163,7 +193,7 @@ class Group {
     }
     if (this.#keepsAnything) {
       head.put(this.#batch, counters)
-      await database.write(this.#batch, { sync }, this.#added)
+      await database.write(this.#batch, { sync }, { added: this.#added, before: this.#before })
     } else {
       await this.#batch.close()
     }

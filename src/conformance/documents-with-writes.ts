@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import type { Suite } from './stage.ts'
+import {
+  count,
+  measured,
+  readAll,
+  readDuring,
+  receiptTime,
+  received,
+  thing,
+  valuesOf,
+  write,
+} from './writes.ts'
+
+const rejected = { index: 0, field: 'key', reason: 'invalid_key', message: 'no' } as const
+
+export function documentsWithWrites({ test, capabilities }: Suite): void {
+  test('append() puts and removes its documents', async stage => {
+    const { records, documents } = await stage.open()
+    await documents.put({ old: { is: 1 }, other: { is: 2 } })
+    await records.append(write([received('a')], { documents: { old: null, never: null, new: { is: 3 } } }))
+    await records.append(write([received('b')], { documents: {} }))
+    assert.deepEqual(await valuesOf(records), ['a', 'b'])
+    const all = await documents.list('', { limit: 10 })
+    assert.deepEqual(all, [
+      ['new', { is: 3 }],
+      ['other', { is: 2 }],
+    ])
+  })
+
+  test('append() puts the documents of a write that is not stored', async stage => {
+    const { records, documents } = await stage.open()
+    const unstored = { store: false, documents: { a: { is: 1 } } }
+    const { writeNumber } = await records.append(write([received('told')], unstored))
+    assert.ok(writeNumber > 0)
+    await records.append(write([received('told')], { store: false, id: 'a', documents: { b: { is: 2 } } }))
+    assert.deepEqual([await documents.get('a'), await documents.get('b')], [{ is: 1 }, { is: 2 }])
+    assert.deepEqual(await readAll(records), [])
+  })
+
+  test('append() puts the documents of a write that repeats an id, and nothing else of it', async stage => {
+    const { records, documents } = await stage.open()
+    await records.append(write([received('a')], { id: 'a', answer: { rejected: [rejected] } }))
+    const told: number[] = []
+    records.onCommit(({ writeNumber }) => told.push(writeNumber))
+    const repeat = write([received('b')], { id: 'a', documents: { mark: { is: 1 } } })
+    assert.deepEqual(await records.append(repeat), { writeNumber: 0, answer: { rejected: [rejected] } })
+    assert.deepEqual(await documents.get('mark'), { is: 1 })
+    assert.deepEqual(await valuesOf(records), ['a'])
+    assert.deepEqual(told, [])
+  })
+
+  test('append() puts the documents of every copy in flight, and stores the write once', async stage => {
+    const { records, documents } = await stage.open()
+    const copies = count(20).map(copy =>
+      records.append(
+        write([received('a')], {
+          id: 'a',
+          answer: copy === 0 ? { rejected: [rejected] } : {},
+          ...(copy % 2 === 1 ? { documents: { [`copy/${copy}`]: { copy }, last: { copy } } } : {}),
+        }),
+      ),
+    )
+    const receipts = await Promise.all(copies)
+    assert.equal(receipts.filter(({ writeNumber }) => writeNumber > 0).length, 1)
+    for (const { answer } of receipts) assert.deepEqual(answer, { rejected: [rejected] })
+    assert.deepEqual(await records.answerOf(thing, 'a', receiptTime), { rejected: [rejected] })
+    assert.equal((await documents.list('copy/', { limit: 100 })).length, 10)
+    assert.deepEqual(await documents.get('last'), { copy: 19 })
+    assert.deepEqual(await valuesOf(records), ['a'])
+  })
+
+  test('append() puts the documents of a write of which everything was stored before', async stage => {
+    const { records, documents } = await stage.open()
+    await records.append(write([measured(1_000, 'a')]))
+    await records.append(write([measured(1_000, 'a')], { documents: { mark: { is: 1 } } }))
+    assert.deepEqual(await documents.get('mark'), { is: 1 })
+    assert.deepEqual(await valuesOf(records), ['a'])
+  })
+
+  test('append() puts its documents in the order of the calls, put() and transact() among them', async stage => {
+    const { records, documents } = await stage.open()
+    const seen = await Promise.all(
+      count(30).map(async round => {
+        const appending = records.append(write([received(round)], { documents: { mark: { round } } }))
+        const putting = round % 3 === 0 ? documents.put({ mark: { round, put: true } }) : undefined
+        const reading = documents.transact(['mark'], ([mark]) => ({ put: { mark: null }, result: mark }))
+        await Promise.all([appending, putting])
+        return await reading
+      }),
+    )
+    assert.deepEqual(
+      seen,
+      count(30).map(round => (round % 3 === 0 ? { round, put: true } : { round })),
+    )
+    assert.equal(await documents.get('mark'), undefined)
+    await Promise.all([
+      documents.put({ mark: { by: 'put' } }),
+      records.append(write([received('last')], { documents: { mark: { by: 'append' } } })),
+    ])
+    assert.deepEqual(await documents.get('mark'), { by: 'append' })
+  })
+
+  test('append() never shows its documents without its records, nor these without them', async stage => {
+    const { records, documents } = await stage.open()
+    const size = 100
+    const appendAll = async () => {
+      for (const round of count(30)) {
+        const batch = count(size).map(place => measured(place, `${round} ${place}`))
+        await records.append(write(batch, { documents: { mark: { writes: round + 1 } } }))
+      }
+    }
+    const writesRead = async () => (await readAll(records)).length / size
+    const writesMarked = async () => Number((await documents.get('mark'))?.writes ?? 0)
+    await readDuring(appendAll(), async () => {
+      const read = await writesRead()
+      const marked = await writesMarked()
+      assert.ok(marked >= read, `${read} writes were read, and then ${marked} in the document`)
+      const readAfter = await writesRead()
+      assert.ok(readAfter >= marked, `${marked} writes were in the document, and then ${readAfter} read`)
+    })
+    assert.deepEqual([await writesRead(), await writesMarked()], [30, 30])
+  })
+
+  test('append() of a driver drops the documents of a write whose ticket has expired', async stage => {
+    const driver = stage.place.driver()
+    await driver.open()
+    try {
+      const { records, documents } = driver
+      const append = (id: string, mark: string, expired: boolean) =>
+        records.append(write([received(id)], { id, documents: { mark: { is: mark } } }), { expired })
+      const kept = append('a', 'kept', false)
+      const repeat = append('a', 'repeat', true)
+      const dropped = append('b', 'dropped', true)
+      await assert.rejects(repeat, { reason: 'store_timeout' })
+      await assert.rejects(dropped, { reason: 'store_timeout' })
+      await kept
+      assert.deepEqual(await documents.get('mark'), { is: 'kept' })
+      const [none, first, second] = [append('b', '0', true), append('b', '1', false), append('b', '2', false)]
+      await assert.rejects(none, { reason: 'store_timeout' })
+      assert.notEqual((await first).writeNumber, 0)
+      assert.equal((await second).writeNumber, 0)
+      assert.deepEqual(await documents.get('mark'), { is: '2' })
+      assert.deepEqual(
+        (await readAll(records)).map(({ value }) => value),
+        ['"a"', '"b"'],
+      )
+    } finally {
+      await driver.close()
+    }
+  })
+
+  if (!capabilities.durable) return
+
+  test('append() has its documents found again exactly where its records are', async stage => {
+    const before = await stage.open()
+    const acknowledged: number[] = []
+    const appends = count(200).map(async round => {
+      const marks = { [`marks/${round}`]: { round } }
+      const batch = [measured(round, round), measured(round, round, { key: 'other' })]
+      await before.records.append(write(batch, { store: round % 4 !== 0, documents: marks }))
+      acknowledged.push(round)
+    })
+    await Promise.allSettled([...appends, before.close()])
+    const { records, documents } = await stage.open()
+    const marked = (await documents.list('marks/', { limit: 1_000 })).map(([, { round }]) => Number(round))
+    for (const round of acknowledged) assert.ok(marked.includes(round), `the mark of write ${round} is lost`)
+    const expected = marked.filter(round => round % 4 !== 0).toSorted((a, b) => a - b)
+    assert.deepEqual(await valuesOf(records), expected)
+    assert.deepEqual(await valuesOf(records, { key: 'other' }), expected)
+    assert.equal(records.newestReceipt(), receiptTime)
+  })
+}

@@ -1,0 +1,52 @@
+import { ThingwireError } from '../errors.ts'
+import type { CommitTicket } from './contract.ts'
+
+interface Waiter extends CommitTicket {
+  expired: boolean
+  readonly deadline: number
+  readonly expire: () => void
+}
+
+/** Gives whatever waits for a commit its time limit. */
+export class TimeLimit {
+  readonly #timeout: number
+  /** In the order of their deadlines, since all have the same time limit. */
+  readonly #waiters = new Set<Waiter>()
+  readonly #sweep: NodeJS.Timeout
+
+  /** @param timeout milliseconds */
+  constructor(timeout: number) {
+    this.#timeout = timeout
+    // One timer for all: a timer for each write would cost the hot path.
+    this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(250, Math.ceil(timeout / 4)))
+    this.#sweep.unref()
+  }
+
+  close(): void {
+    clearInterval(this.#sweep)
+  }
+
+  /** What `begin` resolves to, or store_timeout if that takes too long. */
+  run<T>(begin: (ticket: CommitTicket) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        expired: false,
+        deadline: performance.now() + this.#timeout,
+        expire: () => reject(new ThingwireError('store_timeout')),
+      }
+      const promise = begin(waiter)
+      this.#waiters.add(waiter)
+      promise.finally(() => this.#waiters.delete(waiter)).then(resolve, reject)
+    })
+  }
+
+  #expireOverdue(): void {
+    const now = performance.now()
+    for (const waiter of this.#waiters) {
+      if (waiter.deadline > now) return
+      this.#waiters.delete(waiter)
+      waiter.expired = true
+      waiter.expire()
+    }
+  }
+}

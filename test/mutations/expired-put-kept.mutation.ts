@@ -1,0 +1,13 @@
+import type { Mutation } from './mutation.ts'
+
+export const mutation: Mutation = {
+  name: 'expired-put-kept',
+  why: 'A put that nobody waits for is dropped; a driver that does not look at its ticket keeps it.',
+  mutate: driver => ({
+    ...driver,
+    documents: {
+      ...driver.documents,
+      put: documents => driver.documents.put(documents, { expired: false }),
+    },
+  }),
+}

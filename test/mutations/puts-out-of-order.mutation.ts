@@ -1,0 +1,16 @@
+import type { Mutation } from './mutation.ts'
+
+export const mutation: Mutation = {
+  name: 'puts-out-of-order',
+  why: 'Puts take effect in the order of the calls; a queue of their own is overtaken by appends and changes.',
+  mutate: driver => ({
+    ...driver,
+    documents: {
+      ...driver.documents,
+      put: async (documents, ticket) => {
+        await new Promise(resolve => setImmediate(resolve))
+        await driver.documents.put(documents, ticket)
+      },
+    },
+  }),
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Append } from '../../../src/store/contract.ts'
+import { createLevelStore } from '../../../src/store/level/index.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+
+type Batch = ReturnType<ClassicLevel['batch']>
+type Write = () => Promise<void>
+
+const page = { order: 'asc', limit: 1_000 } as const
+const thingId = 'aaaaaaaaaaaaaaaa'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Has every batch of every database written by `through`, which is given what really writes it. */
+function writeBatches(through: (write: Write) => Promise<void>): void {
+  const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
+  const begin = prototype.batch
+  vi.spyOn(prototype, 'batch').mockImplementation(function (this: ClassicLevel) {
+    const batch = begin.call(this)
+    const write = batch.write.bind(batch)
+    batch.write = (options: ChainedBatchWriteOptions = {}) => through(() => write(options))
+    return batch
+  })
+}
+
+async function open() {
+  const location = join(await temporaryDirectory(), 'store')
+  return { location, store: await openStore(createLevelStore({ location })) }
+}
+
+function write(value: number, more: Partial<Append> = {}): Append {
+  const record = { key: 'depth', datetime: value, value: String(value), place: 0, explicit: true }
+  const fixed = { thingId, records: [record], store: true, receivedAt: 1, answer: {}, broadcast: true }
+  return { ...fixed, ...more }
+}
+
+const many = Array.from({ length: 200 }, (_, index) => index)
+
+test('put() shares its commit with the appends and puts that wait with it', async () => {
+  const { store } = await open()
+  let batches = 0
+  writeBatches(async write => {
+    batches++
+    await write()
+  })
+  await Promise.all(many.map(index => store.documents.put({ [`a/${index}`]: { index } })))
+  const ofPuts = batches
+  await Promise.all(
+    many.flatMap(index => [
+      store.records.append(write(index, { documents: { [`b/${index}`]: { index } } })),
+      store.documents.put({ [`a/${index}`]: null }),
+    ]),
+  )
+  expect([ofPuts, batches - ofPuts]).toEqual([1, 1])
+  expect(await store.documents.list('a/', { limit: 1 })).toEqual([])
+  expect(await store.documents.list('b/', { limit: 1_000 })).toHaveLength(many.length)
+  await store.close()
+})
+
+test('a commit that fails although it is on the disk is taken back, its documents too', async () => {
+  const { location, store } = await open()
+  await store.documents.put({ changed: { is: 'before' }, removed: { is: 'before' } })
+  let fails = true
+  writeBatches(async write => {
+    await write()
+    if (!fails) return
+    fails = false
+    throw Object.assign(new Error('fsync: input/output error'), { code: 'LEVEL_IO_ERROR' })
+  })
+  const documents = { changed: { is: 'after' }, removed: null, added: { is: 'after' } }
+  const failed = [
+    store.records.append(write(1, { id: 'a', documents })),
+    store.documents.put({ changed: { is: 'put' }, other: {} }),
+  ]
+  for (const each of failed) await expect(each).rejects.toMatchObject({ reason: 'store_unavailable' })
+  const before = [
+    ['changed', { is: 'before' }],
+    ['removed', { is: 'before' }],
+  ]
+  expect(await store.documents.list('', { limit: 10 })).toEqual(before)
+  expect(await store.records.read(thingId, 'depth', page)).toBeUndefined()
+  await store.close()
+
+  const reopened = await openStore(createLevelStore({ location }))
+  expect(await reopened.documents.list('', { limit: 10 })).toEqual(before)
+  const { writeNumber } = await reopened.records.append(write(1, { id: 'a', documents }))
+  expect(writeNumber).toBeGreaterThan(0)
+  expect(await reopened.documents.get('added')).toEqual({ is: 'after' })
+  await reopened.close()
+})
