@@ -35,6 +35,10 @@ export const catalogue = {
   too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
   invalid_write_id: { ...refusedContent, text: 'The write id is not 1 to 64 printable ASCII characters.' },
+  not_a_write_topic: {
+    ...refusedContent,
+    text: "The topic is one of the thing's own, but none to publish on: use `things/<ref>/write`.",
+  },
   forbidden_member: {
     ...refusedContent,
     text: '`__proto__`, `constructor` or `prototype` is the name of an object member or a settings path part.',

@@ -1,7 +1,7 @@
 import { type Access, type ActivationCodes, createAccess, type ThingRegistry } from './access/index.ts'
 import { type Clock, createClock } from './core/clock.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
-import type { RecordStore, RefusedWrites } from './core/ports.ts'
+import type { DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
 import { magicRules } from './magic/registry.ts'
 import type { StoreDriver } from './store/contract.ts'
 import { openStore } from './store/open-store.ts'
@@ -22,6 +22,8 @@ export interface Things {
   readonly ingest: Ingest
   readonly records: RecordStore
   readonly refused: RefusedWrites
+  /** What the doors keep beside the records, such as wills. */
+  readonly documents: DocumentStore
   readonly access: Access
   readonly registry: ThingRegistry
   readonly activationCodes: ActivationCodes
@@ -57,6 +59,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     ingest: createIngest({ records, refused, magic: magicRules, clock }),
     records,
     refused,
+    documents,
     clock,
     backup: () => store.backup(),
     isReady: () => store.isReady(),

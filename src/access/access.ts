@@ -22,6 +22,15 @@ export interface Access {
   authorise(ref: string, credential: string | undefined, action: Action): Promise<string>
   /** @throws ThingwireError missing_credential, invalid_session, forbidden */
   authoriseAdmin(credential: string | undefined): Promise<void>
+  /** Whom a credential stands for. @throws ThingwireError missing_credential, invalid_session */
+  identify(credential: string | undefined): Promise<Principal>
+  /**
+   * Asks again for a credential that may not be kept: whether the one of this hash still allows `action`.
+   *
+   * @param credentialHash `hashToken(credential)`, of what `authorise` took before
+   * @throws ThingwireError invalid_session, forbidden, unknown_thing
+   */
+  authoriseAgain(credentialHash: string, thingId: string, action: Action): Promise<void>
   /** The thing whose live token this is. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
 }

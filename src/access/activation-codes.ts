@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { listDocuments } from '../core/list-documents.ts'
 import type { DocumentStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import type { ActivationCodes } from './access.ts'
@@ -6,7 +7,6 @@ import {
   type ActivationCodeDocument,
   activationCodeName,
   activationCodePrefix,
-  listAll,
   type ThingDocument,
   thingName,
   tokenName,
@@ -42,7 +42,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
 
     async list() {
       const codes = []
-      const all = listAll<ActivationCodeDocument>(documents, activationCodePrefix)
+      const all = listDocuments<ActivationCodeDocument>(documents, activationCodePrefix)
       for await (const [activationCode, { createdAt, usesLeft }] of all) {
         codes.push({ activationCode, createdAt, usesLeft })
       }

@@ -1,5 +1,3 @@
-import type { Document, DocumentStore } from '../core/ports.ts'
-
 /**
  * The documents in which access is kept. A token is in none of them: its SHA-256 stands in its place.
  *
@@ -60,20 +58,3 @@ export const tokenName = (hash: string): string => `tokens/${hash}`
 export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
 export const seenName = (thingId: string): string => `seen/${thingId}`
 export const removalName = (thingId: string): string => `${removalPrefix}${thingId}`
-
-const pageSize = 1_000
-
-/** Every document whose name starts with `prefix`, the prefix cut off its name; by name, read in pages. */
-export async function* listAll<Content extends Document>(
-  documents: DocumentStore,
-  prefix: string,
-): AsyncGenerator<[string, Content]> {
-  let after = prefix
-  for (;;) {
-    const page = await documents.list(prefix, { after, limit: pageSize })
-    for (const [name, content] of page) yield [name.slice(prefix.length), content as Content]
-    const last = page.at(-1)
-    if (!last || page.length < pageSize) return
-    after = last[0]
-  }
-}

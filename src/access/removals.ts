@@ -1,5 +1,6 @@
+import { listDocuments } from '../core/list-documents.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
-import { listAll, removalName, removalPrefix } from './documents.ts'
+import { removalName, removalPrefix } from './documents.ts'
 
 /**
  * Removes the data of removed things, one thing after another in the background. A removal begins with its
@@ -19,7 +20,7 @@ export class Removals {
 
   /** Begins what was left undone. */
   async resume(): Promise<void> {
-    for await (const [thingId] of listAll(this.#documents, removalPrefix)) this.start(thingId)
+    for await (const [thingId] of listDocuments(this.#documents, removalPrefix)) this.start(thingId)
   }
 
   /** The removal's document must be in the store. */

@@ -26,11 +26,11 @@ export class Tokens {
   }
 
   /**
-   * The thing whose live token this is; undefined if there is none. That a token was used is durable before the
+   * The thing whose live token has this hash; undefined if there is none. That a token was used is durable before the
    * first answer, because from then on its activation code is dead.
    */
-  async thingOf(token: string): Promise<string | undefined> {
-    const thingId = await this.#things.get(hashToken(token))
+  async thingOfHash(hash: string): Promise<string | undefined> {
+    const thingId = await this.#things.get(hash)
     if (thingId !== undefined) this.#lastSeen.note(thingId)
     return thingId
   }

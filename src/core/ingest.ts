@@ -1,8 +1,7 @@
-import type { ThingwireError } from '../errors.ts'
 import type { Clock } from './clock.ts'
-import { excerpt, redact } from './excerpt.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
-import type { MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
+import type { Append, MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
+import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -27,6 +26,8 @@ export interface Ingest {
   write(request: WriteRequest): Promise<WriteAnswer>
   /** Notes a write that its door refused (too large, no text) among the thing's refused writes. Never rejects. */
   noteRefused(refusal: Refusal): Promise<void>
+  /** Calls `listener` for every refused write of either door; it must not throw. Returns how to stop. */
+  onRefused(listener: RefusedListener): () => void
 }
 
 export interface WriteRequest {
@@ -35,15 +36,8 @@ export interface WriteRequest {
   /** JSON text, UTF-8; see contract §2. */
   readonly body: Uint8Array
   readonly options: WriteOptions
-}
-
-export interface Refusal {
-  readonly thingId: string
-  readonly door: WriteRequest['door']
-  readonly error: ThingwireError
-  /** As far as there is one to show. */
-  readonly body?: Uint8Array
-  readonly writeId?: string | undefined
+  /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
+  readonly documents?: Append['documents']
 }
 
 export interface IngestParts {
@@ -54,7 +48,12 @@ export interface IngestParts {
 }
 
 export function createIngest({ records, refused, magic, clock }: IngestParts): Ingest {
-  return { write, noteRefused: refusal => noteRefused(refusal, clock.receive()) }
+  const refusals = new Refusals(refused)
+  return {
+    write,
+    noteRefused: async refusal => void (await refusals.note(refusal, clock.receive())),
+    onRefused: listener => refusals.onRefused(listener),
+  }
 
   async function write(request: WriteRequest): Promise<WriteAnswer> {
     const receivedAt = clock.receive()
@@ -75,13 +74,21 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
   }
 
   async function append(
-    { thingId }: WriteRequest,
+    { thingId, documents }: WriteRequest,
     receivedAt: number,
     parsed: ParsedWrite,
   ): Promise<WriteAnswer> {
     const { id, store, broadcast } = parsed
-    const write = { thingId, records: parsed.records, store, broadcast, receivedAt, answer: answerTo(parsed) }
-    const receipt = await records.append(id === undefined ? write : { ...write, id })
+    const receipt = await records.append({
+      thingId,
+      records: parsed.records,
+      store,
+      broadcast,
+      receivedAt,
+      answer: answerTo(parsed),
+      ...(id === undefined ? {} : { id }),
+      ...(documents === undefined ? {} : { documents }),
+    })
     return receipt.answer
   }
 
@@ -103,26 +110,10 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
   ): Promise<WriteAnswer> {
     const { thingId, door, body } = request
     const { writeId } = error
-    const first = writeId === undefined ? undefined : await records.answerOf(thingId, writeId, receivedAt)
+    const answered = writeId === undefined ? undefined : records.answerOf(thingId, writeId, receivedAt)
+    const first = await refusals.note({ thingId, door, error, body, writeId }, receivedAt, answered)
     if (first) return first
-    await noteRefused({ thingId, door, error, body, writeId }, receivedAt)
     throw error
-  }
-
-  async function noteRefused(refusal: Refusal, receivedAt: number): Promise<void> {
-    const { thingId, door, error, body, writeId } = refusal
-    const { reason, message, errors } = error
-    const entry = {
-      datetime: receivedAt,
-      door,
-      reason,
-      message,
-      ...(errors ? { errors } : {}),
-      ...(writeId === undefined ? {} : { id: redact(writeId) }),
-      excerpt: body ? excerpt(body) : '',
-    }
-    // The refusal stands where it cannot be kept: told to try again, the device would never stop.
-    await refused.add(thingId, entry).catch(() => {})
   }
 }
 

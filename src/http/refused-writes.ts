@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { formatDatetime } from '../core/datetime.ts'
-import type { RefusedWrite } from '../core/ports.ts'
+import { describeRefusedWrite } from '../core/refused-write.ts'
 import { credentialOf } from './credential.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
@@ -16,10 +15,6 @@ export function refusedWritesRoute(scope: FastifyInstance, { access, refused }: 
     const { ref } = request.params
     const thingId = await access.authorise(ref, credentialOf(request), 'read refused writes')
     const list = await refused.list(thingId, new Query(request).limit(kept, kept))
-    return replyJson(reply, 200, JSON.stringify(list.map(describe)))
+    return replyJson(reply, 200, JSON.stringify(list.map(describeRefusedWrite)))
   })
-}
-
-function describe({ datetime, door, reason, message, errors, id, excerpt }: RefusedWrite) {
-  return { datetime: formatDatetime(datetime), door, reason, message, errors, id, excerpt }
 }

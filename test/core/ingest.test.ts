@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClock } from '../../src/core/clock.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
+import type { RecordStore } from '../../src/core/ports.ts'
 import { magicRules } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
@@ -72,6 +73,27 @@ describe('createIngest()', () => {
       id: 'w1',
       excerpt: JSON.stringify(bad),
     })
+  })
+
+  it('write() keeps refused writes in the order in which they came, however long an id is looked for', async () => {
+    let lookedFor = () => {}
+    const second = new Promise<void>(resolve => {
+      lookedFor = resolve
+    })
+    const { answerOf } = store.records
+    const records: RecordStore = {
+      ...store.records,
+      answerOf: async (...query) => {
+        if (query[1] === 'w1') await second
+        else lookedFor()
+        return await answerOf(...query)
+      },
+    }
+    const slow = createIngest({ records, refused: store.refused, magic: magicRules, clock: createClock(0) })
+    const refuse = (id: string) =>
+      slow.write({ thingId, door: 'mqtt', body: Buffer.from('{"values":1}'), options: { id } })
+    await Promise.allSettled([refuse('w1'), refuse('w2')])
+    expect((await store.refused.list(thingId, 100)).map(({ id }) => id)).toEqual(['w2', 'w1'])
   })
 
   it('write() refuses for good what the store cannot keep among the refused writes', async () => {

@@ -1,0 +1,18 @@
+import type { Document, DocumentStore } from './ports.ts'
+
+const pageSize = 1_000
+
+/** Every document whose name starts with `prefix`, the prefix cut off its name; by name, read in pages. */
+export async function* listDocuments<Content extends Document>(
+  documents: Pick<DocumentStore, 'list'>,
+  prefix: string,
+): AsyncGenerator<[string, Content]> {
+  let after = prefix
+  for (;;) {
+    const page = await documents.list(prefix, { after, limit: pageSize })
+    for (const [name, content] of page) yield [name.slice(prefix.length), content as Content]
+    const last = page.at(-1)
+    if (!last || page.length < pageSize) return
+    after = last[0]
+  }
+}
