@@ -14,7 +14,7 @@ const manifest = JSON.parse(await readFile('package.json', 'utf8')) as {
 describe('the package', () => {
   test.each([
     ['thingwire', ['createThings', 'createLevelStore', 'ThingwireError', 'catalogue']],
-    ['thingwire/mqtt', ['writeTopic', 'refOfWriteTopic']],
+    ['thingwire/mqtt', ['attachThings', 'writeTopic', 'refOfWriteTopic']],
     ['thingwire/http', ['thingsHttp', 'hostOptions']],
     ['thingwire/server', ['createServer']],
     ['thingwire/conformance', ['storeConformance']],

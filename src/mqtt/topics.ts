@@ -1,3 +1,5 @@
+import { isThingId, isToken } from '../core/token.ts'
+
 /** The topics of contract §7; the only place that builds or matches them. `ref` is a thing token or thing id. */
 
 /** Where a thing publishes its writes. */
@@ -6,11 +8,35 @@ export function writeTopic(ref: string): string {
 }
 
 const writeTopicForm = /^(?:things\/([^/+#]+)\/write|v2\/things\/([^/+#]+))$/
+const thingTopicForm = /^(?:things|v2\/things)\/([^/+#]+)(?:\/|$)/
+const ownTopicForm = /^(?:things|v2)\//
+
+/** Whether a topic or filter is one that this service answers for, whatever it is then worth. */
+export function isThingwireTopic(topic: string): boolean {
+  return ownTopicForm.test(topic)
+}
 
 /** The ref in `things/<ref>/write` or `v2/things/<ref>` [wild]; undefined for any other topic. */
 export function refOfWriteTopic(topic: string): string | undefined {
   const match = writeTopicForm.exec(topic)
   return match?.[1] ?? match?.[2]
+}
+
+/** The ref in any topic or filter of one thing; undefined where there is a wildcard in its place. */
+export function refOfThingTopic(topic: string): string | undefined {
+  return thingTopicForm.exec(topic)?.[1]
+}
+
+/** The same topic or filter with another ref. @param topic one of which `refOfThingTopic` knows the ref */
+export function withRef(topic: string, ref: string): string {
+  const start = topic.startsWith('v2/') ? 'v2/things/'.length : 'things/'.length
+  const end = topic.indexOf('/', start)
+  return topic.slice(0, start) + ref + (end === -1 ? '' : topic.slice(end))
+}
+
+/** Whether a topic may be published on: not empty and without wildcards (MQTT-3.3.2-2, -4.7.3-1). */
+export function isTopicName(topic: string): boolean {
+  return topic !== '' && !/[+#\0\ufffd]/.test(topic)
 }
 
 /** Where the records of one resource are sent live; `key` may be the wildcard `+`. */
@@ -21,4 +47,24 @@ export function valuesTopic(ref: string, key: string): string {
 /** Where refused writes are told. */
 export function errorsTopic(ref: string): string {
   return `things/${ref}/errors`
+}
+
+/** A subscription that this service may grant. */
+export interface ThingFilter {
+  /** Thing token, thing id, or `+` for every thing. */
+  readonly ref: string
+  /** What follows the ref, such as `/values/+`; may be empty. */
+  readonly rest: string
+}
+
+const filterForm = /^(?:things|v2\/things)\/([^/]+)((?:\/.*)?)$/
+const levelForm = /^(?:\+|[^+#\0\ufffd]*)$/
+
+/** Takes a filter of contract §7 apart; undefined for every other one, such as `things/#`, `+/x`, `things/a+b/x`. */
+export function parseThingFilter(filter: string): ThingFilter | undefined {
+  const [, ref = '', rest = ''] = filterForm.exec(filter) ?? []
+  if (ref !== '+' && !isToken(ref) && !isThingId(ref)) return undefined
+  const levels = rest.split('/').slice(1)
+  if (levels.at(-1) === '#') levels.pop()
+  return levels.every(level => levelForm.test(level)) ? { ref, rest } : undefined
 }

@@ -8,7 +8,7 @@ const cli = fileURLToPath(new URL('../../src/server/cli.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 /** What `npm start` gives to Node; docs/decisions.md says why. */
 const nodeFlags = ['--optimize-for-size', '--max-semi-space-size=4']
-const readyLine = /^Thingwire is ready at (\S+)$/m
+const readyLines = /^MQTT at (\S+), over WebSocket at (\S+)\nThingwire is ready at (\S+)$/m
 
 export interface CliSetup {
   /** Command line after `thingwire`. */
@@ -31,6 +31,8 @@ export interface Exit {
 export interface ServerProcess {
   /** Without a slash at its end. */
   readonly url: string
+  readonly mqttUrl: string
+  readonly webSocketUrl: string
   readonly adminKey: string
   readonly process: ChildProcess
   /** Resolves when the process is gone and its output is complete. */
@@ -49,7 +51,7 @@ export function runCli(setup: CliSetup): Promise<Exit> {
 }
 
 /**
- * Starts the server as a process of its own, on a free port, and waits until it is ready. Whoever starts it ends it.
+ * Starts the server as a process of its own, on free ports, and waits until it is ready. Whoever starts it ends it.
  *
  * @throws Error with the output if it ends before it is ready
  */
@@ -59,11 +61,11 @@ export async function startServer({
   environment = {},
 }: ServerSetup): Promise<ServerProcess> {
   const { child, exited, output } = launch({
-    args: ['start', '--data-dir', dataDir, '--http-port', '0', ...args],
+    args: ['start', '--data-dir', dataDir, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
-  const [, url = ''] = await Promise.race([
-    output.stdout.until(readyLine),
+  const [, mqttUrl = '', webSocketUrl = '', url = ''] = await Promise.race([
+    output.stdout.until(readyLines),
     exited.then(exit =>
       Promise.reject(new Error(`the server ended before it was ready: ${JSON.stringify(exit)}`)),
     ),
@@ -74,6 +76,8 @@ export async function startServer({
   }
   return {
     url,
+    mqttUrl,
+    webSocketUrl,
     adminKey: environment.THINGWIRE_ADMIN_KEY ?? (await readFile(join(dataDir, 'admin-key'), 'utf8')).trim(),
     process: child,
     exited,

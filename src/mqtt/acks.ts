@@ -1,0 +1,109 @@
+import type { Client } from 'aedes'
+
+const pubackHeader = 0x40
+const pubrecHeader = 0x50
+const pubcompHeader = 0x70
+
+export const puback = (messageId: number): Buffer => acknowledgement(pubackHeader, messageId)
+export const pubrec = (messageId: number): Buffer => acknowledgement(pubrecHeader, messageId)
+export const pubcomp = (messageId: number): Buffer => acknowledgement(pubcompHeader, messageId)
+
+function acknowledgement(header: number, messageId: number): Buffer {
+  return Buffer.from([header, 2, messageId >> 8, messageId & 0xff])
+}
+
+/** A packet that was taken, in the order of arrival. */
+export interface Taken {
+  /** To be called once: what to answer, undefined for nothing (QoS 0). */
+  done(ack: Buffer | undefined): void
+  /** To be called once instead: the connection ends here, and nothing that came after is acknowledged. */
+  failed(error: Error): void
+}
+
+interface Entry {
+  readonly bytes: number
+  state: 'waiting' | { readonly ack: Buffer | undefined } | { readonly error: Error }
+}
+
+export interface AckOutput {
+  readonly client: Client
+  /** A packet of so many bytes is dealt with. */
+  finished(bytes: number): void
+  waitForDrain(callback: (error?: Error | null) => void): void
+}
+
+/** Sends acknowledgements in the order of the packets that they are for (MQTT-4.6.0-2, -3; contract §4). */
+export class Acks {
+  readonly #output: AckOutput
+  readonly #entries: Entry[] = []
+  #isBlocked = false
+  #isCorked = false
+
+  constructor(output: AckOutput) {
+    this.#output = output
+  }
+
+  /** @param bytes of the packet */
+  expect(bytes: number): Taken {
+    const entry: Entry = { bytes, state: 'waiting' }
+    this.#entries.push(entry)
+    return {
+      done: ack => {
+        entry.state = { ack }
+        this.#flush()
+      },
+      failed: error => {
+        entry.state = { error }
+        this.#flush()
+      },
+    }
+  }
+
+  #flush(): void {
+    for (let head = this.#entries[0]; head && !this.#isBlocked; head = this.#entries[0]) {
+      const { state, bytes } = head
+      if (state === 'waiting') return
+      if ('error' in state) {
+        this.#end(state.error)
+        return
+      }
+      this.#entries.shift()
+      if (state.ack) this.#send(state.ack)
+      this.#output.finished(bytes)
+    }
+  }
+
+  #send(ack: Buffer): void {
+    const { conn } = this.#output.client
+    if (conn.destroyed || conn.writableEnded) return
+    this.#cork()
+    if (conn.write(ack)) return
+    // A client that does not read its acks is not read either: what is in hand stays in hand.
+    this.#isBlocked = true
+    this.#output.waitForDrain(() => {
+      this.#isBlocked = false
+      this.#flush()
+    })
+  }
+
+  /** The acks of one group commit leave in one segment. */
+  #cork(): void {
+    if (this.#isCorked) return
+    const { conn } = this.#output.client
+    this.#isCorked = true
+    conn.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      conn.uncork()
+    })
+  }
+
+  #end(error: Error): void {
+    const left = this.#entries.splice(0)
+    const { conn } = this.#output.client
+    // The acks before the one that is missing are still owed.
+    conn.uncork()
+    conn.destroy(error)
+    for (const { bytes } of left) this.#output.finished(bytes)
+  }
+}

@@ -1,0 +1,200 @@
+import type { EventEmitter } from 'node:events'
+import type { Aedes, Client, ConnectPacket, PublishPacket, PubrelPacket, SubscribePacket } from 'aedes'
+
+/**
+ * Everything of Aedes 1.2 that this door uses and that is not documented API. `test/mqtt/seams.test.ts` holds each
+ * fact that is relied on here, `hook-seams.test.ts` those about hooks: where to look when Aedes changes.
+ */
+
+/** What Aedes' parser hands on; the commands that this door looks at. */
+export type InboundPacket =
+  | ConnectPacket
+  | PublishPacket
+  | PubrelPacket
+  | SubscribePacket
+  | { readonly cmd: 'unsubscribe'; readonly messageId: number; unsubscriptions: string[] }
+  | { readonly cmd: 'disconnect' | 'pingreq' | 'puback' | 'pubrec' | 'pubcomp' }
+
+export interface StoredSubscription {
+  readonly topic: string
+  readonly qos: 0 | 1 | 2
+}
+
+/** The part of Aedes' persistence interface in which subscriptions of persistent sessions are kept. */
+export interface SubscriptionPersistence {
+  addSubscriptions(client: { id: string }, subscriptions: StoredSubscription[]): Promise<unknown>
+  removeSubscriptions(client: { id: string }, topics: string[]): Promise<unknown>
+  subscriptionsByClient(client: { id: string }): Promise<StoredSubscription[]>
+  cleanSubscriptions(client: { id: string }): Promise<unknown>
+}
+
+/** Fields of a broker that its types lack. */
+export interface BrokerInternals {
+  readonly version: string
+  handle: Aedes['handle']
+  persistence: SubscriptionPersistence
+  /** Longest client id of an MQTT 3.1 client. */
+  maxClientsIdLength: number
+  /** Most QoS 2 packets of a connection that wait for their PUBREL; 0 is no limit. */
+  readonly maxInflightInbound: number
+}
+
+export function internalsOf(broker: Aedes): BrokerInternals {
+  return broker as unknown as BrokerInternals
+}
+
+interface PacketParser extends EventEmitter {
+  readonly packet: { readonly length: number }
+  readonly _list: { readonly length: number; slice(): Buffer; consume(bytes: number): void }
+  parse(bytes: Buffer): number
+  _parseHeader(): boolean
+  _parseLength(): boolean
+  _emitError(error: Error): void
+}
+
+interface ClientInternals {
+  readonly _parser: PacketParser
+  _nextBatch: (error?: Error) => void
+  _parsingBatch: number
+  readonly _paused?: boolean
+  readonly _keepaliveTimer: NodeJS.Timeout | null
+  resume(): void
+  waitForDrain(callback: (error?: Error | null) => void): void
+}
+
+export interface ReadingHandlers {
+  /** There may be bytes to read, or room for them. */
+  onReadable(): void
+  /** Whether the next packet may be parsed. */
+  mayParse(): boolean
+  /** A packet is complete. */
+  onPacket(packet: InboundPacket): void
+  /** Aedes has dealt with a packet that it was given; not called if it failed. */
+  onPacketDone(): void
+  /** Largest length that a packet may announce, bytes. */
+  readonly maxPacketSize: number
+}
+
+/** Bytes that are read at once: of these, what is not parsed yet is given back, and read again. */
+const readSize = 16 * 1024
+
+/** One connection, taken over between the socket and Aedes. */
+export class ClientSeam {
+  readonly #client: Client
+  readonly #internals: ClientInternals
+  readonly #aedesNextBatch: ClientInternals['_nextBatch']
+  readonly #toAedes: (packet: InboundPacket) => void
+  readonly #handlers: ReadingHandlers
+  /** Whether the parser holds the bytes of a packet that may not be begun. */
+  #stalled = false
+  /** Bytes that the parser has given back to the connection. */
+  #givenBack = 0
+
+  constructor(client: Client, handlers: ReadingHandlers) {
+    const internals = client as unknown as ClientInternals
+    this.#client = client
+    this.#internals = internals
+    this.#handlers = handlers
+    this.#aedesNextBatch = internals._nextBatch
+    const [toAedes] = internals._parser.listeners('packet') as ((packet: InboundPacket) => void)[]
+    if (!toAedes) throw new Error('this Aedes has no packet listener on its parser')
+    this.#toAedes = packet => toAedes.call(internals._parser, packet)
+    this.#takeReading(toAedes)
+    this.#guardParser()
+  }
+
+  /** Aedes reads ahead without bound and dispatches what came with CONNECT out of order: we read and parse ourselves. */
+  #takeReading(toAedes: (packet: InboundPacket) => void): void {
+    const { _parser: parser } = this.#internals
+    this.#client.conn.removeListener('readable', this.#aedesNextBatch)
+    this.#client.conn.on('readable', this.#handlers.onReadable)
+    parser.removeListener('packet', toAedes)
+    parser.on('packet', this.#handlers.onPacket)
+    // Counts from 1, so that the first packet is taken for what it is: the one before CONNACK.
+    this.#internals._parsingBatch = 0
+    this.#internals._nextBatch = error => {
+      if (error) this.#client.emit('error', error)
+      else this.#handlers.onPacketDone()
+    }
+    this.#internals.resume = () => {
+      Object.assign(this.#client, { _paused: false })
+      this.#handlers.onReadable()
+    }
+  }
+
+  #guardParser(): void {
+    const { _parser: parser } = this.#internals
+    const { mayParse, maxPacketSize } = this.#handlers
+    const { _parseHeader: parseHeader, _parseLength: parseLength } = parser
+    parser._parseHeader = () => {
+      this.#stalled = !mayParse()
+      return !this.#stalled && parseHeader.call(parser)
+    }
+    parser._parseLength = () => {
+      const isWhole = parseLength.call(parser)
+      if (!isWhole || parser.packet.length <= maxPacketSize) return isWhole
+      parser._emitError(new Error(`a packet of ${parser.packet.length} bytes is over maxPacketSize`))
+      return false
+    }
+  }
+
+  /** Whether the host paused the client. */
+  get isPaused(): boolean {
+    return this.#internals._paused === true
+  }
+
+  /** Parses what is there, as far as `mayParse` lets it. Must not be called while it runs. */
+  parse(): void {
+    const { conn } = this.#client
+    while (this.#handlers.mayParse()) {
+      // What was given back is read as the one piece that it is: a copy for each packet would outweigh them all.
+      const size = this.#givenBack || Math.min(conn.readableLength, readSize)
+      this.#givenBack = 0
+      // Asked for nothing, an empty stream goes to get more.
+      const bytes = conn.read(size || undefined) as Buffer | null
+      if (bytes === null) return
+      this.#internals._parser.parse(bytes)
+      this.#giveBackUnparsed()
+    }
+  }
+
+  /** A connection ends when its last byte is read: not before what the client sent before it left is dealt with. */
+  #giveBackUnparsed(): void {
+    if (!this.#stalled) return
+    const { _list: list } = this.#internals._parser
+    const bytes = list.slice()
+    list.consume(bytes.length)
+    this.#stalled = false
+    this.#givenBack = bytes.length
+    this.#client.conn.unshift(bytes)
+  }
+
+  passToAedes(packet: InboundPacket): void {
+    this.#toAedes(packet)
+  }
+
+  /** To be called while the client is not read: it may have sent a PINGREQ that we did not look at. */
+  keepAlive(): void {
+    this.#internals._keepaliveTimer?.refresh()
+  }
+
+  /** Calls back when the socket takes bytes again, or with an error when it did not within the broker's drainTimeout. */
+  waitForDrain(callback: (error?: Error | null) => void): void {
+    this.#internals.waitForDrain(callback)
+  }
+
+  /** Lets Aedes read the connection itself again. */
+  release(): void {
+    const { _parser: parser } = this.#internals
+    const own = this.#internals as { resume?: unknown } & { _nextBatch: unknown; _parsingBatch: number }
+    this.#client.conn.removeListener('readable', this.#handlers.onReadable)
+    parser.removeListener('packet', this.#handlers.onPacket)
+    for (const method of ['_parseHeader', '_parseLength']) Reflect.deleteProperty(parser, method)
+    delete own.resume
+    own._nextBatch = this.#aedesNextBatch
+    own._parsingBatch = 1
+    parser.on('packet', this.#toAedes)
+    this.#client.conn.on('readable', this.#aedesNextBatch)
+    this.#aedesNextBatch()
+  }
+}

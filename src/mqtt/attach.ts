@@ -1,0 +1,72 @@
+import type { Aedes } from 'aedes'
+import { internalsOf } from './aedes-seams.ts'
+import { MqttDoor } from './door.ts'
+import { replaceHooks } from './hooks.ts'
+import type { MqttThings } from './things.ts'
+
+export interface AttachOptions {
+  /**
+   * Whether nothing but Thingwire's clients connect to the broker. Default false: what is not Thingwire's is left
+   * to the host's hooks. True: unknown credentials are refused, foreign topics close the connection, and a
+   * connection without a credential ends after 60 s without a valid token.
+   */
+  readonly ownsBroker?: boolean
+  /** Largest packet, bytes of its announced length. Default 1 MiB. */
+  readonly maxPacketSize?: number
+  /** How long the wills of a process that has ended wait for their clients, milliseconds. Default 30,000. */
+  readonly willGrace?: number
+  /** Whether new connections are to be refused (CONNACK 3). */
+  readonly isDraining?: () => boolean
+  /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
+  readonly onDefect?: (error: unknown) => void
+}
+
+const attached = new WeakSet<Aedes>()
+
+/**
+ * Opens the MQTT door (contract §7) on a broker that the caller owns: topics under `things/` and `v2/` are handled
+ * here, the broker's own hooks are called for everything else.
+ *
+ * Call it when the broker listens, and before `broker.handle` is given to a server.
+ *
+ * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
+ * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
+ * @throws Error if the broker is no Aedes 1.2 or later 1.x, does not listen, or is attached to already
+ */
+export function attachThings(
+  broker: Aedes,
+  things: MqttThings,
+  options: AttachOptions = {},
+): () => Promise<void> {
+  assertServable(broker)
+  const door = new MqttDoor(broker, things, {
+    ownsBroker: options.ownsBroker ?? false,
+    maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
+    willGrace: options.willGrace ?? 30_000,
+    isDraining: options.isDraining ?? (() => false),
+    onDefect: options.onDefect ?? (() => {}),
+  })
+  const putHooksBack = replaceHooks(broker, door)
+  attached.add(broker)
+  let detaching: Promise<void> | undefined
+  return () => {
+    detaching ??= door.close(putHooksBack).finally(() => attached.delete(broker))
+    return detaching
+  }
+}
+
+function assertServable(broker: Aedes): void {
+  const { version } = internalsOf(broker)
+  if (!isServable(version)) {
+    throw new Error(`attachThings needs Aedes 1.2.0 or a later 1.x, this broker is Aedes ${version}`)
+  }
+  if (broker.closed) {
+    throw new Error('attachThings needs a broker that listens: await broker.listen() or Aedes.createBroker()')
+  }
+  if (attached.has(broker)) throw new Error('attachThings was called for this broker before: detach it first')
+}
+
+function isServable(version: unknown): boolean {
+  const [major = 0, minor = 0] = String(version).split('.').map(Number)
+  return major === 1 && minor >= 2
+}

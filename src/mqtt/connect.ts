@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import type { ConnectPacket } from 'aedes'
+import type { Access } from '../access/access.ts'
+import { redact } from '../core/excerpt.ts'
+import { hashToken, isToken } from '../core/token.ts'
+import { ThingwireError } from '../errors.ts'
+import { isThingwireTopic, refOfWriteTopic } from './topics.ts'
+
+/** Bytes (contract §7). */
+const maximumClientIdLength = 256
+/** Longest client id of MQTT 3.1, for clients that are the host's. */
+const maximumClientIdLength31 = 23
+/** Every client id inside the broker begins like one of these, unless the client is the host's. */
+const scopePattern = /^(thing\.[^:]*|admin|anonymous\.[^:]*):/
+
+/** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
+export type ReturnCode = 2 | 3 | 4 | 5
+
+/** A CONNECT that is answered with a return code. */
+export class ConnectRefused extends Error {
+  readonly returnCode: ReturnCode
+
+  constructor(returnCode: ReturnCode, message: string) {
+    super(message)
+    this.name = 'ConnectRefused'
+    this.returnCode = returnCode
+  }
+}
+
+/** Who has connected. */
+export interface Admission {
+  /** `host`: its credential is none of Thingwire's, and the broker is not ours alone. */
+  readonly kind: 'principal' | 'anonymous' | 'host'
+  /** What the client presented, for a principal. Must not be kept longer than the connection. */
+  readonly credential: string | undefined
+  /** Client id inside the broker: scoped to the principal, free of secrets. */
+  readonly clientId: string
+  /** The client id as the client gave it, free of secrets. */
+  readonly givenClientId: string
+  /** The will if it is a write. */
+  readonly will: ConnectWill | undefined
+}
+
+export interface ConnectWill {
+  readonly thingId: string
+  readonly credentialHash: string
+  readonly body: Uint8Array
+}
+
+/**
+ * Decides on a CONNECT (contract §7, connecting).
+ *
+ * @param ownsBroker whether a credential that is not ours is refused
+ * @throws ConnectRefused
+ * @throws ThingwireError of the store, if it is away
+ */
+export async function admit(packet: ConnectPacket, access: Access, ownsBroker: boolean): Promise<Admission> {
+  const credential = await credentialOf(packet, access)
+  if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
+  const given = withoutSecret(packet.clientId ?? '')
+  if (credential === 'unknown' || (credential === 'none' && !ownsBroker)) {
+    assertHostClientId(packet)
+    const will = await willOf(packet, undefined, access, true)
+    return { kind: 'host', credential: undefined, clientId: packet.clientId, givenClientId: given, will }
+  }
+  assertClientId(packet)
+  if (credential === 'none') {
+    if (!packet.clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
+    const will = await willOf(packet, undefined, access, false)
+    const clientId = `anonymous.${randomUUID()}:${given}`
+    return { kind: 'anonymous', credential: undefined, clientId, givenClientId: given, will }
+  }
+  const { scope, secret } = credential
+  const will = await willOf(packet, secret, access, false)
+  const clientId = `${scope}:${given === '' ? randomUUID() : given}`
+  return { kind: 'principal', credential: secret, clientId, givenClientId: given, will }
+}
+
+/** The password, if it is one; else the username, if that is a thing token. */
+async function credentialOf(packet: ConnectPacket, access: Access) {
+  const username = packet.username ?? ''
+  const password = packet.password?.toString() ?? ''
+  if (username === '' && password === '') return 'none'
+  const principal = await known(access.identify(password))
+  if (principal) {
+    // The thing, not the token: a thing keeps its session when its token is changed.
+    const scope = principal.kind === 'thing' ? `thing.${principal.thingId}` : principal.kind
+    return { scope, secret: password }
+  }
+  const thingId = isToken(username) ? await known(access.thingOfToken(username)) : undefined
+  return thingId === undefined ? 'unknown' : { scope: `thing.${thingId}`, secret: username }
+}
+
+/** undefined if the credential is unknown. @throws ThingwireError if that cannot be told now */
+async function known<Found>(looking: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await looking
+  } catch (error) {
+    if (error instanceof ThingwireError && !error.retryable) return undefined
+    throw error
+  }
+}
+
+/** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
+function withoutSecret(clientId: string): string {
+  return redact(clientId) === clientId ? clientId : hashToken(clientId)
+}
+
+function assertClientId({ clientId, clean }: ConnectPacket): void {
+  if (Buffer.byteLength(clientId) > maximumClientIdLength) {
+    throw new ConnectRefused(2, `the client id is longer than ${maximumClientIdLength} bytes`)
+  }
+  if (clientId === '' && !clean) throw new ConnectRefused(2, 'a persistent session needs a client id')
+}
+
+/** What Aedes checks itself, had it not been told to let longer ids pass, and that nobody poses as one of ours. */
+function assertHostClientId({ clientId, protocolVersion }: ConnectPacket): void {
+  if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
+  if (protocolVersion === 3 && clientId.length > maximumClientIdLength31) {
+    throw new ConnectRefused(2, `the client id is longer than ${maximumClientIdLength31} characters`)
+  }
+}
+
+/** @param isHost whether a will on other topics is the host's affair */
+async function willOf(
+  { will }: ConnectPacket,
+  credential: string | undefined,
+  access: Access,
+  isHost: boolean,
+): Promise<ConnectWill | undefined> {
+  if (!will || (isHost && !isThingwireTopic(will.topic))) return undefined
+  const ref = refOfWriteTopic(will.topic)
+  if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
+  const thingId = await known(access.authorise(ref, credential, 'write'))
+  if (thingId === undefined) throw new ConnectRefused(5, 'the will is on a topic of another thing')
+  const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
+  return { thingId, credentialHash, body: Buffer.from(will.payload) }
+}

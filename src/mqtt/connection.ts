@@ -1,0 +1,57 @@
+import type { Client } from 'aedes'
+import { Acks } from './acks.ts'
+import type { InboundPacket } from './aedes-seams.ts'
+import type { Admission, ConnectRefused } from './connect.ts'
+import { Inbound } from './inbound.ts'
+import type { Session } from './sessions.ts'
+import type { Will } from './wills.ts'
+
+export interface ConnectionHandlers {
+  /** Looks at each packet of a connected client before Aedes does; returns whether it is taken. */
+  onPacket(connection: Connection, packet: InboundPacket): boolean | Promise<void>
+  readonly maxPacketSize: number
+}
+
+let opened = 0
+
+/** One network connection, and what is known of who is at its other end. */
+export class Connection {
+  /** Greater than that of every connection that was opened before. */
+  readonly place = ++opened
+  readonly client: Client
+  readonly inbound: Inbound
+  readonly acks: Acks
+  /** From CONNECT on, before it is answered. */
+  admission: Admission | undefined
+  /** How CONNECT is to be answered, if not well. */
+  refusal: ConnectRefused | undefined
+  session: Session | undefined
+  will: { readonly name: string; readonly will: Will } | undefined
+  /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
+  hasTakenLeave = false
+  /** By thing id, the spelling of its latest subscription (contract §7). */
+  readonly spellings = new Map<string, string>()
+  /** Whether it is subscribed to every thing it may see. */
+  seesEveryThing = false
+  /** Things of which an anonymous client has presented a token. */
+  readonly provenThings = new Set<string>()
+
+  constructor(client: Client, handlers: ConnectionHandlers) {
+    this.client = client
+    this.inbound = new Inbound(client, {
+      maxPacketSize: handlers.maxPacketSize,
+      onPacket: packet => handlers.onPacket(this, packet),
+    })
+    this.acks = new Acks({
+      client,
+      finished: bytes => this.inbound.finished(bytes),
+      waitForDrain: callback => this.inbound.waitForDrain(callback),
+    })
+  }
+
+  /** Ends the connection without an ack; the client is to come again. */
+  close(error: Error): void {
+    this.inbound.stop()
+    this.client.conn.destroy(error)
+  }
+}

@@ -1,0 +1,234 @@
+import type { Aedes, Client, ConnectPacket } from 'aedes'
+import { ThingwireError } from '../errors.ts'
+import { type InboundPacket, internalsOf } from './aedes-seams.ts'
+import { Anonymous } from './anonymous.ts'
+import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
+import { Connection } from './connection.ts'
+import { PublishDoor } from './publish-door.ts'
+import { RefusedMessages } from './refused-messages.ts'
+import { type Session, Sessions } from './sessions.ts'
+import { canonicalFilter, grantFilter } from './subscriptions.ts'
+import type { MqttThings } from './things.ts'
+import { Wills } from './wills.ts'
+
+/** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7. */
+const connectDeadline = 4_500
+/** The shortest keepalive is a second, of which Aedes waits one and a half. */
+const keepAliveInterval = 500
+
+export interface MqttDoorOptions {
+  readonly ownsBroker: boolean
+  readonly maxPacketSize: number
+  readonly willGrace: number
+  readonly isDraining: () => boolean
+  readonly onDefect: (error: unknown) => void
+}
+
+/** Everything that this service does on one broker. */
+export class MqttDoor {
+  readonly sessions: Sessions
+  readonly #things: MqttThings
+  readonly #options: MqttDoorOptions
+  readonly #wills: Wills
+  readonly #anonymous = new Anonymous()
+  readonly #connections = new Map<Client, Connection>()
+  readonly #granted = new WeakMap<Connection, Set<string>>()
+  readonly #maximumInFlight: number
+  readonly #stopTelling: () => void
+  readonly #keepAlive: NodeJS.Timeout
+  #isClosing = false
+
+  constructor(broker: Aedes, things: MqttThings, options: MqttDoorOptions) {
+    const { persistence, maxInflightInbound } = internalsOf(broker)
+    const { documents, ingest, access } = things
+    const { willGrace: grace, onDefect } = options
+    this.#things = things
+    this.#options = options
+    this.#maximumInFlight = maxInflightInbound
+    this.sessions = new Sessions(documents, clientId => {
+      persistence.cleanSubscriptions({ id: clientId }).catch(onDefect)
+    })
+    this.#wills = new Wills({ documents, ingest, access, grace, onDefect })
+    const messages = new RefusedMessages(broker)
+    this.#stopTelling = ingest.onRefused((thingId, refused) => messages.tell(thingId, refused))
+    this.#keepAlive = setInterval(() => {
+      for (const { inbound } of this.#connections.values()) inbound.keepAlive()
+    }, keepAliveInterval)
+    this.#keepAlive.unref()
+  }
+
+  /** A client that Aedes has just made for a new socket. */
+  welcome(client: Client): void {
+    const { maxPacketSize } = this.#options
+    const connection: Connection = new Connection(client, {
+      maxPacketSize,
+      onPacket: (connection, packet) => this.#take(connection, door, packet),
+    })
+    const door = new PublishDoor(connection, {
+      ...this.#things,
+      maximumInFlight: this.#maximumInFlight,
+      onProven: (connection, thingId) => this.#prove(connection, thingId),
+    })
+    this.#connections.set(client, connection)
+    // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
+    if (this.#isClosing && !this.#options.ownsBroker) connection.inbound.stop()
+    client.conn.once('close', () => {
+      this.#connections.delete(client)
+      this.#leave(connection).catch(this.#options.onDefect)
+    })
+  }
+
+  connectionOf(client: Client): Connection | undefined {
+    return this.#connections.get(client)
+  }
+
+  /** Decides on a CONNECT; a refusal is kept for the moment at which Aedes can answer it. @throws Error to close */
+  async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
+    // Aedes answers what it cannot speak with return code 1 by itself.
+    if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) return
+    try {
+      await withDeadline(this.#admit(connection, packet), connectDeadline)
+    } catch (error) {
+      connection.refusal = refusalOf(error)
+      if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#options.onDefect(error)
+    }
+  }
+
+  async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
+    const { access, isReady } = this.#things
+    const { ownsBroker, isDraining } = this.#options
+    const isAway = this.#isClosing || isDraining() || !isReady()
+    if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
+    const admission = await admit(packet, access, ownsBroker)
+    if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
+    connection.session = await this.#beginSession(admission, packet.clean === true)
+    if (admission.will) {
+      connection.will = await this.#keepWill(admission, admission.will)
+      // Ours from here on: Aedes would keep its topic, token included, and publish it.
+      delete packet.will
+    }
+    if (admission.kind === 'principal') await this.#wills.onClientBack(admission.clientId)
+    packet.clientId = admission.clientId
+    connection.admission = admission
+    // It may have gone, or been refused for being late, while the store was asked.
+    if (connection.refusal || !this.#connections.has(connection.client)) {
+      await this.#leave(connection)
+      return
+    }
+    if (admission.kind === 'anonymous' && ownsBroker) this.#anonymous.expectProof(connection)
+    if (admission.will) this.#prove(connection, admission.will.thingId)
+  }
+
+  async #beginSession({ kind, clientId }: Admission, isClean: boolean): Promise<Session> {
+    if (kind !== 'principal') return this.sessions.beginNew(clientId)
+    return isClean ? await this.sessions.begin(clientId) : await this.sessions.resume(clientId)
+  }
+
+  async #keepWill(admission: Admission, { thingId, credentialHash, body }: ConnectWill) {
+    const { kind, clientId } = admission
+    const owner = kind === 'anonymous' ? this.#anonymous.ownerOf(admission, thingId) : clientId
+    const will = { owner, thingId, credentialHash, body: Buffer.from(body).toString('base64') }
+    return { name: await this.#wills.keep(will), will }
+  }
+
+  /** @returns the filter as it is inside the broker; undefined if it is refused */
+  async grant(connection: Connection, filter: string): Promise<string | undefined> {
+    const granted = await grantFilter(connection, filter, this.#things.access)
+    if (granted === undefined) return undefined
+    const filters = this.#granted.get(connection) ?? new Set()
+    this.#granted.set(connection, filters.add(granted.filter))
+    if (granted.thingId !== undefined) this.#prove(connection, granted.thingId)
+    return granted.filter
+  }
+
+  /** A client has shown that it may act for a thing. */
+  #prove(connection: Connection, thingId: string): void {
+    if (connection.admission?.kind !== 'anonymous') return
+    const owner = this.#anonymous.prove(connection, thingId)
+    if (owner !== undefined) this.#wills.onClientBack(owner).catch(this.#options.onDefect)
+  }
+
+  isGranted(clientId: string, filter: string): boolean {
+    for (const connection of this.#connections.values()) {
+      if (connection.client.id === clientId && this.#granted.get(connection)?.has(filter)) return true
+    }
+    return false
+  }
+
+  /** Finishes what is in hand, and lets go of every connection. */
+  async close(putHooksBack: () => void): Promise<void> {
+    this.#isClosing = true
+    const connections = [...this.#connections.values()]
+    for (const { inbound } of connections) inbound.stop()
+    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle()))
+    // The last acks are on their way to the socket.
+    await new Promise(resolve => setImmediate(resolve))
+    putHooksBack()
+    for (const { admission, inbound, client } of this.#connections.values()) {
+      // Who has not said yet who it is, is for the host to judge.
+      const isHost = admission ? admission.kind === 'host' : !this.#options.ownsBroker
+      if (isHost) inbound.release()
+      else client.close()
+    }
+    this.#stopTelling()
+    clearInterval(this.#keepAlive)
+    this.#wills.close()
+    this.sessions.close()
+    await Promise.all(connections.map(connection => this.#leave(connection)))
+  }
+
+  #take(connection: Connection, door: PublishDoor, packet: InboundPacket): boolean | Promise<void> {
+    switch (packet.cmd) {
+      case 'publish':
+        return connection.client.connected && door.takePublish(packet)
+      case 'pubrel':
+        return door.takePubrel(packet)
+      case 'unsubscribe':
+        return this.#unspell(packet)
+      case 'disconnect':
+        connection.hasTakenLeave = true
+        return connection.will ? this.#forgetWill(connection, connection.will) : false
+      default:
+        return false
+    }
+  }
+
+  /** Before the connection is closed: a client that sees it closed has no will any more, even if the process dies. */
+  async #forgetWill(connection: Connection, { name }: NonNullable<Connection['will']>): Promise<void> {
+    await this.#wills.discard(name)
+    connection.will = undefined
+  }
+
+  async #unspell(packet: { unsubscriptions: string[] }): Promise<void> {
+    const { access } = this.#things
+    packet.unsubscriptions = await Promise.all(
+      packet.unsubscriptions.map(filter => canonicalFilter(filter, access)),
+    )
+  }
+
+  /** The connection is gone. Can be called more than once. */
+  async #leave(connection: Connection): Promise<void> {
+    const { session, will, hasTakenLeave, refusal } = connection
+    connection.session = undefined
+    connection.will = undefined
+    this.#anonymous.leave(connection)
+    const leaving = session && this.sessions.leave(session)
+    if (will && (hasTakenLeave || refusal)) await this.#wills.discard(will.name)
+    // A will of a client that this process leaves behind waits for the next one.
+    else if (will && !this.#isClosing) await this.#wills.write(will.name, will.will)
+    await leaving
+  }
+}
+
+function refusalOf(error: unknown): ConnectRefused {
+  if (error instanceof ConnectRefused) return error
+  return new ConnectRefused(3, 'the store is away')
+}
+
+async function withDeadline(task: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ConnectRefused(3, 'the store is late')), milliseconds)
+  })
+  await Promise.race([task, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,138 @@
+import type { Client } from 'aedes'
+import { ClientSeam, type InboundPacket } from './aedes-seams.ts'
+
+/** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
+const maximumInHand = 256
+/** Most bytes of them: 256 packets of `maxPacketSize` would be too much for one connection. */
+const maximumBytesInHand = 1024 * 1024
+
+/** Nothing behind one of these may be looked at before it is dealt with: what follows depends on it. */
+const exclusive: ReadonlySet<string> = new Set(['connect', 'subscribe', 'unsubscribe'])
+
+export interface InboundHandlers {
+  /**
+   * Looks at each packet, in order, before Aedes does.
+   *
+   * @returns whether the packet is taken: it is then `finished` by whoever took it, and Aedes never sees it. A
+   * promise: it goes to Aedes when that has resolved, and nothing behind it is looked at before
+   * @throws Error to close the connection
+   */
+  onPacket(packet: InboundPacket): boolean | Promise<void>
+  readonly maxPacketSize: number
+}
+
+/** What comes in on one connection, packet by packet, no faster than it is dealt with. */
+export class Inbound {
+  readonly #client: Client
+  readonly #handlers: InboundHandlers
+  readonly #seam: ClientSeam
+  readonly #idle: (() => void)[] = []
+  #inHand = 0
+  #bytesInHand = 0
+  #withAedes = 0
+  #isHeld = false
+  #isStopped = false
+  #isParsing = false
+
+  constructor(client: Client, handlers: InboundHandlers) {
+    this.#client = client
+    this.#handlers = handlers
+    this.#seam = new ClientSeam(client, {
+      maxPacketSize: handlers.maxPacketSize,
+      mayParse: () => this.#mayParse(),
+      onReadable: () => this.#read(),
+      onPacket: packet => this.#onPacket(packet),
+      onPacketDone: () => this.#onAedesDone(),
+    })
+  }
+
+  /** To be called once for each packet that was taken, when it is acknowledged. */
+  finished(bytes: number): void {
+    this.#inHand--
+    this.#bytesInHand -= bytes
+    if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
+    this.#read()
+  }
+
+  /** Reads nothing more. What is in hand goes on. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Resolves when every packet that was taken is dealt with. What Aedes was given may take as long as it likes. */
+  whenIdle(): Promise<void> {
+    return this.#isIdle() ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
+  }
+
+  #isIdle(): boolean {
+    return this.#inHand === this.#withAedes
+  }
+
+  /** To be called often, so that a client is not taken for silent while it is we who do not listen. */
+  keepAlive(): void {
+    if (!this.#mayParse()) this.#seam.keepAlive()
+  }
+
+  waitForDrain(callback: (error?: Error | null) => void): void {
+    this.#seam.waitForDrain(callback)
+  }
+
+  /** Gives the connection back to Aedes as it was. */
+  release(): void {
+    this.#seam.release()
+  }
+
+  #mayParse(): boolean {
+    return (
+      !this.#isHeld &&
+      !this.#isStopped &&
+      !this.#seam.isPaused &&
+      this.#inHand < maximumInHand &&
+      this.#bytesInHand < maximumBytesInHand
+    )
+  }
+
+  #read(): void {
+    // A packet that is done at once calls back while the parser is still in the middle of it.
+    if (this.#isParsing || this.#client.closed) return
+    this.#isParsing = true
+    try {
+      this.#seam.parse()
+    } finally {
+      this.#isParsing = false
+    }
+  }
+
+  #onPacket(packet: InboundPacket): void {
+    const bytes = sizeOf(packet)
+    this.#inHand++
+    this.#bytesInHand += bytes
+    const end = (error: unknown) => {
+      this.stop()
+      this.#client.conn.destroy(error as Error)
+    }
+    try {
+      const taking = this.#handlers.onPacket(packet)
+      if (taking === true) return
+      this.#bytesInHand -= bytes
+      this.#withAedes++
+      this.#isHeld = exclusive.has(packet.cmd)
+      if (taking === false) this.#seam.passToAedes(packet)
+      else taking.then(() => this.#seam.passToAedes(packet)).catch(end)
+    } catch (error) {
+      end(error)
+    }
+  }
+
+  #onAedesDone(): void {
+    this.#withAedes--
+    // Aedes does not say which packet is done: the one that is waited for is when all are.
+    if (this.#withAedes === 0) this.#isHeld = false
+    this.finished(0)
+  }
+}
+
+/** Bytes of a packet that it counts for while it is in hand. */
+export function sizeOf(packet: InboundPacket): number {
+  return packet.cmd === 'publish' ? packet.payload.length : 0
+}

@@ -1,0 +1,168 @@
+import type { PublishPacket, PubrelPacket } from 'aedes'
+import type { Access } from '../access/access.ts'
+import type { Ingest } from '../core/ingest.ts'
+import type { DocumentPut, DocumentStore } from '../core/ports.ts'
+import { catalogue, ThingwireError } from '../errors.ts'
+import { puback, pubcomp, pubrec } from './acks.ts'
+import type { Connection } from './connection.ts'
+import { sizeOf } from './inbound.ts'
+import { inFlightName, type Session } from './sessions.ts'
+import { isThingwireTopic, isTopicName, refOfThingTopic, refOfWriteTopic } from './topics.ts'
+
+export interface PublishDoorParts {
+  readonly access: Access
+  readonly ingest: Ingest
+  readonly documents: DocumentStore
+  /** Most QoS 2 packets of a connection that wait for their PUBREL. */
+  readonly maximumInFlight: number
+  /** The client may act for this thing. */
+  readonly onProven: (connection: Connection, thingId: string) => void
+}
+
+/** A body goes through as it is: options travel in it (contract §2). */
+const noOptions = {}
+
+/** Writes that arrive on one connection: committed in the order of arrival, acknowledged in the same order. */
+export class PublishDoor {
+  readonly #connection: Connection
+  readonly #parts: PublishDoorParts
+  /** Resolves when the write before was handed to the core. */
+  #handedOver: Promise<void> = Promise.resolve()
+  #hasFailed = false
+
+  constructor(connection: Connection, parts: PublishDoorParts) {
+    this.#connection = connection
+    this.#parts = parts
+  }
+
+  /** @returns whether the packet is taken; only what a host's own client publishes on other topics is not */
+  takePublish(packet: PublishPacket): boolean {
+    const isHost = this.#connection.admission?.kind === 'host'
+    if (isHost && !isThingwireTopic(packet.topic)) return false
+    const taken = this.#connection.acks.expect(sizeOf(packet))
+    this.#acknowledge(packet).then(taken.done, (error: Error) => {
+      this.#connection.inbound.stop()
+      taken.failed(error)
+    })
+    return true
+  }
+
+  /** @returns whether the packet is taken: its packet id is that of a write */
+  takePubrel({ messageId }: PubrelPacket): boolean {
+    const { session, client, inbound } = this.#connection
+    const committing = messageId === undefined ? undefined : session?.inFlight.get(messageId)
+    if (!session || messageId === undefined || !committing) return false
+    this.#release(session, messageId, committing).then(
+      () => {
+        if (!client.conn.destroyed) client.conn.write(pubcomp(messageId))
+        inbound.finished(0)
+      },
+      (error: Error) => {
+        this.#connection.close(error)
+        inbound.finished(0)
+      },
+    )
+    return true
+  }
+
+  /** What is owed for the packet once it is dealt with. @throws Error if nothing is */
+  async #acknowledge(packet: PublishPacket): Promise<Buffer | undefined> {
+    const { qos, messageId } = packet
+    if (qos === 0) {
+      await this.#deal(packet)
+      return undefined
+    }
+    // Zero is no packet identifier (MQTT-2.3.1-1).
+    if (!messageId) throw new Error('the packet identifier is 0')
+    if (qos === 1) {
+      await this.#deal(packet)
+      return puback(messageId)
+    }
+    await this.#dealOnce(packet, messageId)
+    return pubrec(messageId)
+  }
+
+  /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
+  #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
+    const session = this.#session()
+    const first = session.inFlight.get(messageId)
+    if (first) return first
+    const { maximumInFlight } = this.#parts
+    if (maximumInFlight > 0 && session.inFlight.size >= maximumInFlight) {
+      throw new Error(`more than ${maximumInFlight} QoS 2 packets wait for their PUBREL`)
+    }
+    const name = inFlightName(session, messageId)
+    const dealing = this.#deal(packet, name === undefined ? undefined : { [name]: {} })
+    session.inFlight.set(messageId, dealing)
+    dealing.catch(() => session.inFlight.delete(messageId))
+    return dealing
+  }
+
+  /** One packet, whose turn it is when all before it were handed over. */
+  async #deal(packet: PublishPacket, documents?: DocumentPut): Promise<void> {
+    const before = this.#handedOver
+    let handOver = () => {}
+    this.#handedOver = new Promise(resolve => {
+      handOver = resolve
+    })
+    const authorising = this.#authorise(packet.topic)
+    authorising.catch(() => {})
+    try {
+      await before
+      const thingId = await authorising
+      if (this.#hasFailed) throw new Error('a packet before this one has failed')
+      const dealing = this.#write(thingId, packet, documents)
+      handOver()
+      await dealing
+    } catch (error) {
+      this.#hasFailed = true
+      handOver()
+      throw error
+    }
+  }
+
+  /** @throws ThingwireError for a topic on which the client may not publish at all */
+  async #authorise(topic: string): Promise<string> {
+    const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+    if (ref === undefined) throw new ThingwireError('forbidden', 'the topic is none of a thing')
+    const { access, onProven } = this.#parts
+    const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
+    onProven(this.#connection, thingId)
+    return thingId
+  }
+
+  async #write(
+    thingId: string,
+    { topic, payload }: PublishPacket,
+    documents: DocumentPut | undefined,
+  ): Promise<void> {
+    const { ingest } = this.#parts
+    const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
+    if (refOfWriteTopic(topic) === undefined) {
+      const error = new ThingwireError('not_a_write_topic')
+      return await ingest.noteRefused({ thingId, door: 'mqtt', error, body })
+    }
+    const request = { thingId, door: 'mqtt', body, options: noOptions } as const
+    try {
+      await ingest.write(documents ? { ...request, documents } : request)
+    } catch (error) {
+      // Noted and told already. To close would make the device send it again for ever.
+      if (error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report') return
+      throw error
+    }
+  }
+
+  async #release(session: Session, messageId: number, committing: Promise<unknown>): Promise<void> {
+    await committing
+    const name = inFlightName(session, messageId)
+    // Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash.
+    if (name !== undefined) await this.#parts.documents.put({ [name]: null })
+    session.inFlight.delete(messageId)
+  }
+
+  #session(): Session {
+    const { session } = this.#connection
+    if (!session) throw new Error('a packet before CONNECT was accepted')
+    return session
+  }
+}

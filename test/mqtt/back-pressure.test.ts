@@ -1,0 +1,169 @@
+import { channel } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { generate, type QoS } from 'mqtt-packet'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
+import { connectMqtt, isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { createGate } from './observed-store.ts'
+import { type SlowService, startSlowService } from './slow-service.ts'
+
+/** Contract §9. */
+const maximumInHand = 256
+const deadline = 50_000
+/** Packets in hand are bounded by their bytes too. */
+const maximumBytesInHand = 1024 * 1024
+/** What may lie between a socket and a packet in hand: streams, the frame of a WebSocket, a packet half read. */
+const buffers = 256 * 1024
+
+const transports = { TCP: 'mqttUrl', WebSocket: 'webSocketUrl' } as const
+const sizes = {
+  'tiny packets': { padding: 0, writes: 5_000 },
+  'packets of 20 KB': { padding: 20_000, writes: 300 },
+}
+const segments = { 'one packet': 1, '20 packets': 20 }
+const floods = Object.entries(transports).flatMap(([transport, address]) =>
+  Object.entries(sizes).flatMap(([size, { padding, writes }]) =>
+    Object.entries(segments).map(
+      ([segment, packets]) =>
+        [
+          `${size} over ${transport} in segments of ${segment}`,
+          { address, padding, writes, packets },
+        ] as const,
+    ),
+  ),
+)
+
+/** White space around the JSON makes a packet large and leaves the store its speed. */
+function bytesOfWrite({ thingToken }: Thing, value: number, padding: number, qos: QoS): Buffer {
+  const text = `{"values":[{"key":"n","value":${value}}]}${' '.repeat(padding)}`
+  return generate(publishPacket(`things/${thingToken}/write`, text, { qos, messageId: value + 1 }))
+}
+
+/** The last is acked, so that its ack tells of all; QoS 2 is rare, since Aedes lets 1,000 wait for their PUBREL. */
+function qosOf(value: number, writes: number): QoS {
+  const fromLast = writes - 1 - value
+  if (fromLast % 12 === 6) return 2
+  return fromLast % 2 === 0 ? 1 : 0
+}
+
+/** Sends as fast as the socket takes it. */
+async function flood(client: MqttClient, packets: readonly Buffer[], perSegment: number): Promise<void> {
+  for (let next = 0; next < packets.length; next += perSegment) {
+    client.sendBytes(Buffer.concat(packets.slice(next, next + perSegment)))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+async function stored(service: SlowService, thing: Thing, key: string): Promise<unknown[]> {
+  return (await readAll(service, thing, key)).map(({ value }) => value).toReversed()
+}
+
+const writesTo = (count: number) => Array.from({ length: count }, (_, value) => value)
+
+/** Bytes that the connections which come from now on have been read, by the server's end of each, in their order. */
+function bytesRead(): () => number[] {
+  const sockets: Socket[] = []
+  const accepted = channel('net.server.socket')
+  const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket)
+  accepted.subscribe(note)
+  onTestFinished(() => void accepted.unsubscribe(note))
+  return () => sockets.map(socket => socket.bytesRead)
+}
+
+describe('a connection that floods a slow store', () => {
+  it.each(floods)(
+    'has at most 256 writes in hand and is not read ahead: %s',
+    async (_flood, { address, padding, writes, packets }) => {
+      const gate = createGate()
+      const service = await startSlowService({ ...gate, after: () => delay(5) })
+      const thing = await createThing(service)
+      const other = await connectMqtt({ url: service[address], username: thing.thingToken })
+      const read = bytesRead()
+      const client = await connectMqtt({ url: service[address], deadline, username: thing.thingToken })
+      const bytes = writesTo(writes).map(value => bytesOfWrite(thing, value, padding, qosOf(value, writes)))
+      const flooding = flood(client, bytes, packets)
+      await service.store.called(10)
+      // The server takes many turns, in each of which it could read 64 KiB.
+      for (let turn = 0; turn < 150; turn++) await other.ping()
+      const [taken = 0, ...others] = read()
+      expect(others).toEqual([])
+      const size = bytes.at(-1)?.length ?? 0
+      const inHand = Math.min(maximumInHand * size, maximumBytesInHand)
+      // A message of a WebSocket is read as a whole: one that is being parsed, and the next.
+      const messages = address === 'webSocketUrl' ? 2 * packets * size : 0
+      expect(taken).toBeLessThan(inHand + messages + buffers)
+
+      gate.open()
+      await client.next(isOf('puback', writes))
+      await flooding
+      expect(service.store.mostPending).toBeGreaterThan(10)
+      expect(service.store.mostPending).toBeLessThanOrEqual(maximumInHand)
+      expect(await stored(service, thing, 'n')).toEqual(writesTo(writes))
+      await client.disconnect()
+      await other.disconnect()
+    },
+  )
+})
+
+describe.each(Object.entries(transports))(
+  'a client over %s that has left, with more writes behind it than were in hand',
+  (_transport, address) => {
+    it('has all of them stored, and no will written', async () => {
+      const gate = createGate()
+      const service = await startSlowService(gate)
+      const thing = await createThing(service)
+      const topic = `things/${thing.thingToken}/write`
+      const state = (value: string) => ({ values: [{ key: 'state', value }] })
+      const will = { topic, payload: state('lost') }
+      const client = await connectMqtt({ url: service[address], username: thing.thingToken, will })
+      const writes = writesTo(1_000)
+      client.sendBytes(Buffer.concat(writes.map(value => bytesOfWrite(thing, value, 0, 0))))
+      const left = client.disconnect()
+      await service.store.called(maximumInHand)
+      gate.open()
+      await service.store.called(writes.length)
+      await left
+      const other = await connectMqtt({ url: service[address], username: thing.thingToken })
+      await other.publish(topic, state('back'))
+      await other.disconnect()
+      expect(await stored(service, thing, 'n')).toEqual(writes)
+      expect(await stored(service, thing, 'state')).toEqual(['back'])
+    })
+  },
+)
+
+describe('a connection with a keep-alive of 1 s', () => {
+  it('is not cut while so many writes wait that it is not read for 3 s, but when it falls silent', async () => {
+    const gate = createGate()
+    const service = await startSlowService(gate)
+    const thing = await createThing(service)
+    const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken, keepalive: 1 })
+    client.sendBytes(Buffer.concat(writesTo(400).map(value => bytesOfWrite(thing, value, 0, 1))))
+    for (let half = 0; half < 6; half++) {
+      client.send({ cmd: 'pingreq' })
+      await delay(500)
+    }
+    gate.open()
+    await client.next(isOf('puback', 400))
+    for (let half = 0; half < 6; half++) await client.next(isOf('pingresp'))
+    expect(client.acknowledgements).toHaveLength(400)
+    await client.closed
+  })
+
+  it('is answered its PINGREQs while a few writes wait for 3 s', async () => {
+    const gate = createGate()
+    const service = await startSlowService(gate)
+    const thing = await createThing(service)
+    const client = await connectMqtt({ url: service.webSocketUrl, username: thing.thingToken, keepalive: 1 })
+    client.sendBytes(Buffer.concat(writesTo(10).map(value => bytesOfWrite(thing, value, 0, 2))))
+    for (let half = 0; half < 6; half++) {
+      await client.ping()
+      await delay(500)
+    }
+    expect(client.acknowledgements).toEqual([])
+    gate.open()
+    await client.next(isOf('pubrec', 10))
+    await client.disconnect()
+  })
+})

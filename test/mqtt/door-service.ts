@@ -1,0 +1,165 @@
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { createToken } from '../../src/core/token.ts'
+import { openHttpDoor } from '../../src/server/http-door.ts'
+import { completeOptions } from '../../src/server/load-options.ts'
+import { createLogger } from '../../src/server/log.ts'
+import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import type { StoreDriver } from '../../src/store/contract.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { createThings, type Things } from '../../src/things.ts'
+import { type Thing, write } from '../helpers/http-client.ts'
+import {
+  type ConnectOptions,
+  connectMqtt,
+  type MqttAddress,
+  type MqttClient,
+} from '../helpers/mqtt-client.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import type { MqttService } from './slow-service.ts'
+
+export interface DoorServiceOptions {
+  /** Default: a new one. */
+  readonly dataDir?: string
+  readonly adminKey?: string
+  readonly willGrace?: number
+  /** Changes the store before it is opened. */
+  readonly alter?: (store: StoreDriver) => void
+}
+
+interface Parts extends MqttService {
+  readonly dataDir: string
+  readonly things: Things
+  readonly stopping: AbortController
+  readonly stop: () => Promise<void>
+}
+
+/** The doors of the ready server in this process; closed at the end of the test. */
+export class DoorService implements MqttService {
+  static async start(options: DoorServiceOptions = {}): Promise<DoorService> {
+    const { dataDir = await temporaryDirectory(), adminKey = createToken(), willGrace = 30_000 } = options
+    const store = createLevelStore({ location: join(dataDir, 'store') })
+    options.alter?.(store)
+    const things = await createThings({ store, adminKey })
+    const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace })
+    const log = createLogger('silent')
+    const stopping = new AbortController()
+    const mqtt = await openMqttDoor(things, serverOptions, log, stopping.signal)
+    const http = await openHttpDoor(things, mqtt, serverOptions, log, stopping.signal)
+    const { url } = http
+    const urls = { url, mqttUrl: mqtt.url, webSocketUrl: `${url.replace('http', 'ws')}/mqtt` }
+    const close = async () => {
+      stopping.abort()
+      await Promise.all([mqtt.close(), http.close()])
+      await things.close()
+    }
+    let closing: Promise<void> | undefined
+    const stop = () => {
+      closing ??= close()
+      return closing
+    }
+    onTestFinished(stop)
+    return new DoorService({ ...urls, adminKey, dataDir, things, stopping, stop })
+  }
+
+  readonly #parts: Parts
+
+  private constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get url(): string {
+    return this.#parts.url
+  }
+
+  get mqttUrl(): string {
+    return this.#parts.mqttUrl
+  }
+
+  get webSocketUrl(): string {
+    return this.#parts.webSocketUrl
+  }
+
+  get adminKey(): string {
+    return this.#parts.adminKey
+  }
+
+  get things(): Things {
+    return this.#parts.things
+  }
+
+  /** From now on as while it stops, but for that it does not. */
+  drain(): void {
+    this.#parts.stopping.abort()
+  }
+
+  /** Stops it in the orderly way, and starts another one on the same data. */
+  async restart(options: DoorServiceOptions = {}): Promise<DoorService> {
+    const { dataDir, adminKey, stop } = this.#parts
+    await stop()
+    return await DoorService.start({ dataDir, adminKey, ...options })
+  }
+
+  createThing(): Promise<Thing> {
+    return this.things.registry.create({})
+  }
+
+  /** A connection that ends with the test. Anonymous, if nothing else is said. */
+  async connect(options: ConnectOptions & Partial<MqttAddress> = {}): Promise<MqttClient> {
+    const client = await connectMqtt({ url: this.mqttUrl, ...options })
+    onTestFinished(() => client.destroy())
+    return client
+  }
+
+  /** A connection with the thing's token as password. */
+  connectThing({ thingToken }: Thing, options: ConnectOptions = {}): Promise<MqttClient> {
+    return this.connect({ username: 'device', password: thingToken, ...options })
+  }
+
+  /** Has a write of this thing refused, and so told on its errors topic. */
+  async refuse(thing: Thing): Promise<void> {
+    expect((await write(this, thing, { values: [] })).status).toBe(400)
+  }
+
+  /** All values of a resource, oldest first. */
+  async values({ thingId }: Thing, key: string): Promise<unknown[]> {
+    const page = await this.things.records.read(thingId, key, { order: 'asc', limit: 10_000 })
+    return page?.records.map(({ value }) => JSON.parse(value)) ?? []
+  }
+
+  /** Resolves when so many writes of the thing have been committed since the call. */
+  committed({ thingId }: Thing, count = 1): Promise<void> {
+    return new Promise(resolve => {
+      let seen = 0
+      const stop = this.things.records.onCommit(commit => {
+        if (commit.thingId !== thingId || ++seen < count) return
+        stop()
+        resolve()
+      })
+    })
+  }
+
+  /** Names of the documents that begin so. */
+  async documents(prefix: string): Promise<string[]> {
+    return (await this.things.documents.list(prefix, { limit: 10_000 })).map(([name]) => name)
+  }
+}
+
+/** What is read until it is as expected, with a deadline for a busy machine. */
+export function eventually<Found>(read: () => Promise<Found>) {
+  return expect.poll(read, { timeout: 20_000 })
+}
+
+/** The topics of the messages that a client has received, in order. */
+export function topicsReceived(client: MqttClient): string[] {
+  return client.received.flatMap(packet => (packet.cmd === 'publish' ? [packet.topic] : []))
+}
+
+/** A write body of one record without a datetime: written twice, it is stored twice. */
+export function reading(value: unknown, key = 'n') {
+  return { values: [{ key, value }] }
+}
+
+export function writeTopicOf(ref: string): string {
+  return `things/${ref}/write`
+}

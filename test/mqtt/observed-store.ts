@@ -1,0 +1,61 @@
+import type { StoreDriver } from '../../src/store/contract.ts'
+
+export interface ObservedStore extends StoreDriver {
+  /** Appends called and not yet answered. */
+  readonly pending: number
+  /** Most of them at any time. */
+  readonly mostPending: number
+  /** Resolves when so many appends have been called. */
+  called(count: number): Promise<void>
+}
+
+export interface Slowness {
+  /** Awaited before an append begins; called in their order, and to be settled in it. */
+  readonly before?: () => Promise<void>
+  /** Awaited when an append is durable, in whatever order: only order of commits is a store's promise. */
+  readonly after?: () => Promise<void>
+  /** Ends all waiting. */
+  open?(): void
+}
+
+/** Makes a store slower than it is, and counts what it is given. */
+export function observeStore(driver: StoreDriver, { before, after }: Slowness): ObservedStore {
+  let count = 0
+  let pending = 0
+  let mostPending = 0
+  const waiting = new Map<number, () => void>()
+  const appendUnobserved = driver.records.append.bind(driver.records)
+  const append: StoreDriver['records']['append'] = async (write, ticket) => {
+    mostPending = Math.max(mostPending, ++pending)
+    waiting.get(++count)?.()
+    try {
+      await before?.()
+      const receipt = await appendUnobserved(write, ticket)
+      await after?.()
+      return receipt
+    } finally {
+      pending--
+    }
+  }
+  Object.assign(driver.records, { append })
+  return {
+    ...driver,
+    get pending() {
+      return pending
+    },
+    get mostPending() {
+      return mostPending
+    },
+    called: wanted =>
+      count >= wanted ? Promise.resolve() : new Promise(resolve => waiting.set(wanted, resolve)),
+  }
+}
+
+/** A stop before the store: whoever comes waits, in order, until it is opened. */
+export function createGate(): Slowness & { open(): void } {
+  let open: () => void = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { before: () => opened, open }
+}

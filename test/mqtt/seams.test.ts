@@ -1,0 +1,299 @@
+import { once } from 'node:events'
+import type { Aedes, Client } from 'aedes'
+import { describe, expect, test } from 'vitest'
+import { encodePackets, isOf, publishPacket } from '../helpers/mqtt-client.ts'
+import { accept, connectPacket, openBroker, watch } from './stock-aedes.ts'
+
+/**
+ * What src/mqtt/aedes-seams.ts takes for granted of how Aedes reads a connection and is not documented API, one fact a
+ * test, on an Aedes that nothing was attached to. What fails here after an upgrade says which seam has to be looked at;
+ * hook-seams.test.ts has the same for fields, hooks and persistence.
+ */
+
+describe('handle()', () => {
+  test('returns the client before anything is read', async () => {
+    let read: number | undefined
+    const { client } = await accept(await openBroker(), ({ conn }) => {
+      read = (conn as { bytesRead?: number }).bytesRead
+    })
+    expect(read).toBe(0)
+    expect(client.id).toBeNull()
+  })
+
+  test('leaves one listener for packets on the parser, which finds its client there', async () => {
+    const { client, internals } = await accept(await openBroker())
+    expect(internals._parser.listeners('packet')).toHaveLength(1)
+    expect(Reflect.get(internals._parser, 'client')).toBe(client)
+  })
+
+  test('reads the connection with _nextBatch when there is something, and with nothing else', async () => {
+    const { client, peer } = await accept(await openBroker(), ({ conn }, { _nextBatch }) => {
+      expect(conn.listeners('readable')).toEqual([_nextBatch])
+      conn.removeListener('readable', _nextBatch)
+    })
+    const readable = once(client.conn, 'readable')
+    peer.send(connectPacket)
+    await readable
+    expect(client.conn.read()).toEqual(encodePackets(connectPacket))
+    expect(client.connecting).toBe(false)
+  })
+})
+
+describe('the packet listener', () => {
+  test('takes a packet at once if no other is counted in _parsingBatch', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    internals._parsingBatch = 0
+    pass(client, connectPacket)
+    expect(client.connecting).toBe(true)
+    expect(await peer.next(isOf('connack'))).toMatchObject({ returnCode: 0 })
+  })
+
+  test('queues what comes before CONNACK, and so needs packets to be held back until then', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    internals._parsingBatch = 0
+    pass(client, connectPacket)
+    pass(client, { cmd: 'pingreq' })
+    expect(Reflect.get(internals._parser, '_queue')).toHaveLength(1)
+    await peer.next(isOf('pingresp'))
+  })
+
+  test('has _nextBatch, as it is at that moment, called when the packet is dealt with', async () => {
+    const broker = await openBroker()
+    let authorised = () => {}
+    broker.authorizePublish = (_client, _packet, done) => {
+      authorised = () => done(null)
+    }
+    const { client, internals, peer } = await connected(broker)
+    const done = new Promise<unknown[]>(resolve => {
+      internals._nextBatch = (...given) => resolve(given)
+    })
+    pass(client, publishPacket('a', '1', { messageId: 1 }))
+    internals._nextBatch = () => {}
+    authorised()
+    expect((await done)[0]).toBeFalsy()
+    await peer.next(isOf('puback', 1))
+  })
+
+  test('has _nextBatch called after CONNACK for a CONNECT, when the client is ready', async () => {
+    const { client, peer } = await accept(await openBroker(), (client, internals) => {
+      const { _nextBatch } = internals
+      internals._nextBatch = error => {
+        if (client.connected) client.emit('connect dealt with')
+        _nextBatch(error)
+      }
+    })
+    const dealtWith = once(client, 'connect dealt with')
+    await peer.connect()
+    await dealtWith
+  })
+
+  test('has _nextBatch called with the error of a packet that failed', async () => {
+    const { client, internals, peer } = await connected(await openBroker())
+    const calls = watch(internals, '_nextBatch')
+    pass(client, connectPacket)
+    expect(calls).toEqual([[expect.any(Error)]])
+    await peer.closed
+  })
+})
+
+describe('a client', () => {
+  test('is paused while it is authenticated, then resumed by the resume() that is found on it', async () => {
+    const broker = await openBroker()
+    let authenticated = () => {}
+    const asked = new Promise<void>(resolve => {
+      broker.authenticate = (_client, _username, _password, done) => {
+        authenticated = () => done(null, true)
+        resolve()
+      }
+    })
+    const { internals, peer } = await accept(broker)
+    const calls = watch(internals, 'resume')
+    const connected = peer.connect()
+    await asked
+    expect(internals._paused).toBe(true)
+    expect(calls).toHaveLength(0)
+    authenticated()
+    await connected
+    await peer.ping()
+    expect(calls).toHaveLength(1)
+    expect(internals._paused).toBe(false)
+  })
+
+  test('has resume() from its prototype', async () => {
+    const { client } = await accept(await openBroker())
+    expect(Object.hasOwn(client, 'resume')).toBe(false)
+    expect(Object.hasOwn(client, '_nextBatch')).toBe(true)
+  })
+
+  test('reads on when _nextBatch is called while _parsingBatch is 1', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    await peer.ping()
+    client.conn.removeListener('readable', internals._nextBatch)
+    const readable = once(client.conn, 'readable')
+    peer.send({ cmd: 'pingreq' })
+    await readable
+    internals._parsingBatch = 1
+    internals._nextBatch()
+    await peer.next(isOf('pingresp'))
+  })
+
+  test('has a keep-alive timer if CONNECT names a keep-alive', async () => {
+    const without = await accept(await openBroker())
+    await without.peer.connect({ keepalive: 0 })
+    expect(without.internals._keepaliveTimer).toBeNull()
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect({ keepalive: 1 })
+    expect(internals._keepaliveTimer?.refresh).toBeTypeOf('function')
+  })
+
+  test('is found silent by that timer alone, which can be begun again', async () => {
+    const broker = await openBroker()
+    const { internals, peer } = await accept(broker)
+    await peer.connect({ keepalive: 1 })
+    const order: string[] = []
+    const found = once(broker, 'keepaliveTimeout').then(() => order.push('found silent'))
+    // One and a half keep-alives after CONNECT it would be found silent.
+    setTimeout(() => internals._keepaliveTimer?.refresh(), 1_000)
+    setTimeout(() => order.push('not found silent'), 1_600)
+    await found
+    expect(order).toEqual(['not found silent', 'found silent'])
+  })
+
+  test('calls back who waits for drain when the connection takes bytes again', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    peer.stream.pause()
+    fill(client)
+    const drained = new Promise(resolve => internals.waitForDrain(resolve))
+    peer.stream.destroy()
+    await drained
+  })
+
+  test('calls back who waits for drain with an error past drainTimeout', async () => {
+    const { client, internals, peer } = await accept(await openBroker({ drainTimeout: 50 }))
+    await peer.connect()
+    peer.stream.pause()
+    fill(client)
+    expect(await new Promise(resolve => internals.waitForDrain(resolve))).toBeInstanceOf(Error)
+  })
+
+  test('takes away who listens for packets and bytes when it is closed', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    await new Promise<void>(resolve => client.close(resolve))
+    expect(internals._parser.listeners('packet')).toEqual([])
+    expect(client.conn.listeners('readable')).toEqual([])
+  })
+
+  test('is closed by an error that is emitted on it', async () => {
+    const { client, peer } = await accept(await openBroker())
+    await peer.connect()
+    client.emit('error', new Error('of our own'))
+    await peer.closed
+    expect(client.closed).toBe(true)
+  })
+})
+
+describe('the parser', () => {
+  test('has the methods for header and length from its prototype', async () => {
+    const { internals } = await accept(await openBroker())
+    for (const method of ['_parseHeader', '_parseLength']) {
+      expect(Object.hasOwn(internals._parser, method)).toBe(false)
+    }
+  })
+
+  test('asks the _parseHeader that is found on it before each packet, and stops if it says no', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const asked = watch(parser, '_parseHeader')
+    const two = encodePackets({ cmd: 'pingreq' }, { cmd: 'pingreq' })
+    parser.parse(two)
+    expect(asked).toHaveLength(2)
+    parser._parseHeader = () => false
+    expect(parser.parse(two)).toBe(two.length)
+    expect(parser._list.slice()).toEqual(two)
+    parser._list.consume(two.length)
+    Reflect.deleteProperty(parser, '_parseHeader')
+    expect(parser.parse(two)).toBe(0)
+    for (let answer = 0; answer < 4; answer++) await peer.next(isOf('pingresp'))
+  })
+
+  test('begins anew with bytes that were taken from _list and are given back to the connection', async () => {
+    const { client, internals, peer } = await connected(await openBroker())
+    const { _parser: parser } = internals
+    const stopped = new Promise<void>(resolve => {
+      parser._parseHeader = () => {
+        resolve()
+        return false
+      }
+    })
+    peer.send({ cmd: 'pingreq' })
+    await stopped
+    Reflect.deleteProperty(parser, '_parseHeader')
+    const bytes = parser._list.slice()
+    parser._list.consume(bytes.length)
+    client.conn.unshift(bytes)
+    internals._parsingBatch = 1
+    internals._nextBatch()
+    await peer.next(isOf('pingresp'))
+  })
+
+  test('has the announced length from the _parseLength that is found on it, before the rest is there', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const lengths: [boolean, number][] = []
+    const parseLength = parser._parseLength
+    parser._parseLength = () => {
+      const isWhole = parseLength.call(parser)
+      lengths.push([isWhole, parser.packet.length])
+      return isWhole
+    }
+    const publish = encodePackets(publishPacket('a', Buffer.alloc(300), { qos: 0 }))
+    parser.parse(publish.subarray(0, 2))
+    parser.parse(publish.subarray(2, 3))
+    expect(lengths).toEqual([
+      [false, -1],
+      [true, 303],
+    ])
+  })
+
+  test('closes the connection and parses nothing more after _emitError', async () => {
+    const { client, internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const packets: unknown[] = []
+    parser.on('packet', packet => packets.push(packet))
+    parser._parseLength = () => {
+      parser._emitError(new Error('too large'))
+      return false
+    }
+    parser.parse(encodePackets({ cmd: 'pingreq' }, { cmd: 'pingreq' }))
+    await peer.closed
+    expect(client.closed).toBe(true)
+    expect(packets).toEqual([])
+  })
+})
+
+/** A connection that no more has its CONNECT to deal with. */
+async function connected(broker: Aedes) {
+  const ready = once(broker, 'clientReady')
+  const accepted = await accept(broker)
+  await accepted.peer.connect()
+  await ready
+  return accepted
+}
+
+/** Hands a packet to Aedes as if its parser had found it. */
+function pass(client: Client, packet: object): void {
+  const { _parser: parser } = client as unknown as { _parser: NodeJS.EventEmitter }
+  parser.emit('packet', packet)
+}
+
+/** Writes until the connection takes no more. */
+function fill({ conn }: Client): void {
+  const chunk = Buffer.alloc(1024 * 1024)
+  for (let written = 0; written < 64; written++) conn.write(chunk)
+}
