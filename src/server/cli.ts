@@ -19,6 +19,7 @@ Try it:
   KEY=$(cat ./try/admin-key)
   curl -X POST -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v2/admin/things
   curl -d '{"values":[{"key":"temperature","value":21.5}]}' http://127.0.0.1:8080/v2/things/<thingToken>
+  mosquitto_pub -q 1 -t 'things/<thingToken>/write' -m '{"values":[{"key":"temperature","value":21.5}]}'
   curl http://127.0.0.1:8080/v2/things/<thingToken>/resources/temperature
   curl -X POST -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v2/admin/backup > backup
 

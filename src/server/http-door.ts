@@ -2,8 +2,11 @@ import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { hostOptions, thingsHttp } from '../http/index.ts'
 import type { Things } from '../things.ts'
+import { listenProblem, urlOf } from './listening.ts'
 import { RequestLog } from './log.ts'
+import type { MqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
+import { acceptWebSockets, UpgradableRequest } from './websocket.ts'
 
 export interface HttpDoor {
   readonly address: AddressInfo
@@ -24,13 +27,20 @@ const timeouts = {
   idle: 120_000,
 }
 
-/** @throws Error with one line for the operator if it cannot listen */
+/**
+ * Opens the HTTP door (contract §6), with MQTT over WebSocket on its port.
+ *
+ * @param mqtt where the WebSockets go; closing it is left to the caller
+ * @param stopping aborted when the server begins to stop
+ * @throws Error with one line for the operator if it cannot listen
+ */
 export async function openHttpDoor(
   things: Things,
+  mqtt: MqttDoor,
   options: ServerOptions,
   log: FastifyBaseLogger,
+  stopping: AbortSignal,
 ): Promise<HttpDoor> {
-  let draining = false
   const app: FastifyInstance = fastify({
     ...hostOptions,
     loggerInstance: log,
@@ -43,6 +53,7 @@ export async function openHttpDoor(
       ...hostOptions.http,
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: timeouts.check,
+      IncomingMessage: UpgradableRequest,
     },
     // A request that is already on its way when the server stops is served, and is the last of its connection.
     return503OnClosing: false,
@@ -50,23 +61,24 @@ export async function openHttpDoor(
   await app.register(thingsHttp, {
     things,
     allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
-    isDraining: () => draining,
+    isDraining: () => stopping.aborted || !mqtt.isListening(),
     ownsApp: true,
   })
   // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.
   Object.assign(app.server, { httpAllowHalfOpen: true })
   // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  closeConnectionsWhen(() => draining, app)
+  acceptWebSockets(app.server, mqtt, options, log, stopping)
+  closeConnectionsWhen(() => stopping.aborted, app)
   await app.listen({ host: options.host, port: options.httpPort }).catch((cause: unknown) => {
-    throw new Error(listenProblem(cause as NodeJS.ErrnoException, options), { cause })
+    const problem = listenProblem(cause as NodeJS.ErrnoException, options.host, 'httpPort', options.httpPort)
+    throw new Error(problem, { cause })
   })
   const address = app.server.address() as AddressInfo
   return {
     address,
-    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    url: urlOf('http', address),
     close: async () => {
-      draining = true
       const cut = setTimeout(() => {
         log.warn('cutting the connections that are still open')
         app.server.closeAllConnections()
@@ -84,11 +96,4 @@ function closeConnectionsWhen(draining: () => boolean, app: FastifyInstance): vo
   app.addHook('onResponse', async () => {
     if (draining()) setImmediate(() => app.server.closeIdleConnections())
   })
-}
-
-function listenProblem({ code, message }: NodeJS.ErrnoException, { host, httpPort }: ServerOptions): string {
-  if (code === 'EADDRINUSE') return `httpPort ${httpPort} on ${host} is in use`
-  if (code === 'EACCES') return `httpPort ${httpPort} on ${host} needs more rights`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host ${host} is no address of this machine`
-  return `cannot listen on httpPort ${httpPort} of ${host}: ${message}`
 }

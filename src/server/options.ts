@@ -31,6 +31,12 @@ export const optionDeclarations = {
     meaning: 'Port of the HTTP door; 0 takes a free one, which the ready line names.',
     reason: 'Needs no privileges.',
   },
+  mqttPort: {
+    ...wholeNumber(0, 65_535),
+    default: 1883,
+    meaning: 'Port of the MQTT door; 0 takes a free one, which a line before the ready line names.',
+    reason: 'The port registered for MQTT: where clients look when they are told none.',
+  },
   dataDir: {
     ...text('a path'),
     default: './data',
@@ -55,6 +61,19 @@ export const optionDeclarations = {
     default: 1_048_576,
     meaning: 'Largest request body, inflated.',
     reason: 'Ten thousand records with position and datetime just fit in it.',
+  },
+  maxPacketSize: {
+    ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
+    default: 1_048_576,
+    meaning: 'Largest MQTT packet. One that announces more closes the connection before it is buffered.',
+    reason: 'As `bodyLimit`: a write may be as large through one door as through the other.',
+  },
+  willGrace: {
+    ...wholeNumber(0, 86_400_000, 'ms'),
+    default: 30_000,
+    meaning:
+      'How long after a start the wills of clients that were connected before it are kept, unless they are back.',
+    reason: 'Devices that lost a restarting server are back by then, and need no will.',
   },
   storeTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),

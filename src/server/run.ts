@@ -19,6 +19,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)
+  console.log(`MQTT at ${server.mqttUrl}, over WebSocket at ${server.webSocketUrl}`)
   console.log(`Thingwire is ready at ${server.url}`)
 }
 

@@ -5,16 +5,23 @@ import type { Logger } from 'pino'
 import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
 import { createLevelStore } from '../store/level/index.ts'
 import { createThings, type Things } from '../things.ts'
-import { openHttpDoor } from './http-door.ts'
+import { type HttpDoor, openHttpDoor } from './http-door.ts'
+import { urlOf } from './listening.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
+import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
+import { webSocketPath } from './websocket.ts'
 
 export interface Server {
   /** Where the HTTP door listens. */
   readonly address: AddressInfo
   /** The same as a URL, such as `http://127.0.0.1:8080`. */
   readonly url: string
+  /** Where the MQTT door listens, such as `mqtt://127.0.0.1:1883`. */
+  readonly mqttUrl: string
+  /** MQTT over WebSocket, such as `ws://127.0.0.1:8080/mqtt`. */
+  readonly webSocketUrl: string
   readonly adminKey: AdminKey
   /** Stops listening, finishes what is in flight, flushes the store. Idempotent. */
   close(): Promise<void>
@@ -31,7 +38,7 @@ export function storeLocation(dataDir: string): string {
 }
 
 /**
- * Starts the ready server: embedded store, core, HTTP door.
+ * Starts the ready server: embedded store, core, broker, HTTP and MQTT door.
  *
  * @param given options that differ from the defaults
  * @throws Error with one line for the operator: a bad option, a port in use, a data directory that cannot be used or
@@ -49,20 +56,44 @@ export async function createServer(
     file: join(resolve(options.dataDir), 'admin-key'),
   })
   const things = await openThings(options, adminKey.key)
-  const door = await openHttpDoor(things, options, log).catch(async (error: unknown) => {
-    await things.close()
-    throw error
-  })
+  const stopping = new AbortController()
+  const { http, mqtt } = await openDoors(things, options, log, stopping.signal).catch(
+    async (error: unknown) => {
+      await things.close()
+      throw error
+    },
+  )
+  const close = async () => {
+    stopping.abort()
+    await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
+  }
   let closing: Promise<void> | undefined
   return {
-    address: door.address,
-    url: door.url,
+    address: http.address,
+    url: http.url,
+    mqttUrl: mqtt.url,
+    webSocketUrl: urlOf('ws', http.address) + webSocketPath,
     adminKey,
     close: () => {
-      closing ??= door.close().finally(() => things.close())
+      closing ??= close()
       return closing
     },
   }
+}
+
+/** MQTT first: `/readyz` must not answer before its broker listens. */
+async function openDoors(
+  things: Things,
+  options: ServerOptions,
+  log: Logger,
+  stopping: AbortSignal,
+): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
+  const mqtt = await openMqttDoor(things, options, log, stopping)
+  const http = await openHttpDoor(things, mqtt, options, log, stopping).catch(async (error: unknown) => {
+    await mqtt.close()
+    throw error
+  })
+  return { mqtt, http }
 }
 
 function openThings(options: ServerOptions, adminKey: string): Promise<Things> {

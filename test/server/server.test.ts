@@ -142,7 +142,7 @@ describe('a start that cannot be', () => {
     onTestFinished(() => void other.close())
     const { port } = other.address() as { port: number }
     await expectRefusal(
-      ['--data-dir', await newDataDir(), '--http-port', `${port}`],
+      ['--data-dir', await newDataDir(), '--http-port', `${port}`, '--mqtt-port', '0'],
       new RegExp(`${port}.* in use`),
     )
   })

@@ -1,0 +1,118 @@
+import { IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
+import { type Reason, ThingwireError } from '../errors.ts'
+import { errorText } from '../http/reply-error.ts'
+import { type MqttDoor, probeAfter } from './mqtt-door.ts'
+import type { ServerOptions } from './options.ts'
+
+/** Where MQTT over WebSocket is on the HTTP port. */
+export const webSocketPath = '/mqtt'
+
+const urlForm = /^\/+mqtt\/*(?:\?|$)/
+const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
+
+/**
+ * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. A server may ignore every other Upgrade
+ * header (RFC 9110, 7.8), and devices behind `h2c` proxies are served; Node would hand over all of them as soon as
+ * there is a listener for 'upgrade'. Give it to the HTTP server as its `IncomingMessage`.
+ */
+export class UpgradableRequest extends IncomingMessage {
+  declare private upgradeAsked: boolean | null
+
+  get upgrade(): boolean | null {
+    return this.upgradeAsked && (this.method === 'CONNECT' || asksForMqtt(this))
+  }
+
+  /** Node's parser says here what the request asks for. */
+  set upgrade(asked: boolean | null) {
+    this.upgradeAsked = asked
+  }
+}
+
+function asksForMqtt({ method, url = '', headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
+}
+
+/**
+ * Hands WebSockets to the MQTT door (contract §7). Refusals are answered like every other HTTP error.
+ *
+ * @param server made with `UpgradableRequest`
+ * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
+ */
+export function acceptWebSockets(
+  server: Server,
+  mqtt: MqttDoor,
+  { allowedOrigins, maxPacketSize }: ServerOptions,
+  log: FastifyBaseLogger,
+  stopping: AbortSignal,
+): void {
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    // A message may hold several packets, or parts of them.
+    maxPayload: 2 * maxPacketSize,
+    handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
+  })
+  // What is wrong with the handshake itself.
+  webSockets.on('wsClientError', (_error, socket) => refuse(socket, 'bad_request'))
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Until the WebSocket listens for it, nobody does.
+    socket.on('error', ignore)
+    const reason = stopping.aborted ? 'draining' : problemOf(request, allowedOrigins)
+    if (reason !== undefined) return refuse(socket, reason)
+    request.socket.setKeepAlive(true, probeAfter)
+    webSockets.handleUpgrade(request, socket, head, webSocket => {
+      socket.off('error', ignore)
+      // Its reason to close is on its way. What the peer goes on sending would be read for nothing.
+      webSocket.on('error', ({ message }) => {
+        log.debug({ message }, 'WebSocket broken off')
+        request.socket.destroySoon()
+      })
+      mqtt.handle(streamOf(webSocket), request)
+    })
+  })
+}
+
+function problemOf({ headers }: IncomingMessage, allowedOrigins: readonly string[]): Reason | undefined {
+  const { origin } = headers
+  const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
+  if (!mayCall) return 'forbidden'
+  const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
+  return offered.some(name => subprotocols.includes(name)) ? undefined : 'bad_request'
+}
+
+/** The bytes of the binary messages. Reading slowly slows down the socket. */
+function streamOf(webSocket: WebSocket): Duplex {
+  const stream = createWebSocketStream(webSocket)
+  // Before the stream takes the message.
+  webSocket.prependListener('message', (_data, isBinary) => {
+    if (!isBinary) stream.destroy() // MQTT-6.0.0-1
+  })
+  stream.on('error', ignore)
+  return stream
+}
+
+/** Seconds. */
+const retryAfter = 5
+
+function refuse(socket: Duplex, reason: Reason): void {
+  const error = new ThingwireError(reason)
+  const body = errorText(error)
+  socket.once('finish', () => socket.destroy())
+  socket.end(
+    [
+      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      ...(error.status === 503 ? [`Retry-After: ${retryAfter}`] : []),
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
+
+function ignore(): void {}
