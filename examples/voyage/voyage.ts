@@ -10,11 +10,12 @@ export interface VoyageRecord {
 }
 
 export interface Voyage {
-  readonly rows: number
-  /** Every non-empty cell of every row, in the order of the file. */
+  /** The non-empty cells of every row, in the order of the file. */
+  readonly rows: readonly (readonly VoyageRecord[])[]
+  /** The same without the rows. */
   readonly records: readonly VoyageRecord[]
-  /** How many records each resource has. */
-  readonly counts: ReadonlyMap<string, number>
+  /** The same, by resource. */
+  readonly resources: ReadonlyMap<string, readonly VoyageRecord[]>
 }
 
 const file = new URL('voyage.csv', import.meta.url)
@@ -27,19 +28,20 @@ const file = new URL('voyage.csv', import.meta.url)
 export async function readVoyage(end: Date): Promise<Voyage> {
   const [header = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split(/\r?\n/)
   const keys = header.split(',').slice(3)
-  const rows = lines.map(line => line.split(','))
-  const lastSecond = secondOfDay(rows.at(-1)?.[0])
-  const records = rows.flatMap(([time, lat, long, ...cells]) => {
+  const cells = lines.map(line => line.split(','))
+  const lastSecond = secondOfDay(cells.at(-1)?.[0])
+  const rows = cells.map(([time, lat, long, ...values]) => {
     const measuredAt = new Date(end.getTime() - (lastSecond - secondOfDay(time)) * 1000)
     const datetime = measuredAt.toISOString().replace(/[-:T]|\..*/g, '')
     const geo = { lat: Number(lat), long: Number(long) }
     return keys.flatMap((key, column) => {
-      const cell = cells[column]
-      return cell === undefined || cell === '' ? [] : [{ key, value: Number(cell), geo, datetime }]
+      const value = values[column]
+      return value === undefined || value === '' ? [] : [{ key, value: Number(value), geo, datetime }]
     })
   })
-  const counts = new Map(keys.map(key => [key, records.filter(record => record.key === key).length]))
-  return { rows: rows.length, records, counts }
+  const records = rows.flat()
+  const resources = new Map(keys.map(key => [key, records.filter(record => record.key === key)]))
+  return { rows, records, resources }
 }
 
 /** @param time `HHMMSS` */

@@ -3,6 +3,7 @@ import type { Case } from './case.ts'
 import { cases } from './cases/index.ts'
 import type { Door } from './door.ts'
 import { httpDoor } from './http-door.ts'
+import { mqttDoor } from './mqtt-door.ts'
 import { runCase } from './run-case.ts'
 import { type Service, startService } from './service.ts'
 
@@ -14,14 +15,25 @@ afterAll(() => service.close())
 
 interface DoorUnderTest {
   readonly name: string
-  readonly open: () => Door
+  /** @param index of the row in the table */
+  readonly open: (index: number) => Door
   /** Whether the door has anything to do with the case that another one has not. */
   readonly tries: (row: Case) => boolean
 }
 
+const mqttDoors = (['mqttUrl', 'webSocketUrl'] as const).flatMap((url, transport) =>
+  ([0, 1, 2] as const).map(
+    (qos): DoorUnderTest => ({
+      name: `MQTT QoS ${qos} over ${transport === 0 ? 'TCP' : 'WebSocket'}`,
+      open: index => mqttDoor(service, { url: service[url], qos, variant: index + qos + transport }),
+      tries: () => true,
+    }),
+  ),
+)
 const doors: readonly DoorUnderTest[] = [
   { name: 'HTTP, options in the query', open: () => httpDoor(service.url, 'query'), tries: () => true },
   { name: 'HTTP, options in the body', open: () => httpDoor(service.url, 'body'), tries: hasOptions },
+  ...mqttDoors,
 ]
 const table = Object.entries(cases).flatMap(([group, rows]) =>
   rows.map(row => ({ ...row, name: `${group}: ${row.name}` })),
@@ -37,7 +49,9 @@ describe('the case table', () => {
 
 for (const { name, open, tries } of doors) {
   describe.concurrent(name, () => {
-    for (const row of table.filter(tries)) it(row.name, () => runCase(service, open(), row))
+    for (const [index, row] of table.filter(tries).entries()) {
+      it(row.name, () => runCase(service, open(index), row))
+    }
   })
 }
 

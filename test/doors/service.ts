@@ -1,34 +1,29 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fastify from 'fastify'
-import { createToken } from '../../src/core/token.ts'
-import { hostOptions, thingsHttp } from '../../src/http/index.ts'
-import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings, type Things } from '../../src/things.ts'
+import { createServer } from '../../src/server/index.ts'
 import type { ServerAddress } from '../helpers/http-client.ts'
 
-/** The service on a disk, with the HTTP API on a socket: what every door is tried on and read back through. */
+/** The ready server on a disk, with every door on a socket. */
 export interface Service extends ServerAddress {
-  readonly things: Things
+  /** `mqtt://<host>:<port>` */
+  readonly mqttUrl: string
+  /** `ws://<host>:<port>/mqtt` */
+  readonly webSocketUrl: string
   close(): Promise<void>
 }
 
 export async function startService(): Promise<Service> {
-  const location = await mkdtemp(join(tmpdir(), 'thingwire-doors-'))
-  const adminKey = createToken()
-  const things = await createThings({ store: createLevelStore({ location }), adminKey })
-  const app = fastify(hostOptions)
-  await app.register(thingsHttp, { things })
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-doors-'))
+  const server = await createServer({ dataDir, httpPort: 0, mqttPort: 0, minFreeSpace: 0, logLevel: 'error' })
   return {
-    url,
-    adminKey,
-    things,
+    url: server.url,
+    mqttUrl: server.mqttUrl,
+    webSocketUrl: server.webSocketUrl,
+    adminKey: server.adminKey.key,
     close: async () => {
-      await app.close()
-      await things.close()
-      await rm(location, { recursive: true, force: true })
+      await server.close()
+      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { parseArgs } from 'node:util'
+import { Aedes } from 'aedes'
+import fastify from 'fastify'
+import { createLevelStore, createThings } from 'thingwire'
+import { hostOptions, thingsHttp } from 'thingwire/http'
+import { attachThings } from 'thingwire/mqtt'
+import { addPlantRoute, addPlantRules } from './plant.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    'http-port': { type: 'string', default: '8080' },
+    'mqtt-port': { type: 'string', default: '1883' },
+    'data-dir': { type: 'string', default: './data' },
+  },
+})
+const adminKey = process.env.PLANT_ADMIN_KEY
+if (adminKey === undefined) throw new Error('PLANT_ADMIN_KEY must be set, to at least 32 characters')
+
+// The host as it was: a broker and an app of its own.
+const broker = await Aedes.createBroker()
+addPlantRules(broker)
+const app = fastify({ ...hostOptions })
+await addPlantRoute(app, broker)
+
+// What makes it a Thingwire host: the rules above hold for everything that is not a thing's.
+const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
+const detach = attachThings(broker, things)
+await app.register(thingsHttp, { things })
+
+// `broker.handle` is read after attaching.
+const mqttServer = createServer(broker.handle)
+mqttServer.listen(Number(options['mqtt-port']), '127.0.0.1')
+await once(mqttServer, 'listening')
+const url = await app.listen({ port: Number(options['http-port']), host: '127.0.0.1' })
+const { port } = mqttServer.address() as AddressInfo
+console.log(`The plant is ready at ${url} and mqtt://127.0.0.1:${port}`)
+
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
+
+/** The doors before the store; `detach` waits for the writes in hand and sends their acks. */
+async function stop(): Promise<void> {
+  mqttServer.close()
+  await app.close()
+  await detach()
+  await new Promise<void>(resolve => broker.close(resolve))
+  await things.close()
+}
