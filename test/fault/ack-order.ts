@@ -1,12 +1,16 @@
+import { readBatch } from './level-batch.ts'
 import { readLevelLog } from './level-log.ts'
+import { type SentAck, sentAcks } from './sent-acks.ts'
 import type { SystemCall } from './trace.ts'
 
-const answer = 'HTTP/1.1 '
-const acknowledgement = 'HTTP/1.1 201'
+/** Of the documents that hold packet ids, see docs/storage.md. */
+const packetIdKeys = 'omqtt-in-flight/'
 
 export interface AckOrder {
   /** Writes whose ack followed the fdatasync that covers them. */
   readonly covered: readonly string[]
+  /** Writes whose PUBCOMP followed the fdatasync that covers the removal of their packet id. */
+  readonly completed: readonly string[]
   /** The others, each with what is wrong. */
   readonly violations: readonly string[]
 }
@@ -18,72 +22,70 @@ export interface TracedLog {
   readonly bytes: Buffer
 }
 
-interface Ack {
-  readonly marker: string
-  /** When the write of the answer to its socket began. */
-  readonly at: number
-}
-
 /**
  * Holds every ack of the trace against what must come before it: the request read from the same socket, the batch that
- * holds the write written to the log to its last byte, and an fdatasync of the log that began after that and succeeded.
+ * holds the write written to the log to its last byte, and an fdatasync of the log that began after that and succeeded;
+ * for PUBCOMP of a persistent session the batch that removes the packet id. PUBACK and PUBREC must leave in the order
+ * of the PUBLISHes.
  *
  * @param markers finds the marks of writes in a request or in a batch
  */
 export function checkAckOrder(calls: readonly SystemCall[], log: TracedLog, markers: RegExp): AckOrder {
-  const writtenAt = whenWritten(calls, log, markers)
-  const syncs = calls.filter(
-    ({ name, file, result }) => name === 'fdatasync' && file === log.path && result === 0,
-  )
+  const isOfLog = ({ file }: SystemCall) => file === log.path
+  const written = new WrittenLog(calls.filter(isOfLog), log, markers)
+  const syncs = calls.filter(call => isOfLog(call) && call.name === 'fdatasync' && call.result === 0)
+  const { acks, violations } = sentAcks(calls, markers)
   const covered: string[] = []
-  const violations: string[] = []
-  for (const { marker, at } of acksIn(calls, markers)) {
-    const written = writtenAt.get(marker)
-    if (written === undefined) violations.push(`${marker}: not in the log`)
-    else if (written > at) violations.push(`${marker}: acked before it was written`)
-    else if (!syncs.some(({ began, ended }) => began > written && ended < at))
-      violations.push(`${marker}: no fdatasync between its last byte and its ack`)
+  const completed: string[] = []
+  for (const ack of acks) {
+    const { marker, at, kind } = ack
+    const writtenAt = written.before(ack)
+    if (writtenAt === undefined) violations.push(`${marker}, ${kind}: not in the log before it`)
+    else if (!syncs.some(({ began, ended }) => began > writtenAt && ended < at))
+      violations.push(`${marker}, ${kind}: no fdatasync between the last byte in the log and it`)
+    else if (kind === 'PUBCOMP') completed.push(marker)
     else covered.push(marker)
   }
-  return { covered, violations }
+  return { covered, completed, violations }
 }
 
-/** By marker, when the last byte of its batch was written to the log. */
-function whenWritten(
-  calls: readonly SystemCall[],
-  log: TracedLog,
-  markers: RegExp,
-): ReadonlyMap<string, number> {
-  const writes = calls.filter(({ name, file }) => name === 'write' && file === log.path)
-  // What was there when the trace began is not in it.
-  let offset = log.bytes.length - writes.reduce((sum, { result }) => sum + result, 0)
-  const ends = writes.map(({ result, ended }) => {
-    offset += result
-    return { offset, ended }
-  })
-  const written = new Map<string, number>()
-  for (const { payload, end } of readLevelLog(log.bytes).records) {
-    const at = ends.find(({ offset }) => offset >= end)?.ended
-    if (at === undefined) continue
-    for (const marker of payload.toString('latin1').match(markers) ?? []) written.set(marker, at)
-  }
-  return written
-}
+/** When what was written to the log. */
+class WrittenLog {
+  readonly #writtenAt = new Map<string, number>()
+  /** By client id and packet id, times in order. */
+  readonly #removedAt = new Map<string, number[]>()
 
-/** Acks in the order of the trace; a socket carries one request at a time. */
-function acksIn(calls: readonly SystemCall[], markers: RegExp): Ack[] {
-  const received = new Map<string, string>()
-  const acks: Ack[] = []
-  for (const { name, file, bytes, began } of calls) {
-    if (!file.startsWith('socket:')) continue
-    const text = bytes.toString('latin1')
-    if (name.startsWith('read') || name.startsWith('recv')) {
-      received.set(file, (received.get(file) ?? '') + text)
-    } else if (text.includes(answer)) {
-      const [marker = 'an ack without a request'] = (received.get(file) ?? '').match(markers) ?? []
-      if (text.includes(acknowledgement)) acks.push({ marker, at: began })
-      received.delete(file)
+  constructor(calls: readonly SystemCall[], log: TracedLog, markers: RegExp) {
+    const writes = calls.filter(({ name }) => name === 'write')
+    // What was there when the trace began is not in it.
+    let offset = log.bytes.length - writes.reduce((sum, { result }) => sum + result, 0)
+    const ends = writes.map(({ result, ended }) => {
+      offset += result
+      return { offset, ended }
+    })
+    for (const { payload, end } of readLevelLog(log.bytes).records) {
+      const at = ends.find(({ offset }) => offset >= end)?.ended
+      if (at === undefined) continue
+      for (const marker of payload.toString('latin1').match(markers) ?? []) this.#writtenAt.set(marker, at)
+      for (const name of removedPacketIds(payload)) {
+        this.#removedAt.set(name, [...(this.#removedAt.get(name) ?? []), at])
+      }
     }
   }
-  return acks
+
+  /** When the last byte was written of the batch that must come before the ack; undefined if that was not before it. */
+  before({ kind, marker, clientId, messageId, receivedAt, at }: SentAck): number | undefined {
+    const times =
+      kind === 'PUBCOMP'
+        ? this.#removedAt.get(`${clientId}/${messageId}`)?.filter(time => time > receivedAt)
+        : [this.#writtenAt.get(marker) ?? Infinity]
+    return times?.find(time => time < at)
+  }
+}
+
+/** The packet ids that a batch removes from what persistent sessions hold, each as `<client id>/<packet id>`. */
+function removedPacketIds(payload: Buffer): string[] {
+  return readBatch(payload)
+    .filter(({ key, value }) => value === undefined && key.startsWith(packetIdKeys))
+    .map(({ key }) => /(device-\d+-\d+\/\d+)$/.exec(key)?.[1] ?? key)
 }

@@ -6,21 +6,26 @@ import type { ServerProcess } from '../helpers/server-process.ts'
 import { noViolations, type Violations } from './ledger.ts'
 import { levelLogFile } from './level-log.ts'
 import { type Answer, Connection, reasonOf, runLoad } from './load.ts'
-import { type DiskFaultSetup, type Served, withServer } from './served.ts'
+import { type DiskFaultSetup, resumeAll, type Served, withServer } from './served.ts'
 import { storedValues } from './stored-values.ts'
 import { Strace } from './strace.ts'
 
 /** Milliseconds; the store tries every second. */
 const recoveryDeadline = 30_000
 
-/** How many writes were answered how while the disk failed, such as `503 store_unavailable`. */
+/** How often what was answered while the disk failed, such as `503 store_unavailable` or `CONNACK 3`. */
 export type Answers = Readonly<Record<string, number>>
 
 export interface FailedSync {
   readonly answers: Answers
   /** Status codes of reads while fsync failed. */
   readonly reads: readonly number[]
-  /** Acked by the same process when fsync worked again. */
+  /** Return codes of CONNACK to clients that came while fsync failed. */
+  readonly connacks: readonly number[]
+  /** Writes that were acked, and MQTT writes that were not, while fsync failed. */
+  readonly ackedMeanwhile: number
+  readonly unackedMeanwhile: number
+  /** Acked by the same process when fsync worked again, of each way. */
   readonly ackedAfter: number
   readonly recovered: Violations
   /** After one more start. */
@@ -36,23 +41,27 @@ export async function failedSync(setup: DiskFaultSetup, end: 'recover' | 'kill')
   const { writes } = setup
   const count = new AnswerCount()
   const { served, ...live } = await withServer(setup, async served => {
-    const { server, processId, things, ledger, load } = served
+    const { server, processId, things, devices, ledger, load } = served
     await runLoad({ ...load, run: 'before', writes })
-    const ackedBefore = ledger.withOutcome('acked').length
     const inject = 'inject=fdatasync,fsync:error=EIO'
     const strace = await Strace.attach(processId, ['-e', 'trace=fdatasync,fsync', '-e', inject])
-    await runLoad({ ...load, run: 'failing', writes, onAnswer: count.add })
+    await runLoad({ ...load, run: 'failing', writes, ...count })
+    const ackedMeanwhile = ledger.waits('failing').length
+    const unackedMeanwhile = ledger.withOutcome('uncertain').filter(({ way }) => way !== 'HTTP').length
+    const meanwhile = { ackedMeanwhile, unackedMeanwhile }
     const reads = await Promise.all(things.map(thing => statusOfRead(server, thing)))
+    const connacks = await Promise.all(devices.map(device => device.connect(server.mqttUrl)))
     if (end === 'kill') {
       await server.kill()
       await strace.ended()
-      return { served, reads, ackedAfter: 0, recovered: noViolations }
+      return { served, reads, connacks, ...meanwhile, ackedAfter: 0, recovered: noViolations }
     }
     await strace.detach()
     await untilReady(server)
     await runLoad({ ...load, run: 'after', writes })
-    const ackedAfter = ledger.withOutcome('acked').length - ackedBefore
-    return { served, reads, ackedAfter, recovered: ledger.check(await storedValues(server, things)) }
+    const ackedAfter = ledger.waits('after').length
+    const recovered = ledger.check(await storedValues(server, things))
+    return { served, reads, connacks, ...meanwhile, ackedAfter, recovered }
   })
   return { answers: count.answers, restarted: await checkRestarted(setup, served), ...live }
 }
@@ -78,28 +87,34 @@ export async function failedWrite(setup: DiskFaultSetup, fault: SingleFault): Pr
   const count = new AnswerCount()
   const output = join(dataDir, 'failed-writes')
   const { served, recovered } = await withServer(setup, async served => {
-    const { server, processId, things, ledger, load } = served
+    const { server, processId, things, devices, ledger, load } = served
     const [error] = fault.split(' ')
     const call = singleFaults[fault]
     // Counted by strace for each thread of the pool apart.
     const inject = `inject=${call}:error=${error}:when=${2 + Math.floor(Math.random() * 8)}`
     const log = ['-P', await levelLogFile(dataDir), '-e', `trace=${call}`, '-s', '0']
     const strace = await Strace.attach(processId, [...log, '-e', inject, '-o', output])
-    const loaded = runLoad({ ...load, run: 'failing', writes, sizes: 'any', onAnswer: count.add })
+    const loaded = runLoad({ ...load, run: 'failing', writes, sizes: 'any', ...count })
     await Promise.all([loaded, postRefused(served, writes, count)])
     await strace.detach()
     await untilReady(server)
+    await resumeAll(devices, server)
     return { served, recovered: ledger.check(await storedValues(server, things)) }
   })
   const hasFailed = (await readFile(output, 'latin1')).includes('(INJECTED)')
   return { answers: count.answers, hasFailed, recovered, restarted: await checkRestarted(setup, served) }
 }
 
+/** Counts what a load is answered. */
 class AnswerCount {
   readonly answers: Record<string, number> = {}
 
-  readonly add = (answer: Answer): void => {
-    const name = `${answer.status} ${reasonOf(answer) ?? ''}`.trim()
+  readonly onAnswer = (answer: Answer): void => this.#add(`${answer.status} ${reasonOf(answer) ?? ''}`.trim())
+
+  readonly onConnack = (returnCode: number | undefined): void =>
+    this.#add(`CONNACK ${returnCode ?? 'missing'}`)
+
+  #add(name: string): void {
     this.answers[name] = (this.answers[name] ?? 0) + 1
   }
 }
@@ -108,13 +123,18 @@ async function postRefused({ server, things }: Served, writes: number, count: An
   const connection = new Connection(server.url)
   const path = `/v2/things/${things[0]?.thingToken}`
   for (let posted = 0; posted < writes; posted++) {
-    count.add(await connection.post(path, '{"values":[{"key":"not a key","value":1}]}'))
+    count.onAnswer(await connection.post(path, '{"values":[{"key":"not a key","value":1}]}'))
   }
   connection.close()
 }
 
-async function checkRestarted(setup: DiskFaultSetup, { things, ledger }: Served): Promise<Violations> {
-  return await withServer(setup, async ({ server }) => ledger.check(await storedValues(server, things)))
+/** Once the devices have sent again what was not acked. */
+async function checkRestarted(setup: DiskFaultSetup, served: Served): Promise<Violations> {
+  const { things, devices, ledger } = served
+  return await withServer(setup, async ({ server }) => {
+    await resumeAll(devices, server)
+    return ledger.check(await storedValues(server, things))
+  })
 }
 
 async function statusOfRead({ url }: ServerProcess, { thingToken }: Thing): Promise<number> {

@@ -2,12 +2,24 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { KillRun } from './kill.ts'
 import { noViolations } from './ledger.ts'
+import { wayOf } from './planned-write.ts'
 
 /** The short form of `npm run fault`. */
 
-test('a server that is killed under load keeps every acked write, and no half of any', async () => {
-  const run = new KillRun(await temporaryDirectory(), 8)
-  for (const point of ['random moment', 'after commit', 'during commit', 'during reopen'] as const) {
+const load = { connections: 6, devices: 6 }
+const points = [
+  'during commit',
+  'during reopen',
+  'QoS 1 before PUBACK',
+  'QoS 2 before PUBREC',
+  'QoS 2 before PUBREL',
+] as const
+
+test.concurrent('a server that is killed under load keeps every acked write, no half of any, and QoS 2 writes once', {
+  timeout: 180_000,
+}, async ({ onTestFinished }) => {
+  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
+  for (const point of points) {
     const { proof, acks, violations } = await run.kill(point)
     expect(proof, point).toBeDefined()
     expect(acks, point).toBeGreaterThan(0)
@@ -17,9 +29,30 @@ test('a server that is killed under load keeps every acked write, and no half of
   expect(run.ledger.withOutcome('refused')).toEqual([])
 })
 
-test('KillRun finds the writes of a server that acknowledges before it writes', async () => {
-  const run = new KillRun(await temporaryDirectory(), 8)
+test.concurrent('KillRun finds the writes of a server that acknowledges before it writes', async ({
+  onTestFinished,
+}) => {
+  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
   const { proof, violations } = await run.kill('early ack')
   expect(proof).toBeDefined()
-  expect(violations.missing.length).toBeGreaterThan(0)
+  expect(new Set(violations.missing.map(wayOf))).toContain('QoS 2')
+})
+
+test.concurrent('KillRun finds the writes of a server that forgets the packet ids of QoS 2 when it dies', async ({
+  onTestFinished,
+}) => {
+  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
+  const { proof } = await run.kill('forgotten packet ids')
+  expect(proof).toBeDefined()
+  expect((await run.finalCheck()).repeated.length).toBeGreaterThan(0)
+})
+
+test.concurrent('KillRun finds the writes of a server that keeps the packet ids of QoS 2 beyond PUBCOMP', async ({
+  onTestFinished,
+}) => {
+  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
+  const { proof } = await run.kill('kept packet ids')
+  expect(proof).toBeDefined()
+  await run.kill('random moment')
+  expect((await run.finalCheck()).missing.length).toBeGreaterThan(0)
 })

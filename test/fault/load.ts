@@ -1,16 +1,12 @@
 import { Agent, request } from 'node:http'
 import type { Thing } from '../helpers/http-client.ts'
-import type { Ledger, PlannedWrite } from './ledger.ts'
-
-const keys = ['temperature', 'depth', 'status']
-const maximumRecords = 50
+import type { Device } from './device.ts'
+import type { Ledger } from './ledger.ts'
+import { type PlannedWrite, planWrite, type Sizes, type Way } from './planned-write.ts'
 
 export interface Answer {
   readonly status: number
   readonly body: string
-  readonly headers: NodeJS.Dict<string | string[]>
-  /** From before the request was sent until the answer was received in full, milliseconds. */
-  readonly milliseconds: number
 }
 
 /** One keep-alive connection with at most one request on it. */
@@ -26,7 +22,6 @@ export class Connection {
   /** @throws Error if the answer is not received in full */
   post(path: string, body: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const started = performance.now()
       const outgoing = request(
         `${this.#url}${path}`,
         { method: 'POST', agent: this.#agent, headers: { 'content-length': Buffer.byteLength(body) } },
@@ -35,12 +30,7 @@ export class Connection {
           incoming.on('data', (part: Buffer) => parts.push(part))
           incoming.on('error', reject)
           incoming.on('end', () => {
-            resolve({
-              status: incoming.statusCode ?? 0,
-              body: Buffer.concat(parts).toString(),
-              headers: incoming.headers,
-              milliseconds: performance.now() - started,
-            })
+            resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(parts).toString() })
           })
         },
       )
@@ -54,50 +44,112 @@ export class Connection {
   }
 }
 
-/** How many records the writes have: one, or 1 to 50. */
-export type Sizes = 'one' | 'mostly small' | 'any'
-
-const recordCounts: Record<Sizes, () => number> = {
-  one: () => 1,
-  'mostly small': () => 1 + Math.floor(maximumRecords * Math.random() ** 3),
-  any: () => 1 + Math.floor(maximumRecords * Math.random()),
-}
-
 export interface LoadSetup {
   readonly url: string
+  readonly mqttUrl: string
   readonly things: readonly Thing[]
   readonly ledger: Ledger
-  /** First part of every value, so that no two loads write the same. */
   readonly run: string
+  /** Over HTTP. */
   readonly connections: number
-  /** Ends the load after so many writes; without it the load goes on until the server is gone. */
+  /** Each with a connection of its own, over MQTT. */
+  readonly devices: readonly Device[]
+  /** Ends the load after so many writes of each way; without it the load goes on until the server is gone. */
   readonly writes?: number
   readonly sizes: Sizes
-  readonly onAnswer?: (answer: Answer, write: PlannedWrite) => void
+  readonly onAnswer?: (answer: Answer) => void
+  /**
+   * Told of the return code of each CONNACK, undefined if there was none. Without it, a device that is closed although
+   * the server is alive notes a breach.
+   */
+  readonly onConnack?: (returnCode: number | undefined) => void
 }
 
-/** Posts writes on all connections at once, and keeps the ledger. */
+/**
+ * Writes on all connections at once through both doors, and keeps the ledger. What devices did not bring to an end
+ * before is part of it.
+ */
 export async function runLoad(setup: LoadSetup): Promise<void> {
-  let begun = 0
-  const isOver = () => setup.writes !== undefined && begun >= setup.writes
-  const posting = Array.from({ length: setup.connections }, async (_, place) => {
-    const connection = new Connection(setup.url)
-    try {
-      while (!isOver()) {
-        const write = planWrite(setup, `${setup.run}-${place}-${begun}`, begun++)
-        setup.ledger.add(write)
-        const answer = await postWrite(connection, setup.things, setup.ledger, write).catch(() => undefined)
-        if (!answer) return
-        setup.onAnswer?.(answer, write)
-      }
-    } finally {
-      connection.close()
+  const planner = new Planner(setup)
+  const posting = Array.from({ length: setup.connections }, (_, place) =>
+    post(setup, () => planner.next('HTTP', place)),
+  )
+  const publishing = setup.devices.map((device, place) => {
+    const { isPersistent, place: thing } = device.setup
+    const next = () => {
+      const way = isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1'
+      return (
+        planner.next(way, place, thing) ?? (isPersistent ? planner.next('QoS 2', place, thing) : undefined)
+      )
     }
+    return publish(setup, device, next)
   })
-  await Promise.all(posting)
+  await Promise.all([...posting, ...publishing])
 }
 
-/** @throws Error if it is not answered */
+class Planner {
+  readonly #setup: LoadSetup
+  readonly #begun: Record<Way, number> = { HTTP: 0, 'QoS 1': 0, 'QoS 2': 0 }
+
+  constructor(setup: LoadSetup) {
+    this.#setup = setup
+  }
+
+  /** @returns undefined if there were enough of this way */
+  next(way: Way, place: number, itsThing?: number): PlannedWrite | undefined {
+    const { run, sizes, things, writes = Infinity } = this.#setup
+    if (this.#begun[way] >= writes) return undefined
+    const number = this.#begun[way]++
+    return planWrite({ run, way, place, number, thing: itsThing ?? number % things.length, sizes })
+  }
+}
+
+async function post(setup: LoadSetup, next: () => PlannedWrite | undefined): Promise<void> {
+  const { url, things, ledger, onAnswer } = setup
+  const connection = new Connection(url)
+  try {
+    for (let write = next(); write; write = next()) {
+      ledger.add(write)
+      const answer = await postWrite(connection, things, ledger, write).catch(() => undefined)
+      if (!answer) return
+      onAnswer?.(answer)
+    }
+  } finally {
+    connection.close()
+  }
+}
+
+/** Connects if need be; comes back when it was closed, until that is refused, or nobody is there any more. */
+async function publish(
+  setup: LoadSetup,
+  device: Device,
+  next: () => PlannedWrite | undefined,
+): Promise<void> {
+  const { ledger } = setup
+  let isClosed = false
+  while (device.isConnected || (await connect(setup, device))) {
+    if (isClosed && !setup.onConnack)
+      ledger.breach(`${device.setup.clientId}: closed by a server that was well`)
+    for (let write = next(); write; write = next()) {
+      if (!(await device.publish(write))) break
+    }
+    await device.idle().catch(() => {})
+    if (device.isConnected) return
+    isClosed = true
+  }
+}
+
+async function connect({ mqttUrl, onConnack }: LoadSetup, device: Device): Promise<boolean> {
+  const returnCode = await device.connect(mqttUrl).catch(() => undefined)
+  onConnack?.(returnCode)
+  return returnCode === 0
+}
+
+/**
+ * Posts a write that is in the ledger.
+ *
+ * @throws Error if it is not answered
+ */
 export async function postWrite(
   connection: Connection,
   things: readonly Thing[],
@@ -112,19 +164,4 @@ export async function postWrite(
 
 export function reasonOf({ body }: Answer): string | undefined {
   return (JSON.parse(body) as { reason?: string }).reason
-}
-
-/** By turns without anything that makes it repeatable, with explicit datetimes (some of them equal), with a write id. */
-function planWrite({ things, sizes }: LoadSetup, name: string, number: number): PlannedWrite {
-  const values = Array.from({ length: recordCounts[sizes]() }, (_, place) => `${name}-${place}`)
-  const now = Date.now()
-  const hasDatetimes = number % 3 === 1
-  const hasId = number % 3 === 2
-  const records = values.map((value, place) => ({
-    key: keys[place % keys.length],
-    value,
-    ...(hasDatetimes && { datetime: new Date(now - Math.floor(place / 6)).toISOString() }),
-  }))
-  const body = JSON.stringify({ values: records, ...(hasId && { id: name }) })
-  return { name, thing: number % things.length, body, values, repeatable: hasDatetimes || hasId }
 }

@@ -7,7 +7,7 @@ import { type DiskFaultSetup, withServer } from './served.ts'
 import { Strace } from './strace.ts'
 import { parseTrace, traceOptions } from './trace.ts'
 
-const markers = /traced-\d+-\d+-0/g
+const markers = /traced-[h12]-\d+-\d+-0/g
 
 /** Traces the server under load, and holds every ack against the fdatasync that must come before it. */
 export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
@@ -30,21 +30,13 @@ export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
  */
 export async function delayedSync(setup: DiskFaultSetup, milliseconds: number): Promise<number[]> {
   const { writes } = setup
-  return await withServer(setup, async ({ processId, load }) => {
+  return await withServer(setup, async ({ processId, ledger, load }) => {
     // The first write of a thing waits for one fsync more: it marks the token as used.
     await runLoad({ ...load, run: 'first', writes: 2 })
     const inject = `inject=fdatasync,fsync:delay_enter=${milliseconds * 1000}`
     const strace = await Strace.attach(processId, ['-e', 'trace=fdatasync,fsync', '-e', inject])
-    const took: number[] = []
-    await runLoad({
-      ...load,
-      run: 'delayed',
-      writes,
-      onAnswer: answer => {
-        if (answer.status === 201) took.push(answer.milliseconds)
-      },
-    })
+    await runLoad({ ...load, run: 'delayed', writes })
     await strace.detach()
-    return took
+    return ledger.waits('delayed')
   })
 }

@@ -1,142 +1,154 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Answers, failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
-import { type Kill, type KillPoint, KillRun, killPoints } from './kill.ts'
-import { countViolations, type Violations } from './ledger.ts'
+import { cutConnections } from './cut.ts'
+import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
+import { type Kill, KillRun } from './kill.ts'
+import { type KillPoint, killPoints } from './kill-point.ts'
+import { type Way, wayOf } from './planned-write.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
+import { Report } from './report.ts'
+import { WillRun, willEnds } from './wills.ts'
 
 /** `npm run fault`: kill -9 and loss of power, in full. Prints what it found; ends with status 1 if a promise broke. */
 const target = {
-  connections: 16,
+  connections: 32,
+  devices: 8,
+  kills: 30,
   killsPerPoint: 5,
-  acks: 10_000,
+  acks: 20_000,
+  /** Of each way. */
   tracedAcks: 1_000,
   /** Milliseconds. */
   syncDelay: 300,
-  /** In each of the other scenarios. */
+  /** Of each way, in each of the other scenarios. */
   writes: 200,
   roundsPerFault: 5,
+  willRounds: 5,
+  /** Of each way. */
+  cutWrites: 2_000,
+  /** Milliseconds. */
+  cutSyncDelay: 20,
 }
 /** Rounds in which a point was not reached are checked and not counted; so many of them are too many. */
 const maximumRounds = 100
+const ways: readonly Way[] = ['HTTP', 'QoS 1', 'QoS 2']
 
-let broken = 0
-
-function report(ok: boolean, text: string): void {
-  if (!ok) broken++
-  console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
-}
-
-function reportViolations(what: string, violations: Violations): void {
-  const named = Object.entries(violations)
-    .filter(([, names]) => names.length > 0)
-    .map(([name, names]) => `${name}: ${names.length} (${names.slice(0, 3).join(', ')})`)
-  report(countViolations(violations) === 0, `${what}: ${named.join('; ') || 'everything as promised'}`)
-}
+const report = new Report()
 
 async function killUnderLoad(dataDir: string): Promise<void> {
-  const run = new KillRun(dataDir, target.connections)
+  const { connections, devices } = target
+  const run = new KillRun({ dataDir, connections, devices })
   const kills: Kill[] = []
   const proven = (point: KillPoint) =>
     kills.filter(kill => kill.point === point && kill.proof !== undefined).length
-  const ackedSoFar = () => run.ledger.withOutcome('acked').length
+  const isEnough = () => run.ledger.acks() >= target.acks && kills.length >= target.kills
   const next = () =>
     killPoints.find(point => proven(point) < target.killsPerPoint) ??
-    (ackedSoFar() < target.acks ? 'random moment' : undefined)
+    (isEnough() ? undefined : 'random moment')
   for (let point = next(); point && kills.length < maximumRounds; point = next()) {
     const kill = await run.kill(point)
     kills.push(kill)
-    const { acks, uncertain, kept, proof = 'not reached' } = kill
-    const counts = `${acks} acks, ${uncertain} uncertain of which ${kept} kept; ${proof}`
-    reportViolations(`kill ${kills.length}, ${point}: ${counts}`, kill.violations)
+    const { acks, uncertain, kept, released, proof = 'not reached' } = kill
+    const counts = `${acks} acks, ${uncertain} uncertain of which ${kept} kept, ${released} with PUBREC only`
+    report.violations(`kill ${kills.length}, ${point}: ${counts}; ${proof.slice(0, 80)}`, kill.violations)
   }
-  reportViolations('at the end, with everything sent again that may be', await run.finalCheck())
-  console.table(Object.fromEntries(killPoints.map(point => [point, rowOf(kills, point)])))
+  report.violations('at the end, with everything sent again that may be', await run.finalCheck())
+  report.table(kills)
   for (const point of killPoints) {
-    report(proven(point) >= target.killsPerPoint, `${point}: reached ${proven(point)} times`)
+    report.line(proven(point) >= target.killsPerPoint, `${point}: reached ${proven(point)} times`)
   }
   const refused = run.ledger.withOutcome('refused').length
-  report(refused === 0, `writes refused while nothing was wrong: ${refused}`)
-  report(ackedSoFar() >= target.acks, `${ackedSoFar()} acks in ${kills.length} kills`)
+  report.line(refused === 0, `writes refused while nothing was wrong: ${refused}`)
+  const counts = ways.map(way => `${run.ledger.acks(way)} over ${way}`)
+  report.line(isEnough(), `${run.ledger.acks()} acks in ${kills.length} kills: ${counts.join(', ')}`)
 }
 
-function rowOf(all: readonly Kill[], point: KillPoint) {
-  const kills = all.filter(kill => kill.point === point)
-  const sum = (count: (kill: Kill) => number) => kills.reduce((total, kill) => total + count(kill), 0)
-  return {
-    kills: kills.length,
-    reached: kills.filter(({ proof }) => proof !== undefined).length,
-    acks: sum(({ acks }) => acks),
-    uncertain: sum(({ uncertain }) => uncertain),
-    'of them kept': sum(({ kept }) => kept),
-    missing: sum(({ violations }) => violations.missing.length),
-    halves: sum(({ violations }) => violations.halves.length),
-    repeated: sum(({ violations }) => violations.repeated.length),
-    unknown: sum(({ violations }) => violations.unknown.length),
+async function endWithWills(dataDir: string): Promise<void> {
+  const run = new WillRun(dataDir)
+  for (const end of willEnds) {
+    for (let round = 1; round <= target.willRounds; round++) {
+      const what = `wills, ${end}, round ${round}`
+      const { proof = 'not reached', due, violations, left } = await run.run(end)
+      report.line(proof !== 'not reached', `${what}: ${proof}`)
+      report.violations(`${what}: ${due} due so far`, violations)
+      report.line(left.length === 0, `${what}: still kept: ${left.length}`)
+    }
   }
+}
+
+async function cutUnderLoad(dataDir: string): Promise<void> {
+  const { cuts, violations } = await cutConnections(
+    { dataDir, writes: target.cutWrites },
+    target.cutSyncDelay,
+  )
+  report.violations(`${cuts} connections cut and back at once`, violations)
 }
 
 async function losePower(dataDir: string): Promise<void> {
-  const { covered, violations } = await traceAcks({
+  const { covered, completed, violations } = await traceAcks({
     dataDir: join(dataDir, 'traced'),
     writes: target.tracedAcks,
   })
   for (const violation of violations.slice(0, 10)) console.log(violation)
-  report(
-    violations.length === 0 && covered.length === target.tracedAcks,
-    `acks that followed their fdatasync: ${covered.length} of ${target.tracedAcks}`,
-  )
+  report.line(violations.length === 0, `acks before their fdatasync, or out of order: ${violations.length}`)
+  for (const way of ways) {
+    const count = covered.filter(name => wayOf(name) === way).length
+    report.line(count === target.tracedAcks, `acks over ${way} after their fdatasync: ${count}`)
+  }
+  const text = `PUBCOMPs after the fdatasync of the removal of their packet id: ${completed.length}`
+  report.line(completed.length === target.tracedAcks, text)
   const { syncDelay, writes } = target
   const took = await delayedSync({ dataDir: join(dataDir, 'delayed'), writes }, syncDelay)
   const earliest = Math.min(...took)
-  report(
-    took.length === writes && earliest >= syncDelay,
+  report.line(
+    took.length === writes * ways.length && earliest >= syncDelay,
     `fsync held back ${syncDelay} ms: ${took.length} acks, the earliest after ${earliest.toFixed(0)} ms`,
   )
 }
+
+const storeAway = ['503 store_unavailable', '503 store_timeout', 'CONNACK 0', 'CONNACK 3', 'CONNACK missing']
 
 async function failDisk(dataDir: string): Promise<void> {
   const { writes } = target
   for (const end of ['recover', 'kill'] as const) {
     const what = `EIO from fsync, then ${end}`
     const failed = await failedSync({ dataDir: join(dataDir, end), writes }, end)
-    reportAnswers(what, failed.answers, ['503 store_unavailable', '503 store_timeout'])
-    report(
-      failed.reads.every(status => status === 200 || status === 503),
-      `${what}: reads meanwhile: ${failed.reads.join(', ')}`,
-    )
+    report.answers(what, failed.answers, storeAway)
+    const { ackedMeanwhile, unackedMeanwhile, connacks, reads } = failed
+    const counts = `acks: ${ackedMeanwhile}, MQTT writes without one: ${unackedMeanwhile}`
+    report.line(ackedMeanwhile === 0 && unackedMeanwhile > 0, `${what}: meanwhile: ${counts}`)
+    const isRefused = connacks.every(returnCode => returnCode === 3)
+    report.line(isRefused, `${what}: CONNACKs meanwhile: ${connacks.join(', ')}`)
+    const isExpected = reads.every(status => status === 200 || status === 503)
+    report.line(isExpected, `${what}: reads meanwhile: ${reads.join(', ')}`)
     if (end === 'recover') {
-      report(failed.ackedAfter === writes, `${what}: acks when fsync works again: ${failed.ackedAfter}`)
-      reportViolations(`${what}: afterwards`, failed.recovered)
+      const isWhole = failed.ackedAfter === writes * ways.length
+      report.line(isWhole, `${what}: acks when fsync works again: ${failed.ackedAfter}`)
+      report.violations(`${what}: afterwards`, failed.recovered)
     }
-    reportViolations(`${what}: after a restart`, failed.restarted)
+    report.violations(`${what}: after a restart`, failed.restarted)
   }
   for (const fault of Object.keys(singleFaults) as SingleFault[]) {
     for (let round = 1; round <= target.roundsPerFault; round++) {
       const what = `one ${fault}, round ${round}`
       const failed = await failedWrite({ dataDir: join(dataDir, what), writes }, fault)
-      report(failed.hasFailed, `${what}: it did happen`)
-      const expected = ['201', '400 invalid_key', '503 store_unavailable', '503 store_timeout']
-      reportAnswers(what, failed.answers, expected)
-      reportViolations(`${what}: afterwards`, failed.recovered)
-      reportViolations(`${what}: after a restart`, failed.restarted)
+      report.line(failed.hasFailed, `${what}: it did happen`)
+      report.answers(what, failed.answers, ['201', '400 invalid_key', ...storeAway])
+      report.violations(`${what}: afterwards`, failed.recovered)
+      report.violations(`${what}: after a restart`, failed.restarted)
     }
   }
-}
-
-function reportAnswers(what: string, answers: Answers, expected: readonly string[]): void {
-  const counts = Object.entries(answers).map(([answer, count]) => `${count} times ${answer}`)
-  const isExpected = Object.keys(answers).every(answer => expected.includes(answer))
-  report(isExpected, `${what}: answers: ${counts.join(', ')}`)
 }
 
 const directory = await mkdtemp(join(tmpdir(), 'thingwire-fault-'))
 try {
   await killUnderLoad(join(directory, 'killed'))
+  await endWithWills(join(directory, 'wills'))
+  await cutUnderLoad(join(directory, 'cut'))
   await losePower(directory)
   await failDisk(directory)
 } finally {
   await rm(directory, { recursive: true, force: true })
 }
-process.exitCode = broken === 0 ? 0 : 1
+process.exitCode = report.broken === 0 ? 0 : 1

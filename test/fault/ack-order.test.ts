@@ -1,0 +1,107 @@
+import { generate, type Packet } from 'mqtt-packet'
+import { expect, test } from 'vitest'
+import { checkAckOrder } from './ack-order.ts'
+import { parseTrace } from './trace.ts'
+import { batchOf, callOf, overlapping } from './trace-lines.ts'
+
+const markers = /mark-\d/g
+const path = '/data/1.log'
+
+/** In the log before the trace. */
+const old = batchOf([{ key: 'r0', value: 'mark-0' }])
+const batch = batchOf([{ key: 'r1', value: 'mark-1' }])
+const packetIdName = `omqtt-in-flight/${encodeURIComponent('thing.a:device-0-1')}/7`
+const removal = batchOf([{ key: packetIdName, value: undefined }])
+const log = { path, bytes: Buffer.concat([old, batch, removal]) }
+
+const written = callOf('write', path, batch, 2)
+const synced = callOf('fdatasync', path, undefined, 2)
+const removed = callOf('write', path, removal, 2)
+
+const request = callOf('read', 'socket:[5]', Buffer.from('POST / HTTP/1.1\r\n\r\nmark-1'))
+const answered = callOf('writev', 'socket:[5]', Buffer.from('HTTP/1.1 201 Created'))
+
+const connected = received({ cmd: 'connect', clientId: 'device-0-1', keepalive: 0, protocolId: 'MQTT' })
+const published = { 1: publish(1, 6), 2: publish(2, 7) }
+const acked = { 1: sent({ cmd: 'puback', messageId: 6 }), 2: sent({ cmd: 'pubrec', messageId: 7 }) }
+const released = received({ cmd: 'pubrel', messageId: 7 })
+const completed = sent({ cmd: 'pubcomp', messageId: 7 })
+
+test.each([
+  ['HTTP', [request], answered],
+  ['QoS 1', [connected, published[1]], acked[1]],
+  ['QoS 2', [connected, published[2]], acked[2]],
+])('checkAckOrder() holds an ack over %s against the log and its fdatasync', (_, asked, ack) => {
+  const failed = synced.replace('= 0', '= -1 EIO')
+  const elsewhere = callOf('fdatasync', '/data/2.log', undefined, 2)
+  expect(judge([...asked, written, synced, ack, removed])).toEqual('covered')
+  expect(judge([...asked, written, ack, synced, removed])).toMatch('no fdatasync')
+  expect(judge([...asked, written, ack, removed])).toMatch('no fdatasync')
+  expect(judge([...asked, synced, written, ack, removed])).toMatch('no fdatasync')
+  expect(judge([...asked, written, failed, ack, removed])).toMatch('no fdatasync')
+  expect(judge([...asked, written, elsewhere, ack, removed])).toMatch('no fdatasync')
+  expect(judge([...asked, ack, written, synced, removed])).toMatch('not in the log')
+  expect(judge([...asked, written, ...overlapping(synced, ack), removed])).toMatch('no fdatasync')
+  expect(judge([...asked, ...overlapping(written, synced), ack, removed])).toMatch('no fdatasync')
+})
+
+test('checkAckOrder() takes a refusal for no ack', () => {
+  const refused = callOf('writev', 'socket:[5]', Buffer.from('HTTP/1.1 503 Service Unavailable'))
+  expect(check([request, written, synced, refused, removed])).toEqual({
+    covered: [],
+    completed: [],
+    violations: [],
+  })
+})
+
+test('checkAckOrder() holds a PUBCOMP against the removal of its packet id and its fdatasync', () => {
+  const before = [connected, published[2], written, synced, acked[2], released]
+  expect(check([...before, removed, synced, completed])).toMatchObject({
+    completed: ['mark-1'],
+    violations: [],
+  })
+  expect(check([...before, removed, completed, synced]).violations).toEqual([
+    expect.stringContaining('PUBCOMP: no fdatasync'),
+  ])
+  expect(check([...before, completed, removed, synced]).violations).toEqual([
+    expect.stringContaining('PUBCOMP: not in the log'),
+  ])
+})
+
+test('checkAckOrder() finds acks that leave out of turn, or answer nothing', () => {
+  const before = [connected, published[1], published[2], written, synced]
+  expect(check([...before, acked[1], acked[2], removed]).violations).toEqual([])
+  expect(check([...before, acked[2], acked[1], removed]).violations).toHaveLength(2)
+  expect(check([connected, written, synced, acked[1], removed]).violations).toHaveLength(1)
+  expect(check([connected, written, removed, synced, completed]).violations).toHaveLength(1)
+})
+
+function check(lines: readonly string[]) {
+  return checkAckOrder(parseTrace(lines.join('\n')), log, markers)
+}
+
+/** Of the one ack in the trace. */
+function judge(lines: readonly string[]): string {
+  const { covered, violations } = check(lines)
+  return covered.length === 1 ? 'covered' : violations.join('; ')
+}
+
+function publish(qos: 1 | 2, messageId: number): string {
+  return received({
+    cmd: 'publish',
+    topic: 't',
+    payload: 'mark-1',
+    qos,
+    messageId,
+    dup: false,
+    retain: false,
+  })
+}
+
+function received(packet: Packet): string {
+  return callOf('read', 'socket:[6]', generate(packet))
+}
+
+function sent(packet: Packet): string {
+  return callOf('write', 'socket:[6]', generate(packet))
+}
