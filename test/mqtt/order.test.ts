@@ -45,10 +45,10 @@ const qosOf = (value: number): QoS => ([1, 2, 0] as const)[value % 3] ?? 0
 const values = Array.from({ length: writes }, (_, value) => value)
 const body = (value: number) => ({ values: [{ key: 'n', value }] })
 
-/** The writes of the values 0 to 999 to these things in turn; the packet id of a value is the value + 1. */
-function publishes(...things: readonly Thing[]): Packet[] {
+/** The writes of the values 0 to 999 with these tokens in turn; the packet id of a value is the value + 1. */
+function publishes(...tokens: readonly string[]): Packet[] {
   return values.map(value => {
-    const topic = `things/${things[value % things.length]?.thingToken}/write`
+    const topic = `things/${tokens[value % tokens.length]}/write`
     return publishPacket(topic, body(value), { qos: qosOf(value), messageId: value + 1 })
   })
 }
@@ -61,6 +61,13 @@ const lastIsAcked = (client: MqttClient) => client.next(isOf('puback', writes))
 
 async function stored(service: MqttService, thing: Thing): Promise<unknown[]> {
   return (await readAll(service, thing, 'n')).map(({ value }) => value).toReversed()
+}
+
+async function addToken({ url, adminKey }: MqttService, { thingId }: Thing): Promise<string> {
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const response = await fetch(`${url}/v2/admin/things/${thingId}/tokens`, { method: 'POST', headers })
+  const { thingToken } = (await response.json()) as Thing
+  return thingToken
 }
 
 const ways = {
@@ -110,7 +117,7 @@ describe.each(Object.entries(services))('the MQTT door on %s', (_service, startS
       async (_way, send) => {
         const service = await startService()
         const thing = await createThing(service)
-        const client = await send(service[address], thing, publishes(thing))
+        const client = await send(service[address], thing, publishes(thing.thingToken))
         await lastIsAcked(client)
         expect(client.acknowledgements).toEqual(expectedAcks)
         expect(await stored(service, thing)).toEqual(values)
@@ -118,11 +125,25 @@ describe.each(Object.entries(services))('the MQTT door on %s', (_service, startS
       },
     )
 
+    it('stores 1,000 writes in order that come with several tokens of the thing, some of them new', async () => {
+      const service = await startService()
+      const thing = await createThing(service)
+      const others = [await addToken(service, thing), await addToken(service, thing)]
+      const client = await connectMqtt({ url: service[address], deadline })
+      // From now on this token is known without asking the store.
+      await client.publish(`things/${thing.thingToken}/write`, body(-1), { messageId: 2_000 })
+      client.sendBytes(encodePackets(...publishes(thing.thingToken, ...others)))
+      await lastIsAcked(client)
+      expect(client.acknowledgements).toEqual(['puback 2000', ...expectedAcks])
+      expect(await stored(service, thing)).toEqual([-1, ...values])
+      await client.disconnect()
+    })
+
     it('stores 1,000 writes to several things by a connection without a credential in order, and acks them in order', async () => {
       const service = await startService()
       const things = [await createThing(service), await createThing(service), await createThing(service)]
       const client = await connectMqtt({ url: service[address], deadline })
-      client.sendBytes(encodePackets(...publishes(...things)))
+      client.sendBytes(encodePackets(...publishes(...things.map(({ thingToken }) => thingToken))))
       await lastIsAcked(client)
       expect(client.acknowledgements).toEqual(expectedAcks)
       for (const [place, thing] of things.entries()) {
@@ -138,7 +159,7 @@ describe.each(Object.entries(transports))('the MQTT door over %s', (_transport, 
     const service = await startSlowService({ after: () => delay(Math.random() * 20) })
     const thing = await createThing(service)
     const client = await connectMqtt({ url: service[address], deadline })
-    const [first, second, ...others] = publishes(thing)
+    const [first, second, ...others] = publishes(thing.thingToken)
     if (!first || !second) throw new Error('no packets')
     client.send(first, second)
     await client.next(isOf('pubrec', 2))
@@ -188,7 +209,7 @@ describe.each(Object.entries(transports))('the MQTT door over %s', (_transport, 
   it('stores in order what comes before CONNACK is sent, and what comes after', async () => {
     const service = await startSlowService({ after: () => delay(Math.random() * 20) })
     const thing = await createThing(service)
-    const packets = publishes(thing)
+    const packets = publishes(thing.thingToken)
     const client = await openMqtt({ url: service[address], deadline })
     const connected = client.connect({ username: thing.thingToken, pipelined: packets.slice(0, 10) })
     await sendOneByOne(client, packets.slice(10))

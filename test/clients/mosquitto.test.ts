@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { createThing, type Thing } from '../helpers/http-client.ts'
+import { type Ending, Program } from './program.ts'
+import { serve } from './serve.ts'
+import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
+
+const server = serve()
+const mosquittoPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
+/** By lines, so that what it says is heard when it says it. */
+const mosquittoSub = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-clients' }
+const versions = ['mqttv31', 'mqttv311']
+const each = versions.flatMap(version => ['0', '1', '2'].map(qos => [version, qos] as const))
+const clean: Partial<Ending> = { code: 0, signal: null }
+
+function address(): string[] {
+  const { hostname, port } = new URL(server().mqttUrl)
+  return ['-h', hostname, '-p', port]
+}
+
+const writeTopic = ({ thingToken }: Thing) => `things/${thingToken}/write`
+
+describe('mosquitto_pub', () => {
+  it.each(each)('-V %s -q %s writes without a credential in CONNECT', async (version, qos) => {
+    const thing = await createThing(server())
+    const message = body('temperature', 21.5)
+    const args = [...address(), '-V', version, '-q', qos, '-t', writeTopic(thing), '-m', message]
+    expect(await new Program(mosquittoPub, args).ended).toMatchObject(clean)
+    expect(await valuesOnceStored(server(), thing, 'temperature', 1)).toEqual([21.5])
+  })
+
+  it.each(each)('-V %s -q %s -l writes every line in order', async (version, qos) => {
+    const thing = await createThing(server())
+    const lines = `${bodies('n', 300).join('\n')}\n`
+    const credential = ['-u', thing.thingToken]
+    const topic = `things/${thing.thingId}/write`
+    const args = [...address(), '-V', version, '-q', qos, ...credential, '-t', topic, '-l']
+    expect(await new Program(mosquittoPub, args, lines).closeInput().ended).toMatchObject(clean)
+    expect(await valuesOnceStored(server(), thing, 'n', 300)).toEqual(valuesTo(300))
+  })
+
+  it.each(each)('-V %s --will-qos %s has its will written when it is killed', async (version, qos) => {
+    const thing = await createThing(server())
+    const will = [
+      '--will-topic',
+      writeTopic(thing),
+      '--will-payload',
+      body('will', 'gone'),
+      '--will-qos',
+      qos,
+    ]
+    const args = [...address(), '-V', version, '-q', '1', '-t', writeTopic(thing), '-l', ...will]
+    const device = new Program(mosquittoPub, args, `${body('state', 'here')}\n`)
+    await valuesOnceStored(server(), thing, 'state', 1)
+    await device.kill()
+    expect(await valuesOnceStored(server(), thing, 'will', 1)).toEqual(['gone'])
+  })
+
+  it('that ends by itself has no will written', async () => {
+    const thing = await createThing(server())
+    const will = ['--will-topic', writeTopic(thing), '--will-payload', body('state', 'gone')]
+    const args = [...address(), '-q', '1', '-t', writeTopic(thing), '-m', body('state', 'here'), ...will]
+    expect(await new Program(mosquittoPub, args).ended).toMatchObject(clean)
+    const next = [...address(), '-q', '1', '-t', writeTopic(thing), '-m', body('state', 'back')]
+    expect(await new Program(mosquittoPub, next).ended).toMatchObject(clean)
+    expect(await storedValues(server(), thing, 'state')).toEqual(['here', 'back'])
+  })
+
+  it('-V mqttv5 is told that it is refused, and ends', async () => {
+    const thing = await createThing(server())
+    const args = [...address(), '-V', 'mqttv5', '-q', '1', '-t', writeTopic(thing), '-m', body('n', 1)]
+    expect(await new Program(mosquittoPub, args).ended).toMatchObject({
+      // 0x84, what version 5 calls it.
+      code: 132,
+      output: expect.stringContaining('Unsupported Protocol Version'),
+    })
+  })
+
+  it.each(versions)('-V %s with a token that no thing has is told that it is refused', async version => {
+    const topic = `things/${'A'.repeat(43)}/write`
+    const credential = ['-u', 'A'.repeat(43)]
+    const args = [...address(), '-V', version, '-q', '1', ...credential, '-t', topic, '-m', body('n', 1)]
+    const { code, output } = await new Program(mosquittoPub, args).ended
+    expect({ hasFailed: code !== 0, output }).toEqual({
+      hasFailed: true,
+      output: expect.stringContaining('bad user name or password'),
+    })
+  })
+})
+
+describe('mosquitto_sub', () => {
+  it.each(versions)('-V %s is told of the write that mosquitto_pub sent in vain', async version => {
+    const thing = await createThing(server())
+    const topic = `things/${thing.thingToken}/errors`
+    const args = [...address(), '-V', version, '-q', '1', '-t', topic, '-C', '1', '-d']
+    const dashboard = new Program(mosquittoSub, ['-oL', 'mosquitto_sub', ...args])
+    await dashboard.said(/Subscribed/)
+    const bad = [...address(), '-V', version, '-q', '1', '-t', writeTopic(thing), '-m', body('not a key', 1)]
+    expect(await new Program(mosquittoPub, bad).ended).toMatchObject(clean)
+    expect(await dashboard.ended).toMatchObject({ code: 0, output: expect.stringContaining('invalid_key') })
+  })
+})

@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { readAll, type ServerAddress, type Thing } from '../helpers/http-client.ts'
+
+/** Milliseconds; what is waited for here takes well under one second. */
+const deadline = 20_000
+
+/** The body of a write of one record, without a datetime: what is stored first reads back first. */
+export function body(key: string, value: unknown): string {
+  return JSON.stringify({ values: [{ key, value }] })
+}
+
+/** Bodies of `count` writes of the values 0, 1, 2 and so on. */
+export function bodies(key: string, count: number): string[] {
+  return Array.from({ length: count }, (_, value) => body(key, value))
+}
+
+/** The values 0, 1, 2 and so on. */
+export function valuesTo(count: number): number[] {
+  return Array.from({ length: count }, (_, value) => value)
+}
+
+/** The values of a resource, oldest first. */
+export async function storedValues(server: ServerAddress, thing: Thing, key: string): Promise<unknown[]> {
+  const records = await readAll(server, thing, key)
+  return records.map(({ value }) => value).toReversed()
+}
+
+/**
+ * The values of a resource, oldest first, once there are so many of them: for writes that no answer tells of, such as
+ * those at QoS 0 and wills.
+ *
+ * @throws Error past the deadline
+ */
+export async function valuesOnceStored(
+  server: ServerAddress,
+  thing: Thing,
+  key: string,
+  count: number,
+): Promise<unknown[]> {
+  const path = `${server.url}/v2/things/${thing.thingToken}/resources/${key}`
+  const until = performance.now() + deadline
+  while (performance.now() < until) {
+    const response = await fetch(path)
+    await response.arrayBuffer()
+    const values = response.status === 200 ? await storedValues(server, thing, key) : []
+    if (values.length >= count) return values
+    await delay(20)
+  }
+  throw new Error(`fewer than ${count} records of ${key} were stored in ${deadline} ms`)
+}
