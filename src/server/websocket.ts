@@ -2,7 +2,7 @@ import { IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
-import { type Reason, ThingwireError } from '../errors.ts'
+import { ThingwireError } from '../errors.ts'
 import { errorText } from '../http/reply-error.ts'
 import { type MqttDoor, probeAfter } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
@@ -57,12 +57,12 @@ export function acceptWebSockets(
     handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
   })
   // What is wrong with the handshake itself.
-  webSockets.on('wsClientError', (_error, socket) => refuse(socket, 'bad_request'))
+  webSockets.on('wsClientError', (_error, socket) => refuse(socket, new ThingwireError('bad_request')))
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // Until the WebSocket listens for it, nobody does.
     socket.on('error', ignore)
-    const reason = stopping.aborted ? 'draining' : problemOf(request, allowedOrigins)
-    if (reason !== undefined) return refuse(socket, reason)
+    const problem = stopping.aborted ? new ThingwireError('draining') : problemOf(request, allowedOrigins)
+    if (problem) return refuse(socket, problem)
     request.socket.setKeepAlive(true, probeAfter)
     webSockets.handleUpgrade(request, socket, head, webSocket => {
       socket.off('error', ignore)
@@ -76,17 +76,26 @@ export function acceptWebSockets(
   })
 }
 
-function problemOf({ headers }: IncomingMessage, allowedOrigins: readonly string[]): Reason | undefined {
+function problemOf(
+  { headers }: IncomingMessage,
+  allowedOrigins: readonly string[],
+): ThingwireError | undefined {
   const { origin } = headers
   const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
-  if (!mayCall) return 'forbidden'
+  if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not among allowedOrigins')
   const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
-  return offered.some(name => subprotocols.includes(name)) ? undefined : 'bad_request'
+  if (offered.some(name => subprotocols.includes(name))) return undefined
+  return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
 }
 
 /** The bytes of the binary messages. Reading slowly slows down the socket. */
 function streamOf(webSocket: WebSocket): Duplex {
-  const stream = createWebSocketStream(webSocket)
+  const stream = createWebSocketStream(webSocket, {
+    // What is corked together is a packet, or several: in one message, since small clients take one for the other.
+    writev(chunks, callback) {
+      this._write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), 'binary', callback)
+    },
+  })
   // Before the stream takes the message.
   webSocket.prependListener('message', (_data, isBinary) => {
     if (!isBinary) stream.destroy() // MQTT-6.0.0-1
@@ -98,8 +107,7 @@ function streamOf(webSocket: WebSocket): Duplex {
 /** Seconds. */
 const retryAfter = 5
 
-function refuse(socket: Duplex, reason: Reason): void {
-  const error = new ThingwireError(reason)
+function refuse(socket: Duplex, error: ThingwireError): void {
   const body = errorText(error)
   socket.once('finish', () => socket.destroy())
   socket.end(

@@ -65,6 +65,15 @@ describe('an upgrade to WebSocket', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ status: 'error', code: status, reason })
   })
 
+  it('carries each packet of the server in one message', async () => {
+    const webSocket = new WebSocket(`${server.url.replace('http', 'ws')}/mqtt`, 'mqtt')
+    await once(webSocket, 'open')
+    webSocket.send(encodePackets({ cmd: 'connect', clientId: 'small', username: thing.thingToken }))
+    const [message] = (await once(webSocket, 'message')) as [Buffer]
+    expect([...message]).toEqual([0x20, 2, 0, 0])
+    webSocket.terminate()
+  })
+
   it('from an allowed origin is accepted', async () => {
     expect(await upgrade(server, { headers: { origin: allowedOrigin } })).toMatchObject({ status: 101 })
   })
