@@ -33,6 +33,7 @@ export class Inbound {
   #isHeld = false
   #isStopped = false
   #isParsing = false
+  #isDraining = false
 
   constructor(client: Client, handlers: InboundHandlers) {
     this.#client = client
@@ -86,6 +87,8 @@ export class Inbound {
     return (
       !this.#isHeld &&
       !this.#isStopped &&
+      !this.#isDraining &&
+      !this.#client.conn.writableNeedDrain &&
       !this.#seam.isPaused &&
       this.#inHand < maximumInHand &&
       this.#bytesInHand < maximumBytesInHand
@@ -101,6 +104,17 @@ export class Inbound {
     } finally {
       this.#isParsing = false
     }
+    this.#drain()
+  }
+
+  /** A client that does not read its answers is not read either, or they would fill the memory. */
+  #drain(): void {
+    if (this.#isDraining || this.#client.closed || !this.#client.conn.writableNeedDrain) return
+    this.#isDraining = true
+    this.#seam.waitForDrain(() => {
+      this.#isDraining = false
+      this.#read()
+    })
   }
 
   #onPacket(packet: InboundPacket): void {

@@ -1,10 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { generate, type QoS } from 'mqtt-packet'
+import { generate, type Packet, type QoS } from 'mqtt-packet'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
-import { connectMqtt, isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { connectMqtt, encodePackets, isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { createGate } from './observed-store.ts'
 import { type SlowService, startSlowService } from './slow-service.ts'
 
@@ -165,5 +166,24 @@ describe('a connection with a keep-alive of 1 s', () => {
     gate.open()
     await client.next(isOf('pubrec', 10))
     await client.disconnect()
+  })
+})
+
+describe('a client that reads no answers', () => {
+  it('is not read either, and then cut', async () => {
+    const service = await startSlowService({})
+    const thing = await createThing(service)
+    const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken })
+    client.stream.pause()
+    const unsubscribe: Packet = { cmd: 'unsubscribe', messageId: 7, unsubscriptions: ['things/x/errors'] }
+    const segment = encodePackets(...Array.from({ length: 2_000 }, () => unsubscribe))
+    let isOpen = true
+    const closed = client.closed.then(() => {
+      isOpen = false
+    })
+    while (isOpen) {
+      if (client.stream.write(segment)) await new Promise(resolve => setImmediate(resolve))
+      else await Promise.race([once(client.stream, 'drain').catch(() => {}), closed])
+    }
   })
 })
