@@ -35,8 +35,6 @@ export interface BrokerInternals {
   persistence: SubscriptionPersistence
   /** Longest client id of an MQTT 3.1 client. */
   maxClientsIdLength: number
-  /** Most QoS 2 packets of a connection that wait for their PUBREL; 0 is no limit. */
-  readonly maxInflightInbound: number
 }
 
 export function internalsOf(broker: Aedes): BrokerInternals {

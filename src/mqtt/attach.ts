@@ -11,7 +11,7 @@ export interface AttachOptions {
    * connection without a credential ends after 60 s without a valid token.
    */
   readonly ownsBroker?: boolean
-  /** Largest packet, bytes of its announced length. Default 1 MiB. */
+  /** Largest packet, bytes of its announced length; for all topics of the broker, the host's too. Default 1 MiB. */
   readonly maxPacketSize?: number
   /** How long the wills of a process that has ended wait for their clients, milliseconds. Default 30,000. */
   readonly willGrace?: number
@@ -27,7 +27,9 @@ const attached = new WeakSet<Aedes>()
  * Opens the MQTT door (contract §7) on a broker that the caller owns: topics under `things/` and `v2/` are handled
  * here, the broker's own hooks are called for everything else.
  *
- * Call it when the broker listens, and before `broker.handle` is given to a server.
+ * Call it when the broker listens, and before `broker.handle` is given to a server. A client that was connected before is
+ * closed when it publishes on one of these topics. After `detach` they are topics like any other to the broker, and it
+ * would ack and relay what things publish, tokens included: stop listening first, or refuse them in `authorizePublish`.
  *
  * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.

@@ -33,18 +33,16 @@ export class MqttDoor {
   readonly #anonymous = new Anonymous()
   readonly #connections = new Map<Client, Connection>()
   readonly #granted = new WeakMap<Connection, Set<string>>()
-  readonly #maximumInFlight: number
   readonly #stopTelling: () => void
   readonly #keepAlive: NodeJS.Timeout
   #isClosing = false
 
   constructor(broker: Aedes, things: MqttThings, options: MqttDoorOptions) {
-    const { persistence, maxInflightInbound } = internalsOf(broker)
+    const { persistence } = internalsOf(broker)
     const { documents, ingest, access } = things
     const { willGrace: grace, onDefect } = options
     this.#things = things
     this.#options = options
-    this.#maximumInFlight = maxInflightInbound
     this.sessions = new Sessions(documents, clientId => {
       persistence.cleanSubscriptions({ id: clientId }).catch(onDefect)
     })
@@ -66,7 +64,6 @@ export class MqttDoor {
     })
     const door = new PublishDoor(connection, {
       ...this.#things,
-      maximumInFlight: this.#maximumInFlight,
       onProven: (connection, thingId) => this.#prove(connection, thingId),
     })
     this.#connections.set(client, connection)
@@ -187,6 +184,8 @@ export class MqttDoor {
         return this.#unspell(packet)
       case 'disconnect':
         connection.hasTakenLeave = true
+        // Nothing may follow (MQTT-3.14.4-1).
+        connection.inbound.stop()
         return connection.will ? this.#forgetWill(connection, connection.will) : false
       default:
         return false

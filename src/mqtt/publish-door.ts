@@ -13,11 +13,12 @@ export interface PublishDoorParts {
   readonly access: Access
   readonly ingest: Ingest
   readonly documents: DocumentStore
-  /** Most QoS 2 packets of a connection that wait for their PUBREL. */
-  readonly maximumInFlight: number
   /** The client may act for this thing. */
   readonly onProven: (connection: Connection, thingId: string) => void
 }
+
+/** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
+const committed = Promise.resolve()
 
 /** A body goes through as it is: options travel in it (contract §2). */
 const noOptions = {}
@@ -52,16 +53,26 @@ export class PublishDoor {
     const { session, client, inbound } = this.#connection
     const committing = messageId === undefined ? undefined : session?.inFlight.get(messageId)
     if (!session || messageId === undefined || !committing) return false
-    this.#release(session, messageId, committing).then(
-      () => {
-        if (!client.conn.destroyed) client.conn.write(pubcomp(messageId))
+    const { inFlight, releasing } = session
+    const release = this.#release(session, messageId, committing)
+    // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
+    inFlight.delete(messageId)
+    releasing.set(messageId, release)
+    release
+      .then(
+        () => {
+          if (!client.conn.destroyed) client.conn.write(pubcomp(messageId))
+        },
+        (error: Error) => {
+          // The client will release it again.
+          if (!inFlight.has(messageId)) inFlight.set(messageId, committing)
+          this.#connection.close(error)
+        },
+      )
+      .finally(() => {
+        if (releasing.get(messageId) === release) releasing.delete(messageId)
         inbound.finished(0)
-      },
-      (error: Error) => {
-        this.#connection.close(error)
-        inbound.finished(0)
-      },
-    )
+      })
     return true
   }
 
@@ -85,27 +96,30 @@ export class PublishDoor {
   /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
   #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
     const session = this.#session()
-    const first = session.inFlight.get(messageId)
+    const { inFlight, releasing } = session
+    const first = inFlight.get(messageId)
     if (first) return first
-    const { maximumInFlight } = this.#parts
-    if (maximumInFlight > 0 && session.inFlight.size >= maximumInFlight) {
-      throw new Error(`more than ${maximumInFlight} QoS 2 packets wait for their PUBREL`)
-    }
     const name = inFlightName(session, messageId)
-    const dealing = this.#deal(packet, name === undefined ? undefined : { [name]: {} })
-    session.inFlight.set(messageId, dealing)
-    dealing.catch(() => session.inFlight.delete(messageId))
+    const documents = name === undefined ? undefined : { [name]: {} }
+    // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
+    const dealing = this.#deal(packet, documents, releasing.get(messageId))
+    inFlight.set(messageId, dealing)
+    dealing.then(
+      () => inFlight.get(messageId) === dealing && inFlight.set(messageId, committed),
+      () => inFlight.get(messageId) === dealing && inFlight.delete(messageId),
+    )
     return dealing
   }
 
   /** One packet, whose turn it is when all before it were handed over. */
-  async #deal(packet: PublishPacket, documents?: DocumentPut): Promise<void> {
+  async #deal(packet: PublishPacket, documents?: DocumentPut, after?: Promise<void>): Promise<void> {
     const before = this.#handedOver
     let handOver = () => {}
     this.#handedOver = new Promise(resolve => {
       handOver = resolve
     })
-    const authorising = this.#authorise(packet.topic)
+    const authorise = () => this.#authorise(packet.topic)
+    const authorising = after ? after.then(authorise) : authorise()
     authorising.catch(() => {})
     try {
       await before
@@ -157,7 +171,6 @@ export class PublishDoor {
     const name = inFlightName(session, messageId)
     // Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash.
     if (name !== undefined) await this.#parts.documents.put({ [name]: null })
-    session.inFlight.delete(messageId)
   }
 
   #session(): Session {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
 import type { StoredSubscription } from './aedes-seams.ts'
@@ -8,6 +9,8 @@ const sweepInterval = 3_600_000
 
 /** `mqtt-sessions/<client id>` */
 type SessionDocument = {
+  /** Tells it from an earlier session of the client: what is left of that must not be taken for this one's. */
+  readonly instance: string
   /** Milliseconds; written at CONNECT, when the connection ends, and every hour in between. */
   readonly lastConnected: number
   readonly subscriptions: readonly StoredSubscription[]
@@ -16,23 +19,30 @@ type SessionDocument = {
 const sessionPrefix = 'mqtt-sessions/'
 // A client id may hold any character, and one may begin like another.
 const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
+/** Followed by the session's instance, a slash, and the packet id. */
 const inFlightPrefix = (clientId: string) => `mqtt-in-flight/${encodeURIComponent(clientId)}/`
 
 /** What the server remembers of one client (MQTT-3.1.2.4): subscriptions, and QoS 2 packets not yet released. */
 export interface Session {
   readonly clientId: string
+  readonly instance: string
   readonly isPersistent: boolean
   /** Whether there was one before this connection. */
   readonly wasPresent: boolean
   /** Packet id → settles when that packet's write is committed; there until PUBREL. */
   readonly inFlight: Map<number, Promise<unknown>>
+  /** Packet id → settles when it is durably forgotten; there from PUBREL to PUBCOMP. */
+  readonly releasing: Map<number, Promise<void>>
   /** By topic; with ids, never tokens. */
   readonly subscriptions: Map<string, StoredSubscription>
 }
 
 /** Name of the document that remembers a packet id over a crash; undefined where the session ends with the connection. */
-export function inFlightName({ clientId, isPersistent }: Session, messageId: number): string | undefined {
-  return isPersistent ? `${inFlightPrefix(clientId)}${messageId}` : undefined
+export function inFlightName(
+  { clientId, instance, isPersistent }: Session,
+  messageId: number,
+): string | undefined {
+  return isPersistent ? `${inFlightPrefix(clientId)}${instance}/${messageId}` : undefined
 }
 
 interface OpenSession {
@@ -72,9 +82,6 @@ export class Sessions {
 
   /** A session that ends with its connection; whatever was kept under the client id is dropped (MQTT-3.1.2-6). */
   async begin(clientId: string): Promise<Session> {
-    const open = this.#open.get(clientId)
-    // What is being committed would otherwise be remembered after it was forgotten.
-    if (open) await Promise.allSettled(open.session.inFlight.values())
     const stored = await this.#documents.get(sessionName(clientId))
     if (stored) await this.#forget(clientId)
     return this.beginNew(clientId)
@@ -107,15 +114,17 @@ export class Sessions {
     const stored = (await this.#documents.get(sessionName(clientId))) as SessionDocument | undefined
     for (const subscription of stored?.subscriptions ?? [])
       subscriptions.set(subscription.topic, subscription)
+    const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
-    for await (const [messageId] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
-      // A connection that was taken over may have left packet ids behind the session that was dropped: a new write
-      // must not be taken for one of its.
-      if (stored) inFlight.set(Number(messageId), Promise.resolve())
-      else left[`${inFlightPrefix(clientId)}${messageId}`] = null
+    for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
+      const [itsInstance, messageId] = name.split('/')
+      // A connection that was taken over may leave packet ids behind the session that was dropped: a new write must
+      // not be taken for one of its.
+      if (itsInstance === instance) inFlight.set(Number(messageId), Promise.resolve())
+      else left[`${inFlightPrefix(clientId)}${name}`] = null
     }
+    Object.assign(session, { instance, wasPresent: stored !== undefined })
     await this.save(session, left)
-    Object.assign(session, { wasPresent: stored !== undefined })
   }
 
   /** To be called once for each session that was given out, when its connection is gone. */
@@ -124,9 +133,13 @@ export class Sessions {
     if (open?.session !== session || --open.users > 0) return
     // A client that is back before its last writes are committed must find their packet ids.
     await Promise.allSettled(session.inFlight.values())
-    if (open.users > 0 || this.#open.get(session.clientId) !== open) return
-    this.#open.delete(session.clientId)
+    if (!this.#isLeft(open)) return
     await this.save(session)
+    if (this.#isLeft(open)) this.#open.delete(session.clientId)
+  }
+
+  #isLeft(open: OpenSession): boolean {
+    return open.users === 0 && this.#open.get(open.session.clientId) === open
   }
 
   /** Of a client that is connected. */
@@ -135,9 +148,12 @@ export class Sessions {
   }
 
   /** Keeps the subscriptions, and that the session was in use now. @param others put with it */
-  async save({ clientId, isPersistent, subscriptions }: Session, others: DocumentPut = {}): Promise<void> {
-    if (!isPersistent) return
+  async save(session: Session, others: DocumentPut = {}): Promise<void> {
+    const { clientId, instance, isPersistent, subscriptions } = session
+    // One that another has taken the place of is not to come back.
+    if (!isPersistent || this.find(clientId) !== session) return
     const document: SessionDocument = {
+      instance,
       lastConnected: Date.now(),
       subscriptions: [...subscriptions.values()],
     }
@@ -158,13 +174,21 @@ export class Sessions {
 
   async #forget(clientId: string): Promise<void> {
     const removal: Record<string, Document | null> = { [sessionName(clientId)]: null }
-    for await (const [messageId] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
-      removal[`${inFlightPrefix(clientId)}${messageId}`] = null
+    for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
+      removal[`${inFlightPrefix(clientId)}${name}`] = null
     }
     await this.#documents.put(removal)
   }
 }
 
 function newSession(clientId: string, isPersistent: boolean): Session {
-  return { clientId, isPersistent, wasPresent: false, inFlight: new Map(), subscriptions: new Map() }
+  return {
+    clientId,
+    instance: randomUUID(),
+    isPersistent,
+    wasPresent: false,
+    inFlight: new Map(),
+    releasing: new Map(),
+    subscriptions: new Map(),
+  }
 }

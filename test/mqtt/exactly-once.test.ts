@@ -6,8 +6,6 @@ import { createGate, type ObservedStore, observeStore } from './observed-store.t
 
 const session = { clientId: 'board', clean: false }
 const messageId = 7
-/** Most QoS 2 packets of a connection that wait for their PUBREL. */
-const maximumInFlight = 1_000
 
 /** Sends the packet, and waits for PUBREC. */
 function send(client: MqttClient, { thingToken }: Thing, value: unknown, dup = false): Promise<number> {
@@ -136,6 +134,28 @@ describe('a QoS 2 PUBLISH that is sent again before its PUBREL', () => {
     expect(await service.documents('mqtt-in-flight/')).toEqual([])
   })
 
+  it('is another write when the first was sent to a session that was wiped, and comes after the next one', async () => {
+    const gate = createGate()
+    const observed: ObservedStore[] = []
+    const service = await DoorService.start({
+      alter: store => void observed.push(observeStore(store, gate)),
+    })
+    const thing = await service.createThing()
+    const first = await service.connectThing(thing, session)
+    first.send(publishPacket(writeTopicOf(thing.thingToken), reading(1), { qos: 2, messageId }))
+    await observed[0]?.called(1)
+    await service.connectThing(thing, { ...session, clean: true })
+    const third = await service.connectThing(thing, session)
+    const committed = service.committed(thing)
+    gate.open()
+    await committed
+    await third.disconnect()
+    const fourth = await service.connectThing(thing, session)
+    expect(fourth.connack.sessionPresent).toBe(true)
+    await send(fourth, thing, 2)
+    expect(await service.values(thing, 'n')).toEqual([1, 2])
+  })
+
   it('reports a write that was refused once', async () => {
     const { service, thing } = await start()
     const client = await service.connectThing(thing, session)
@@ -157,6 +177,22 @@ describe('PUBREL', () => {
       const client = await service.connectThing(thing, options)
       for (const value of [1, 2, 3]) await client.release(await send(client, thing, value))
       expect(await service.values(thing, 'n')).toEqual([1, 2, 3])
+      expect(await service.documents('mqtt-in-flight/')).toEqual([])
+    },
+  )
+
+  it.each([['clean', { clean: true }] as const, ['persistent', session] as const])(
+    'frees the packet id at once for what is behind it, in a %s session',
+    async (_kind, options) => {
+      const { service, thing } = await start()
+      const client = await service.connectThing(thing, options)
+      const publish = (value: number) =>
+        publishPacket(writeTopicOf(thing.thingToken), reading(value), { qos: 2, messageId })
+      const pubrel = { cmd: 'pubrel', messageId } as const
+      const values = Array.from({ length: 20 }, (_, value) => value)
+      client.sendBytes(encodePackets(...values.flatMap(value => [publish(value), pubrel])))
+      for (const _ of values) await client.next(isOf('pubcomp', messageId))
+      expect(await service.values(thing, 'n')).toEqual(values)
       expect(await service.documents('mqtt-in-flight/')).toEqual([])
     },
   )
@@ -202,27 +238,18 @@ describe('PUBREL', () => {
 
 describe('QoS 2 packets that wait for their PUBREL', () => {
   it.each([['clean', { clean: true }] as const, ['persistent', session] as const])(
-    'are at most 1,000 in a %s session: one more closes the connection without an ack',
+    'may be as many as a client sends before it reads a PUBREC, in a %s session',
     async (_kind, options) => {
       const { service, thing } = await start()
       const client = await service.connectThing(thing, options)
       const topic = writeTopicOf(thing.thingToken)
-      const publish = (id: number) => publishPacket(topic, reading(id), { qos: 2, messageId: id })
-      const ids = Array.from({ length: maximumInFlight }, (_, index) => index + 1)
-      client.sendBytes(encodePackets(...ids.map(publish)))
-      await client.next(isOf('pubrec', maximumInFlight))
-      // Those that are known are no more of them.
-      client.send(publish(1))
-      await client.next(isOf('pubrec', 1))
-      await client.next(isOf('pubrec', 1))
-      await client.release(1)
-      // In the place of the one that was released.
-      client.send(publish(maximumInFlight + 1))
-      await client.next(isOf('pubrec', maximumInFlight + 1))
-      client.send(publish(maximumInFlight + 2))
-      await client.untilClosed()
-      expect(client.acknowledgements).not.toContain(`pubrec ${maximumInFlight + 2}`)
-      expect(await service.values(thing, 'n')).toHaveLength(maximumInFlight + 1)
+      const ids = Array.from({ length: 3_000 }, (_, index) => index + 1)
+      client.sendBytes(
+        encodePackets(...ids.map(id => publishPacket(topic, reading(id), { qos: 2, messageId: id }))),
+      )
+      await client.next(isOf('pubrec', ids.length))
+      expect(await service.values(thing, 'n')).toEqual(ids)
+      expect(client.acknowledgements).toEqual(ids.map(id => `pubrec ${id}`))
     },
   )
 })

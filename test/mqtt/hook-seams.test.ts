@@ -56,12 +56,6 @@ describe('a broker', () => {
     expect(await taken.peer.next(isOf('connack'))).toMatchObject({ returnCode: 0 })
   })
 
-  test('says in maxInflightInbound how many QoS 2 packets may wait for their PUBREL', async () => {
-    const broker = await openBroker({ maxInflightInbound: 1 })
-    expect(Reflect.get(broker, 'maxInflightInbound')).toBe(1)
-    expect(Reflect.get(await openBroker(), 'maxInflightInbound')).toBe(1000)
-  })
-
   test('keeps the subscriptions of persistent sessions through methods looked up on its persistence', async () => {
     const broker = await openBroker()
     const persistence: object = Reflect.get(broker, 'persistence')

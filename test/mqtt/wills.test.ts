@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ThingwireError } from '../../src/errors.ts'
 import type { Thing } from '../helpers/http-client.ts'
-import type { ConnectOptions, MqttClient } from '../helpers/mqtt-client.ts'
+import { type ConnectOptions, encodePackets, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, topicsReceived, writeTopicOf } from './door-service.ts'
 
 const clientId = 'board'
@@ -116,6 +116,22 @@ describe('a will', () => {
     }
     // Most do not wait for the answer.
     await (await service.connectThing(thing, { clientId, will })).disconnect()
+    await eventually(() => wills(service)).toEqual([])
+    await loseAnother(service, thing)
+    expect(await service.values(thing, 'n')).toEqual(['another'])
+  })
+
+  it('is not written after DISCONNECT, and neither is a write behind that', async () => {
+    const service = await DoorService.start()
+    const thing = await service.createThing()
+    const topic = writeTopicOf(thing.thingToken)
+    for (const options of [{ will: willOf(thing.thingToken, 'not this') }, {}]) {
+      const client = await service.connectThing(thing, { clientId, ...options })
+      const behind = publishPacket(topic, reading('nor this'), { qos: 1, messageId: 9 })
+      client.sendBytes(encodePackets({ cmd: 'disconnect' }, behind))
+      await client.untilClosed()
+      expect(client.acknowledgements).toEqual([])
+    }
     await eventually(() => wills(service)).toEqual([])
     await loseAnother(service, thing)
     expect(await service.values(thing, 'n')).toEqual(['another'])
