@@ -72,8 +72,10 @@ export class Wills {
   async write(name: string, will: Will): Promise<void> {
     const { access, ingest, onDefect } = this.#parts
     const { thingId, credentialHash, body } = will
-    while (!this.#stop.signal.aborted) {
+    for (let isRetry = false; !this.#stop.signal.aborted; isRetry = true) {
       try {
+        // What the store was late with may be written all the same, and the document went with it.
+        if (isRetry && !(await this.#isKept(name))) return
         await access.authoriseAgain(credentialHash, thingId, 'write')
         const documents = { [name]: null }
         await ingest.write({
@@ -91,6 +93,11 @@ export class Wills {
         await delay(retryInterval, undefined, { signal: this.#stop.signal, ref: false }).catch(() => {})
       }
     }
+  }
+
+  /** Asked in the order of commits: behind whatever is still under way. */
+  #isKept(name: string): Promise<boolean> {
+    return this.#parts.documents.transact([name], ([will]) => ({ put: {}, result: will !== undefined }))
   }
 
   /** What is not written stays in the store, for the next start. */

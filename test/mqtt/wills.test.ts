@@ -222,4 +222,35 @@ describe('a will', () => {
     expect(await service.values(thing, 'n')).toEqual(['gone'])
     await eventually(() => wills(service)).toEqual([])
   })
+
+  it('is written once when the store is late to say that it has it', async () => {
+    let appends = 0
+    let triedAgain = () => {}
+    const again = new Promise<void>(resolve => {
+      triedAgain = resolve
+    })
+    const service = await DoorService.start({
+      alter: ({ records, documents }) => {
+        const append = records.append.bind(records)
+        records.append = async (...given) => {
+          const receipt = await append(...given)
+          if (++appends > 1) triedAgain()
+          else throw new ThingwireError('store_timeout')
+          return receipt
+        }
+        const transact = documents.transact.bind(documents)
+        documents.transact = async (names, change) => {
+          const result = await transact(names, change)
+          if (names.some(name => name.startsWith('mqtt-wills/'))) triedAgain()
+          return result
+        }
+      },
+    })
+    const thing = await service.createThing()
+    const client = await service.connectThing(thing, { will: willOf(thing.thingToken, 'gone') })
+    await client.destroy()
+    await again
+    expect(await service.values(thing, 'n')).toEqual(['gone'])
+    expect(await wills(service)).toEqual([])
+  })
 })
