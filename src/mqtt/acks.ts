@@ -25,22 +25,17 @@ interface Entry {
   state: 'waiting' | { readonly ack: Buffer | undefined } | { readonly error: Error }
 }
 
-export interface AckOutput {
-  readonly client: Client
-  /** A packet of so many bytes is dealt with. */
-  finished(bytes: number): void
-  waitForDrain(callback: (error?: Error | null) => void): void
-}
-
 /** Sends acknowledgements in the order of the packets that they are for (MQTT-4.6.0-2, -3; contract §4). */
 export class Acks {
-  readonly #output: AckOutput
+  readonly #client: Client
+  readonly #finished: (bytes: number) => void
   readonly #entries: Entry[] = []
-  #isBlocked = false
   #isCorked = false
 
-  constructor(output: AckOutput) {
-    this.#output = output
+  /** @param finished told of each packet that is dealt with, and of its bytes */
+  constructor(client: Client, finished: (bytes: number) => void) {
+    this.#client = client
+    this.#finished = finished
   }
 
   /** @param bytes of the packet */
@@ -60,7 +55,7 @@ export class Acks {
   }
 
   #flush(): void {
-    for (let head = this.#entries[0]; head && !this.#isBlocked; head = this.#entries[0]) {
+    for (let head = this.#entries[0]; head; head = this.#entries[0]) {
       const { state, bytes } = head
       if (state === 'waiting') return
       if ('error' in state) {
@@ -69,27 +64,21 @@ export class Acks {
       }
       this.#entries.shift()
       if (state.ack) this.#send(state.ack)
-      this.#output.finished(bytes)
+      this.#finished(bytes)
     }
   }
 
   #send(ack: Buffer): void {
-    const { conn } = this.#output.client
+    const { conn } = this.#client
     if (conn.destroyed || conn.writableEnded) return
     this.#cork()
-    if (conn.write(ack)) return
-    // A client that does not read its acks is not read either: what is in hand stays in hand.
-    this.#isBlocked = true
-    this.#output.waitForDrain(() => {
-      this.#isBlocked = false
-      this.#flush()
-    })
+    conn.write(ack)
   }
 
   /** The acks of one group commit leave in one segment. */
   #cork(): void {
     if (this.#isCorked) return
-    const { conn } = this.#output.client
+    const { conn } = this.#client
     this.#isCorked = true
     conn.cork()
     process.nextTick(() => {
@@ -100,10 +89,10 @@ export class Acks {
 
   #end(error: Error): void {
     const left = this.#entries.splice(0)
-    const { conn } = this.#output.client
+    const { conn } = this.#client
     // The acks before the one that is missing are still owed.
     conn.uncork()
     conn.destroy(error)
-    for (const { bytes } of left) this.#output.finished(bytes)
+    for (const { bytes } of left) this.#finished(bytes)
   }
 }

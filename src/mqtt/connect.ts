@@ -3,8 +3,8 @@ import type { ConnectPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
 import { redact } from '../core/excerpt.ts'
 import { hashToken, isToken } from '../core/token.ts'
-import { ThingwireError } from '../errors.ts'
 import { isThingwireTopic, refOfWriteTopic } from './topics.ts'
+import { unlessRefused } from './unless-refused.ts'
 
 /** Bytes (contract §7). */
 const maximumClientIdLength = 256
@@ -12,6 +12,11 @@ const maximumClientIdLength = 256
 const maximumClientIdLength31 = 23
 /** Every client id inside the broker begins like one of these, unless the client is the host's. */
 const scopePattern = /^(thing\.[^:]*|admin|anonymous\.[^:]*):/
+
+/** Whether a client id inside the broker is one that was given here, and not a host's. */
+export function isScoped(clientId: string): boolean {
+  return scopePattern.test(clientId)
+}
 
 /** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
 export type ReturnCode = 2 | 3 | 4 | 5
@@ -81,24 +86,14 @@ async function credentialOf(packet: ConnectPacket, access: Access) {
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
-  const principal = await known(access.identify(password))
+  const principal = await unlessRefused(access.identify(password))
   if (principal) {
     // The thing, not the token: a thing keeps its session when its token is changed.
     const scope = principal.kind === 'thing' ? `thing.${principal.thingId}` : principal.kind
     return { scope, secret: password }
   }
-  const thingId = isToken(username) ? await known(access.thingOfToken(username)) : undefined
+  const thingId = isToken(username) ? await unlessRefused(access.thingOfToken(username)) : undefined
   return thingId === undefined ? 'unknown' : { scope: `thing.${thingId}`, secret: username }
-}
-
-/** undefined if the credential is unknown. @throws ThingwireError if that cannot be told now */
-async function known<Found>(looking: Promise<Found>): Promise<Found | undefined> {
-  try {
-    return await looking
-  } catch (error) {
-    if (error instanceof ThingwireError && !error.retryable) return undefined
-    throw error
-  }
 }
 
 /** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
@@ -115,7 +110,7 @@ function assertClientId({ clientId, clean }: ConnectPacket): void {
 
 /** What Aedes checks itself, had it not been told to let longer ids pass, and that nobody poses as one of ours. */
 function assertHostClientId({ clientId, protocolVersion }: ConnectPacket): void {
-  if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
+  if (isScoped(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
   if (protocolVersion === 3 && clientId.length > maximumClientIdLength31) {
     throw new ConnectRefused(2, `the client id is longer than ${maximumClientIdLength31} characters`)
   }
@@ -131,7 +126,7 @@ async function willOf(
   if (!will || (isHost && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
   if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
-  const thingId = await known(access.authorise(ref, credential, 'write'))
+  const thingId = await unlessRefused(access.authorise(ref, credential, 'write'))
   if (thingId === undefined) throw new ConnectRefused(5, 'the will is on a topic of another thing')
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload) }

@@ -29,6 +29,8 @@ export class Connection {
   will: { readonly name: string; readonly will: Will } | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false
+  /** Filters that were granted, with ids. */
+  readonly granted = new Set<string>()
   /** By thing id, the spelling of its latest subscription (contract §7). */
   readonly spellings = new Map<string, string>()
   /** Whether it is subscribed to every thing it may see. */
@@ -42,11 +44,7 @@ export class Connection {
       maxPacketSize: handlers.maxPacketSize,
       onPacket: packet => handlers.onPacket(this, packet),
     })
-    this.acks = new Acks({
-      client,
-      finished: bytes => this.inbound.finished(bytes),
-      waitForDrain: callback => this.inbound.waitForDrain(callback),
-    })
+    this.acks = new Acks(client, bytes => this.inbound.finished(bytes))
   }
 
   /** Ends the connection without an ack; the client is to come again. */

@@ -32,7 +32,6 @@ export class MqttDoor {
   readonly #wills: Wills
   readonly #anonymous = new Anonymous()
   readonly #connections = new Map<Client, Connection>()
-  readonly #granted = new WeakMap<Connection, Set<string>>()
   readonly #stopTelling: () => void
   readonly #keepAlive: NodeJS.Timeout
   #isClosing = false
@@ -79,7 +78,7 @@ export class MqttDoor {
     return this.#connections.get(client)
   }
 
-  /** Decides on a CONNECT; a refusal is kept for the moment at which Aedes can answer it. @throws Error to close */
+  /** Decides on a CONNECT; a refusal is kept for the moment at which Aedes can answer it. */
   async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
     // Aedes answers what it cannot speak with return code 1 by itself.
     if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) return
@@ -132,8 +131,7 @@ export class MqttDoor {
   async grant(connection: Connection, filter: string): Promise<string | undefined> {
     const granted = await grantFilter(connection, filter, this.#things.access)
     if (granted === undefined) return undefined
-    const filters = this.#granted.get(connection) ?? new Set()
-    this.#granted.set(connection, filters.add(granted.filter))
+    connection.granted.add(granted.filter)
     if (granted.thingId !== undefined) this.#prove(connection, granted.thingId)
     return granted.filter
   }
@@ -143,13 +141,6 @@ export class MqttDoor {
     if (connection.admission?.kind !== 'anonymous') return
     const owner = this.#anonymous.prove(connection, thingId)
     if (owner !== undefined) this.#wills.onClientBack(owner).catch(this.#options.onDefect)
-  }
-
-  isGranted(clientId: string, filter: string): boolean {
-    for (const connection of this.#connections.values()) {
-      if (connection.client.id === clientId && this.#granted.get(connection)?.has(filter)) return true
-    }
-    return false
   }
 
   /** Finishes what is in hand, and lets go of every connection. */

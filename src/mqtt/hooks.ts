@@ -1,7 +1,6 @@
 import type { Aedes, AuthenticateError, Client } from 'aedes'
 import { internalsOf } from './aedes-seams.ts'
-import type { ConnectRefused } from './connect.ts'
-import type { Connection } from './connection.ts'
+import { type ConnectRefused, isScoped } from './connect.ts'
 import type { MqttDoor } from './door.ts'
 import { topicFor } from './subscriptions.ts'
 import { isThingwireTopic } from './topics.ts'
@@ -24,16 +23,7 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, persistence } = internals
   const { preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   const { addSubscriptions, removeSubscriptions, subscriptionsByClient } = persistence
-  const hostConnection = (client: Client | null): Connection | undefined => {
-    const connection = client ? door.connectionOf(client) : undefined
-    return connection?.admission?.kind === 'host' ? connection : undefined
-  }
-  /** Of a client whose session the door keeps. */
-  const sessionOf = ({ id }: { id: string }) => {
-    const session = door.sessions.find(id)
-    return session?.isPersistent ? session : undefined
-  }
-
+  const isHosts = (client: Client) => door.connectionOf(client)?.admission?.kind === 'host'
   let isAttached = true
   const putBrokerBack = replaceMembers(internals, {
     handle: (stream, request) => {
@@ -60,16 +50,13 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
           callback(error, mayGoOn)
           return
         }
-        door.connect(connection, packet).then(
-          () => callback(null, true),
-          (error: Error) => callback(error, false),
-        )
+        door.connect(connection, packet).then(() => callback(null, true))
       })
     },
     authenticate: (client, username, password, callback) => {
       const connection = door.connectionOf(client)
       if (connection?.refusal) callback(connection.refusal as ConnectRefused & AuthenticateError, false)
-      else if (connection?.admission && !hostConnection(client)) callback(null, true)
+      else if (connection?.admission && !isHosts(client)) callback(null, true)
       else authenticate.call(broker, client, username, password, callback)
     },
 
@@ -81,7 +68,7 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     authorizeSubscribe: (client, subscription, callback) => {
       const connection = door.connectionOf(client)
-      const isOurs = isThingwireTopic(subscription.topic) || (connection && !hostConnection(client))
+      const isOurs = isThingwireTopic(subscription.topic) || (connection && !isHosts(client))
       if (!isOurs) {
         authorizeSubscribe.call(broker, client, subscription, callback)
         return
@@ -110,24 +97,29 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
   const putPersistenceBack = replaceMembers(persistence, {
     async addSubscriptions(client, subscriptions) {
-      const session = sessionOf(client)
-      if (!session) return await addSubscriptions.call(persistence, client, subscriptions)
+      if (!isScoped(client.id)) return await addSubscriptions.call(persistence, client, subscriptions)
+      const connection = door.connectionOf(client as Client)
+      // Gone before it was answered.
+      if (!connection?.session) return
       // Aedes hands over the whole SUBSCRIBE, what was refused of it too.
-      const granted = subscriptions.filter(({ topic }) => door.isGranted(session.clientId, topic))
-      for (const { topic, qos } of granted) session.subscriptions.set(topic, { topic, qos })
+      const granted = subscriptions.filter(({ topic }) => connection.granted.has(topic))
+      for (const { topic, qos } of granted) connection.session.subscriptions.set(topic, { topic, qos })
       await addSubscriptions.call(persistence, client, granted)
-      await door.sessions.save(session)
+      await door.sessions.save(connection.session)
     },
     async removeSubscriptions(client, topics) {
       await removeSubscriptions.call(persistence, client, topics)
-      const session = sessionOf(client)
-      if (!session) return
+      const session = door.connectionOf(client as Client)?.session
+      if (!session?.isPersistent) return
       for (const topic of topics) session.subscriptions.delete(topic)
       await door.sessions.save(session)
     },
+    // At CONNECT, of whom Aedes says the id alone.
     async subscriptionsByClient(client) {
-      const session = sessionOf(client)
-      if (!session?.wasPresent) return await subscriptionsByClient.call(persistence, client)
+      const session = door.sessions.find(client.id)
+      if (!session?.isPersistent || !session.wasPresent) {
+        return await subscriptionsByClient.call(persistence, client)
+      }
       const subscriptions = [...session.subscriptions.values()]
       await addSubscriptions.call(persistence, client, subscriptions)
       return subscriptions.length > 0 ? subscriptions : [{ topic: sessionMark, qos: 0 }]

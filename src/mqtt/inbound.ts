@@ -74,10 +74,6 @@ export class Inbound {
     if (!this.#mayParse()) this.#seam.keepAlive()
   }
 
-  waitForDrain(callback: (error?: Error | null) => void): void {
-    this.#seam.waitForDrain(callback)
-  }
-
   /** Gives the connection back to Aedes as it was. */
   release(): void {
     this.#seam.release()

@@ -2,6 +2,7 @@ import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
+import { Turns } from '../core/turns.ts'
 import { catalogue, ThingwireError } from '../errors.ts'
 import { puback, pubcomp, pubrec } from './acks.ts'
 import type { Connection } from './connection.ts'
@@ -27,8 +28,7 @@ const noOptions = {}
 export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
-  /** Resolves when the write before was handed to the core. */
-  #handedOver: Promise<void> = Promise.resolve()
+  readonly #turns = new Turns()
   #hasFailed = false
 
   constructor(connection: Connection, parts: PublishDoorParts) {
@@ -113,24 +113,20 @@ export class PublishDoor {
 
   /** One packet, whose turn it is when all before it were handed over. */
   async #deal(packet: PublishPacket, documents?: DocumentPut, after?: Promise<void>): Promise<void> {
-    const before = this.#handedOver
-    let handOver = () => {}
-    this.#handedOver = new Promise(resolve => {
-      handOver = resolve
-    })
+    const turn = this.#turns.take()
     const authorise = () => this.#authorise(packet.topic)
     const authorising = after ? after.then(authorise) : authorise()
     authorising.catch(() => {})
     try {
-      await before
+      await turn.mine
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
       const dealing = this.#write(thingId, packet, documents)
-      handOver()
+      turn.done()
       await dealing
     } catch (error) {
       this.#hasFailed = true
-      handOver()
+      turn.done()
       throw error
     }
   }

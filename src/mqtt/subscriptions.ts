@@ -1,8 +1,8 @@
 import type { Access } from '../access/access.ts'
 import { isToken } from '../core/token.ts'
-import { ThingwireError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import { isThingwireTopic, parseThingFilter, refOfThingTopic, withRef, writeTopic } from './topics.ts'
+import { unlessRefused } from './unless-refused.ts'
 
 /**
  * Subscriptions to what is ours (contract §7, filters). Inside the broker topics carry thing ids; a client sees a
@@ -24,19 +24,17 @@ export async function grantFilter(
   const { admission } = connection
   if (!parsed || !admission) return undefined
   const { ref } = parsed
-  try {
-    if (ref === '+') {
-      await access.authoriseAdmin(admission.credential)
-      connection.seesEveryThing = true
-      return { filter }
-    }
-    const thingId = await access.authorise(ref, admission.credential, 'read refused writes')
-    connection.spellings.set(thingId, ref)
-    return { filter: withRef(filter, thingId), thingId }
-  } catch (error) {
-    if (error instanceof ThingwireError && !error.retryable) return undefined
-    throw error
+  if (ref === '+') {
+    const isAdmin = await unlessRefused(access.authoriseAdmin(admission.credential).then(() => true))
+    if (!isAdmin) return undefined
+    connection.seesEveryThing = true
+    return { filter }
   }
+  const asking = access.authorise(ref, admission.credential, 'read refused writes')
+  const thingId = await unlessRefused(asking)
+  if (thingId === undefined) return undefined
+  connection.spellings.set(thingId, ref)
+  return { filter: withRef(filter, thingId), thingId }
 }
 
 /** A filter of an UNSUBSCRIBE as it is inside the broker. */

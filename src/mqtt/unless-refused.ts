@@ -1,0 +1,11 @@
+import { ThingwireError } from '../errors.ts'
+
+/** undefined if it was refused for good. @throws ThingwireError if that cannot be told now */
+export async function unlessRefused<Found>(asking: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await asking
+  } catch (error) {
+    if (error instanceof ThingwireError && !error.retryable) return undefined
+    throw error
+  }
+}
