@@ -13,7 +13,15 @@ export type { Clock } from './core/clock.ts'
 export type { Geo } from './core/geo.ts'
 export type { Ingest, WriteRequest } from './core/ingest.ts'
 export { WriteRefused } from './core/parse.ts'
+export type { MagicHistory, MagicRecord } from './core/ports.ts'
+export type { Problem } from './core/problem.ts'
 export { catalogue, type FieldError, type MqttEffect, type Reason, ThingwireError } from './errors.ts'
+export type {
+  MagicChange,
+  MagicParts,
+  MagicResource,
+  MagicState,
+} from './magic/magic-resource.ts'
 export type * from './store/contract.ts'
 export { createLevelStore, type LevelStoreOptions, restoreLevelStore } from './store/level/index.ts'
 export { createMemoryStore } from './store/memory/index.ts'

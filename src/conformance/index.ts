@@ -1,11 +1,13 @@
 import type { StoreCapabilities } from '../store/contract.ts'
 import { atomicity } from './atomicity.ts'
 import { bounds } from './bounds.ts'
+import { commitLog } from './commit-log.ts'
 import { documents } from './documents.ts'
 import { documentsWithWrites } from './documents-with-writes.ts'
 import { durability } from './durability.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
+import { latestOfThings } from './latest-of-things.ts'
 import { lifeCycle } from './life-cycle.ts'
 import { listeners } from './listeners.ts'
 import { order } from './order.ts'
@@ -13,8 +15,12 @@ import { paging } from './paging.ts'
 import { puts } from './puts.ts'
 import { refusedWrites } from './refused-writes.ts'
 import { removal } from './removal.ts'
+import { removalTold } from './removal-told.ts'
 import { resend } from './resend.ts'
+import { snapshotLife } from './snapshot-life.ts'
+import { snapshots } from './snapshots.ts'
 import { type RegisterTest, Stage, type StoreFactory } from './stage.ts'
+import { states } from './states.ts'
 import { tickets } from './tickets.ts'
 import { values } from './values.ts'
 import { writeIds } from './write-ids.ts'
@@ -74,7 +80,13 @@ const areas = [
   isolation,
   values,
   removal,
+  removalTold,
   latest,
+  states,
+  snapshots,
+  latestOfThings,
+  snapshotLife,
+  commitLog,
   listeners,
   tickets,
   documents,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
+import { latestNow, put, state, stateful } from './views.ts'
 import { count, measured, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
 /** Keys that are near one another under any separator, prefix or case rule. */
@@ -113,6 +114,7 @@ export function isolation({ test }: Suite): void {
         ),
       )
       await records.append(write([received(1, { key: 'other' })], { thingId }))
+      await records.append(put([state(thingId), state(thingId, { key: '$settings' })], { thingId }))
       await refused.add(thingId, refusal)
     }
     await records.removeThing(thing)
@@ -121,11 +123,15 @@ export function isolation({ test }: Suite): void {
     assert.equal(await records.read(thing, 'temperature', { order: 'asc', limit: 1 }), undefined)
     assert.equal(await records.answerOf(thing, 'a', 0), undefined)
     assert.deepEqual(await refused.list(thing, 10), [])
+    assert.equal(await records.state(thing, stateful), undefined)
+    assert.deepEqual(await latestNow(records, { thingId: thing }), [])
     for (const thingId of things.slice(1)) {
       assert.deepEqual(await valuesOf(records, { thingId }), [0, 1, 2])
       assert.deepEqual(await records.resources(thingId), ['other', 'temperature'])
       assert.deepEqual(await records.answerOf(thingId, 'a', 0), {})
       assert.deepEqual(await refused.list(thingId, 10), [refusal])
+      assert.deepEqual(await records.state(thingId, stateful), state(thingId).record)
+      assert.equal((await latestNow(records, { thingId })).length, 4)
     }
   })
 

@@ -8,6 +8,11 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'records.answerOf': ({ records }) => records.answerOf(thing, 'a', receiptTime),
   'records.read': ({ records }) => records.read(thing, key, { order: 'asc', limit: 1 }),
   'records.resources': ({ records }) => records.resources(thing),
+  'records.state': ({ records }) => records.state(thing, '$geo'),
+  'records.snapshot': ({ records }) => records.snapshot(),
+  'records.readLog': ({ records }) =>
+    records.readLog({ after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1 }),
+  'records.trimLog': ({ records }) => records.trimLog([1]),
   'records.remove': ({ records }) => records.remove(thing, key, {}),
   'records.removeThing': ({ records }) => records.removeThing(thing),
   'documents.get': ({ documents }) => documents.get('a'),

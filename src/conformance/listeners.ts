@@ -16,7 +16,10 @@ export function listeners({ test }: Suite): void {
       toldBefore = told.length
     })
     assert.equal(toldBefore, 1)
-    assert.deepEqual(told, [{ thingId: thing, writeNumber, records: batch.records, broadcast: true }])
+    const { records: appended, receivedAt, broadcast } = batch
+    assert.deepEqual(told, [
+      { thingId: thing, writeNumber, receivedAt, records: appended, latest: [], stored: true, broadcast },
+    ])
     await records.append(write([received('c')], { broadcast: false }))
     assert.equal(told[1]?.broadcast, false)
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
+import { state, stateful } from './views.ts'
 import { readAll, receiptTime, received, thing, write } from './writes.ts'
 
 /** What a driver does with a write that is no longer waited for; `openStore` hides the driver, so here it is bare. */
@@ -12,7 +13,9 @@ export function tickets({ test }: Suite): void {
       const told: number[] = []
       records.onCommit(({ writeNumber }) => told.push(writeNumber))
       const before = records.append(write([received('before')]), { expired: false })
-      const dropped = records.append(write([received('dropped')], { id: 'a' }), { expired: true })
+      const dropped = records.append(write([received('dropped')], { id: 'a', states: [state('dropped')] }), {
+        expired: true,
+      })
       const after = records.append(write([received('after')]), { expired: false })
       await assert.rejects(dropped, { reason: 'store_timeout' })
       await Promise.all([before, after])
@@ -21,6 +24,7 @@ export function tickets({ test }: Suite): void {
         ['"before"', '"after"'],
       )
       assert.equal(await records.answerOf(thing, 'a', receiptTime), undefined)
+      assert.equal(await records.state(thing, stateful), undefined)
       assert.equal(told.length, 2)
       const again = await records.append(write([received('again')], { id: 'a' }), { expired: false })
       assert.notEqual(again.writeNumber, 0)

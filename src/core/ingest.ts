@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
-import type { Append, MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
+import type { Append, Follow, MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 
 /**
@@ -12,8 +12,12 @@ import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
  *                                        receive   a receipt time that never goes back
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
  *  answer of the first write        ◄──  repeat    a write id that was taken before
+ *                                        room      while too many live messages wait, writes do too
  *  503; closed without an ack       ◄──  append    durable, numbered, in commit order
  *                                        answer    201, PUBACK, PUBREC
+ *                                          ┆
+ *                                        live      in commit order, off the way of the answer: subscribers,
+ *                                                  magic resources (`live/`, `magic/`)
  * ```
  */
 export interface Ingest {
@@ -45,9 +49,11 @@ export interface IngestParts {
   readonly refused: RefusedWrites
   readonly magic: MagicRules
   readonly clock: Clock
+  /** Whoever sends on what is committed. */
+  readonly live: Follow
 }
 
-export function createIngest({ records, refused, magic, clock }: IngestParts): Ingest {
+export function createIngest({ records, refused, magic, clock, live }: IngestParts): Ingest {
   const refusals = new Refusals(refused)
   return {
     write,
@@ -79,6 +85,8 @@ export function createIngest({ records, refused, magic, clock }: IngestParts): I
     parsed: ParsedWrite,
   ): Promise<WriteAnswer> {
     const { id, store, broadcast } = parsed
+    const room = live.room()
+    if (room) await room
     const receipt = await records.append({
       thingId,
       records: parsed.records,

@@ -38,8 +38,16 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   const datetime = parseMeasuredAt(sent.datetime, context)
   if (typeof datetime === 'object') return datetime
   const explicit = datetime !== undefined
-  const record = { key, datetime: datetime ?? context.receivedAt, value: read.value, place, explicit }
-  return read.geo ? { ...record, geo: read.geo } : record
+  return {
+    key,
+    datetime: datetime ?? context.receivedAt,
+    value: read.value,
+    ...(read.geo && { geo: read.geo }),
+    place,
+    explicit,
+    ...(explicit && { datetimeText: sent.datetime as string }),
+    ...(read.written && { written: read.written }),
+  }
 }
 
 interface SentRecord {
@@ -53,6 +61,7 @@ interface SentRecord {
 interface Reading {
   readonly value: string
   readonly geo?: Geo | undefined
+  readonly written?: AcceptedRecord['written']
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
@@ -75,8 +84,10 @@ function readMagic(
   // What a magic resource leaves out of its history is held to the rules of a value too.
   const asSent = valueText(sent)
   if (typeof asSent !== 'string') return asSent
-  const value = checked.value === sent ? asSent : valueText(checked.value)
-  return typeof value === 'string' ? { value, geo: checked.geo } : value
+  if (checked.value === sent) return { value: asSent, geo: checked.geo }
+  const value = valueText(checked.value)
+  if (typeof value !== 'string') return value
+  return { value, geo: checked.geo, written: geo ? { value: asSent, geo } : { value: asSent } }
 }
 
 function parseMeasuredAt(sent: unknown, context: RecordContext): number | undefined | Problem {

@@ -17,7 +17,7 @@ export interface WriteAnswer {
 /** A validated write on its way into the store. */
 export interface Append {
   readonly thingId: string
-  /** In the order of the write, at least one. */
+  /** In the order of the write. None where only states are put. */
   readonly records: readonly AcceptedRecord[]
   /** False: the records are numbered and told to listeners, and not kept (contract §3). */
   readonly store: boolean
@@ -30,10 +30,22 @@ export interface Append {
   /** Whether a live message is wanted; travels with the commit. */
   readonly broadcast: boolean
   /**
+   * New states of resources of the thing, kept with the records; `store: false` only tells them. Only magic resources
+   * have a state: what is latest of any other resource is its newest record.
+   */
+  readonly states?: readonly Latest[]
+  /**
    * Documents to put in the same commit as the records: both are durable or neither. Put also where the write repeats
    * an id, and where everything of it was stored before.
    */
   readonly documents?: DocumentPut
+}
+
+/** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */
+export interface Latest {
+  readonly key: string
+  /** undefined: nothing (any more). */
+  readonly record: StoredRecord | undefined
 }
 
 /** What the store says of an append once it is durable. */
@@ -48,9 +60,53 @@ export interface Receipt {
 export interface Commit {
   readonly thingId: string
   readonly writeNumber: number
+  /** Receipt time, milliseconds. */
+  readonly receivedAt: number
   /** Records of the write, in its order, less those that were stored before (contract §4, resend (a)). */
   readonly records: readonly AcceptedRecord[]
+  /** States that were put; or, after a removal that took the newest record of a resource, what is latest of it now. */
+  readonly latest: readonly Latest[]
+  /** False: nothing of it was kept, and its number may be given again after a crash. */
+  readonly stored: boolean
   readonly broadcast: boolean
+}
+
+/** Part of the commit log. */
+export interface LogQuery {
+  /** Write number, exclusive. */
+  readonly after: number
+  /** Write number, exclusive; Infinity for the end. */
+  readonly before: number
+  /** Whether commits of a thing are wanted; absent: of every thing. What is not wanted costs little to pass over. */
+  readonly isOf?: (thingId: string) => boolean
+  readonly order: 'asc' | 'desc'
+  /** At least 1; a page is shorter where its entries are large. Only an empty one means that there is no more. */
+  readonly limit: number
+}
+
+/** What is latest in one or all resources of one or all things. */
+export interface LatestQuery {
+  /** Absent: every thing. */
+  readonly thingId?: string
+  /** Absent: every resource. */
+  readonly key?: string
+}
+
+export interface LatestOfThing extends Latest {
+  readonly thingId: string
+  readonly record: StoredRecord
+}
+
+/** The store as it was after one commit. To be closed. */
+export interface Snapshot {
+  /** Of that commit: everything up to here is in it, and nothing after. */
+  readonly writeNumber: number
+  /**
+   * What is latest of each resource that the query selects, a page at a time; costs in proportion to what it selects. A
+   * magic resource is there by its state only: not its history.
+   */
+  latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
+  close(): Promise<void>
 }
 
 /** Part of a resource's time line. */
@@ -89,7 +145,14 @@ export interface RecordStore {
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
   /** Keys that hold records now, sorted by their bytes. */
   resources(thingId: string): Promise<readonly string[]>
-  /** Removes what was stored before the call; returns how many records that were. */
+  /** State of a magic resource; undefined if it has none. */
+  state(thingId: string, key: string): Promise<StoredRecord | undefined>
+  /** Sees everything that was appended before the call. */
+  snapshot(): Promise<Snapshot>
+  /**
+   * Removes what was stored before the call; returns how many records that were. Where the newest record of an ordinary
+   * resource went, the new latest is told to listeners (`Commit.latest`) before this resolves.
+   */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
   removeThing(thingId: string): Promise<void>
@@ -100,6 +163,21 @@ export interface RecordStore {
    * be empty: a write of which everything was stored before. Returns how to stop.
    */
   onCommit(listener: (commit: Commit) => void): () => void
+  /**
+   * Says which commits are kept in the commit log, in the batch of the commit itself. Asked while a write of the thing is
+   * put together, after every snapshot that was asked for before the write. Default: none. Only what is stored is kept.
+   */
+  logWhen(isWanted: (write: Pick<Append, 'thingId' | 'records' | 'broadcast'>) => boolean): void
+  /** Commits of the log by write number, as they were told to listeners. */
+  readLog(query: LogQuery): Promise<readonly Commit[]>
+  /** Removes these commits from the log. */
+  trimLog(writeNumbers: readonly number[]): Promise<void>
+}
+
+/** What follows a commit at its own pace, and can fall behind. */
+export interface Follow {
+  /** Resolves when writes may go on; undefined: they may now. */
+  room(): Promise<void> | undefined
 }
 
 /** A small JSON document. */
@@ -139,7 +217,8 @@ export interface DocumentStore {
 export interface RefusedWrite {
   /** Receipt time, milliseconds. */
   readonly datetime: number
-  readonly door: 'http' | 'mqtt'
+  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). */
+  readonly door: 'http' | 'mqtt' | 'magic'
   readonly reason: Reason
   readonly message: string
   readonly errors?: readonly FieldError[]

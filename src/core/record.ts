@@ -16,6 +16,15 @@ export interface AcceptedRecord extends StoredRecord {
   readonly place: number
   /** Whether the sender gave the datetime; without one it is the receipt time. */
   readonly explicit: boolean
+  /** The datetime as the sender spelled it, if it gave one. Live messages of whole writes repeat it; it is not kept. */
+  readonly datetimeText?: string
+  /** What the sender wrote, where a magic resource keeps it in another form. */
+  readonly written?: { readonly value: string; readonly geo?: Geo }
+}
+
+/** A record without what is only known of it while it is a write: what a store keeps. */
+export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredRecord {
+  return geo ? { key, datetime, value, geo } : { key, datetime, value }
 }
 
 /**

@@ -5,12 +5,17 @@ import type {
   DocumentChange,
   DocumentPut,
   DocumentStore,
+  Latest,
+  LatestOfThing,
+  LatestQuery,
+  LogQuery,
   Page,
   PageQuery,
   Receipt,
   RecordStore,
   RefusedWrite,
   RefusedWrites,
+  Snapshot,
   TimeRange,
   WriteAnswer,
 } from '../core/ports.ts'
@@ -24,15 +29,16 @@ import type {
  * `transact` takes effect on documents before any of them that is called after it; a `transact` sees what was put
  * before it.
  *
- * **Atomicity.** An append is kept whole or not at all, its write id and its documents included, and a `put` or
- * `transact` with all its documents, whatever happens to the process or the machine. A read never sees part of a
- * write.
+ * **Atomicity.** An append is kept whole or not at all, its write id, its states, its documents and its entry in the
+ * commit log included, and a `put` or `transact` with all its documents, whatever happens to the process or the
+ * machine. A read never sees part of a write.
  *
  * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process and, in
  * a store that is `durable`, the loss of power. When `append` or `put` rejects, nothing of it can be read, now or
  * after a restart, and its documents are as they were before; one exception: after `store_timeout`, or when the
- * process dies before it could reject, it may or may not be kept, as a whole, and is to be sent again. A `transact`
- * that the store failed may or may not be kept, as a whole.
+ * process dies before it could reject, it may or may not be kept, as a whole, and is to be sent again; if it is kept,
+ * it is told and logged with `broadcast: false`. A `transact` that the store failed may or may not be kept, as a
+ * whole. What `trimLog` took may be there again after a crash.
  *
  * **Idempotency.** A record with an explicit datetime that equals a stored record of its resource in datetime,
  * value and geo is not stored again: the first one keeps its place. Two records of one datetime that differ are
@@ -40,12 +46,31 @@ import type {
  * documents, and gets the first one's answer; a copy without documents that arrives while the first is in flight
  * shares its fate.
  *
+ * **States.** A state is what was put last, whatever its datetime; the records under its key do not touch it, nor it
+ * them. States of a write with `store: false`, or of one that repeats an id, change nothing.
+ *
+ * **Snapshots.** A snapshot is the store between two commits: all of what was appended before the call is in it, and
+ * nothing that was appended after. `latest` gives what is latest then, by datetime, write number and place, of each
+ * ordinary resource that holds records, and each state, in any order, a resource once: in pages of 1..500, that end
+ * with the record with which their values reach `maximumPageText`, however often it is called. It rejects with
+ * `store_unavailable` once the snapshot or the store is closed or a failure of the store has broken the snapshot; a
+ * store's `close` closes its snapshots and waits for no reader of them.
+ *
+ * **Commit log.** What `logWhen` wants of what is kept and new (records, states, what a removal tells) is there in the
+ * order of the write numbers, and nothing appears behind an entry that can be read. It is asked as late as a write's
+ * number is given: an answer that changes before a call of `snapshot` holds for all that is appended after the call.
+ * `logWhen` is not remembered over a restart, the log is.
+ *
  * **Isolation.** Things and keys share nothing, however alike their names are.
  *
  * **Reading.** A page follows the page before it without gap or repeat: no record that was present when the first
  * page was read is skipped or given twice, unless it was removed, whatever is appended in between. A page ends early,
  * with a cursor, after the record with which its values reach `maximumPageText`.
- * `remove` takes what was stored before it was called, and leaves what is appended while it runs.
+ *
+ * **Removing.** `remove` takes what was stored before it was called, and leaves what is appended while it runs. If it
+ * takes the newest record of an ordinary resource, that is a commit with a write number of its own, told and logged
+ * like others: what is latest then is exact at that place, and neither is kept without the other. `removeThing` tells
+ * nothing, and takes states and log entries too.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for what
  * was called before it, but breaks off a backup, whose reader may be slow; what is called after it rejects with
@@ -114,12 +139,17 @@ export type {
   DocumentChange,
   DocumentPut,
   DocumentStore,
+  Latest,
+  LatestOfThing,
+  LatestQuery,
+  LogQuery,
   Page,
   PageQuery,
   Receipt,
   RecordStore,
   RefusedWrite,
   RefusedWrites,
+  Snapshot,
   TimeRange,
   WriteAnswer,
 }

@@ -1,5 +1,6 @@
 import type { RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './life-cycle.ts'
+import { OpenSnapshots } from './open-snapshots.ts'
 import { PendingAppends } from './pending-appends.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -20,6 +21,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   await driver.open()
   const life = new LifeCycle()
   const { records, documents, refused } = driver
+  const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout)
   const appends = new PendingAppends((write, ticket) => life.waitFor(records.append(write, ticket)), limit)
   const guarded: RecordStore = {
@@ -31,10 +33,15 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
       ),
     read: (...query) => life.run(() => records.read(...query)),
     resources: thingId => life.run(() => records.resources(thingId)),
+    state: (thingId, key) => life.run(() => records.state(thingId, key)),
+    snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
     remove: (...range) => life.run(() => records.remove(...range)),
     removeThing: thingId => life.run(() => records.removeThing(thingId)),
     newestReceipt: () => records.newestReceipt(),
     onCommit: listener => records.onCommit(listener),
+    logWhen: isWanted => records.logWhen(isWanted),
+    readLog: query => life.run(() => records.readLog(query)),
+    trimLog: writeNumbers => life.run(() => records.trimLog(writeNumbers)),
   }
   return {
     capabilities: driver.capabilities,
@@ -54,6 +61,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     close: () =>
       life.close(async () => {
         limit.close()
+        await snapshots.close()
         await driver.close()
       }),
   }

@@ -3,6 +3,7 @@ import { createClock } from '../../src/core/clock.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import type { RecordStore } from '../../src/core/ports.ts'
+import { Live } from '../../src/live/index.ts'
 import { magicRules } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
@@ -19,7 +20,13 @@ beforeEach(async () => {
   store = await openStore(createMemoryStore())
   now = 1_000_000
   const { records, refused } = store
-  ingest = createIngest({ records, refused, magic: magicRules, clock: createClock(0, () => now) })
+  ingest = createIngest({
+    records,
+    refused,
+    magic: magicRules,
+    clock: createClock(0, () => now),
+    live: new Live(records, 0),
+  })
 })
 afterEach(() => store.close())
 
@@ -40,7 +47,8 @@ describe('createIngest()', () => {
     expect(await write(good, { broadcast: false })).toEqual({})
     expect(await read()).toEqual(['1'])
     const record = { key: 'reading', value: '1', datetime: now, place: 0, explicit: false }
-    expect(told).toEqual([{ thingId, writeNumber: 1, records: [record], broadcast: false }])
+    const kept = { receivedAt: now, stored: true, latest: [] }
+    expect(told).toEqual([{ thingId, writeNumber: 1, records: [record], broadcast: false, ...kept }])
   })
 
   it('write() commits in the order of the calls', async () => {
@@ -89,7 +97,13 @@ describe('createIngest()', () => {
         return await answerOf(...query)
       },
     }
-    const slow = createIngest({ records, refused: store.refused, magic: magicRules, clock: createClock(0) })
+    const slow = createIngest({
+      records,
+      refused: store.refused,
+      magic: magicRules,
+      clock: createClock(0),
+      live: new Live(store.records, 0),
+    })
     const refuse = (id: string) =>
       slow.write({ thingId, door: 'mqtt', body: Buffer.from('{"values":1}'), options: { id } })
     await Promise.allSettled([refuse('w1'), refuse('w2')])

@@ -24,7 +24,8 @@ function refusal(body: unknown, options: WriteOptions = {}): WriteRefused {
 // The rules of the contract, both sides of each bound, are rows of the case table in test/doors/cases.
 describe('parseWrite()', () => {
   it('gives the records their place, and the receipt time where they bring no datetime', () => {
-    const values = [record, { ...record, datetime: '20261121092959' }, { ...record, datetime: null }]
+    const datetimeText = '20261121092959'
+    const values = [record, { ...record, datetime: datetimeText }, { ...record, datetime: null }]
     expect(parse({ values })).toEqual({
       id: undefined,
       store: true,
@@ -32,7 +33,7 @@ describe('parseWrite()', () => {
       rejected: [],
       records: [
         { key: 'reading', value: '1', datetime: receivedAt, place: 0, explicit: false },
-        { key: 'reading', value: '1', datetime: receivedAt - 1_000, place: 1, explicit: true },
+        { key: 'reading', value: '1', datetime: receivedAt - 1_000, place: 1, explicit: true, datetimeText },
         { key: 'reading', value: '1', datetime: receivedAt, place: 2, explicit: false },
       ],
     })

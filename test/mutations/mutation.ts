@@ -11,12 +11,13 @@ export interface Mutation {
 
 /** The driver with some methods of its records replaced. */
 export function withRecords(driver: StoreDriver, replaced: Partial<DriverRecords>): StoreDriver {
-  const { append, answerOf, read, resources, remove, removeThing, newestReceipt, onCommit } = driver.records
-  const bound = { append, answerOf, read, resources, remove, removeThing, newestReceipt, onCommit }
-  for (const [name, method] of Object.entries(bound)) {
-    Object.assign(bound, { [name]: (method as (...call: unknown[]) => unknown).bind(driver.records) })
-  }
-  return { ...driver, records: { ...bound, ...replaced } }
+  const records: DriverRecords = new Proxy(driver.records, {
+    get: (target, name) => {
+      const own = Reflect.get(replaced, name)
+      return own ?? (Reflect.get(target, name) as (...call: unknown[]) => unknown).bind(target)
+    },
+  })
+  return { ...driver, records }
 }
 
 /** Much more than any test of the suite stores. */

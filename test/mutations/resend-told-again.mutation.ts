@@ -9,10 +9,18 @@ export const mutation: Mutation = {
     return withRecords(driver, {
       append: async (write, ticket) => {
         const receipt = await driver.records.append(write, ticket)
-        const { thingId, records, broadcast } = write
+        const { thingId, records, receivedAt, broadcast, store: stored, states: latest = [] } = write
         if (receipt.writeNumber === 0) return receipt
         for (const listener of listeners) {
-          listener({ thingId, writeNumber: receipt.writeNumber, records, broadcast })
+          listener({
+            thingId,
+            writeNumber: receipt.writeNumber,
+            receivedAt,
+            records,
+            latest,
+            stored,
+            broadcast,
+          })
         }
         return receipt
       },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AcceptedRecord, StoredRecord } from '../../src/core/record.ts'
+import { type AcceptedRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
 import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { level, memory } from './store-places.ts'
@@ -20,7 +20,8 @@ class Model {
 
   append({ records }: Append): void {
     this.#writes++
-    for (const { place, explicit, ...record } of records) {
+    for (const { place, explicit, ...sent } of records) {
+      const record = storedForm(sent)
       if (explicit && this.rows.some(row => isSame(row.record, record))) continue
       this.rows.push({ record, arrival: [this.#writes, place] })
     }
@@ -38,6 +39,14 @@ class Model {
     )
     const records = inRange.map(({ record }) => record)
     return order === 'asc' ? records : records.reverse()
+  }
+
+  latest(key: string | undefined): StoredRecord[] {
+    const keys = new Set(this.rows.map(({ record }) => record.key))
+    return [...keys]
+      .filter(each => key === undefined || each === key)
+      .sort()
+      .flatMap(each => this.read(each, { order: 'desc', limit: 1 }).slice(0, 1))
   }
 
   remove(key: string, from: number, to: number): number {
@@ -70,6 +79,7 @@ const record: fc.Arbitrary<Omit<AcceptedRecord, 'place'>> = fc.record(
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ append: fc.array(record, { minLength: 1, maxLength: 8 }) }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.tuple(keys, datetimes, datetimes) }) },
+  { weight: 2, arbitrary: fc.record({ latest: fc.option(keys, { nil: undefined }) }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -83,6 +93,16 @@ const step = fc.oneof(
     }),
   },
 )
+
+async function latestNow(records: RecordStore, key: string | undefined): Promise<StoredRecord[]> {
+  const snapshot = await records.snapshot()
+  const found: StoredRecord[] = []
+  for await (const page of snapshot.latest(key === undefined ? { thingId } : { key })) {
+    found.push(...page.map(({ record }) => record))
+  }
+  await snapshot.close()
+  return found.sort((a, b) => (a.key < b.key ? -1 : 1))
+}
 
 async function readToEnd(records: RecordStore, key: string, query: PageQuery): Promise<StoredRecord[]> {
   const read: StoredRecord[] = []
@@ -116,6 +136,8 @@ describe.each([
             } else if ('remove' in each) {
               const [key, from, to] = each.remove
               expect(await records.remove(thingId, key, { from, to })).toBe(model.remove(key, from, to))
+            } else if ('latest' in each) {
+              expect(await latestNow(records, each.latest)).toEqual(model.latest(each.latest))
             } else {
               const { key, ...query } = each.read
               expect(await readToEnd(records, key, query)).toEqual(model.read(key, query))

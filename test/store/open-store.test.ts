@@ -188,6 +188,32 @@ describe('openStore()', () => {
     await expect(reader.next()).rejects.toMatchObject({ reason: 'store_unavailable' })
   })
 
+  it('close() closes every snapshot before the driver, once, however it was closed or asked for', async () => {
+    const driver = createMemoryStore()
+    const order: string[] = []
+    let count = 0
+    const snapshot: DriverRecords['snapshot'] = async () => {
+      const taken = await driver.records.snapshot()
+      const name = `snapshot ${++count}`
+      return { ...taken, close: async () => void order.push(name) }
+    }
+    const { records, close } = await open({
+      ...driver,
+      records: { ...driver.records, snapshot },
+      close: async () => void order.push('driver'),
+    })
+    const first = await records.snapshot()
+    await Promise.all([first.close(), first.close()])
+    const second = await records.snapshot()
+    const third = records.snapshot()
+    await close()
+    expect(order.slice(0, 1)).toEqual(['snapshot 1'])
+    expect(order.slice(1, 3).sort()).toEqual(['snapshot 2', 'snapshot 3'])
+    expect(order.slice(3)).toEqual(['driver'])
+    await Promise.all([second.close(), (await third).close()])
+    expect(order).toHaveLength(4)
+  })
+
   it('isReady() is false once close() was called, and what the driver says before', async () => {
     let ready = true
     const opened = await open({ ...createMemoryStore(), isReady: () => ready })

@@ -1,14 +1,17 @@
+import { isMagicKey } from '../../core/key.ts'
 import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Append, Commit, CommitTicket, Receipt } from '../contract.ts'
+import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
+import type { CommitLog } from './commit-log.ts'
 import type { Batch, Database, Undo } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Head } from './head.ts'
-import { recordKey, resourceKey } from './keys.ts'
+import { numberBytes, recordKey, resourceByKeyKey, resourceKey } from './keys.ts'
 import { encodeRecord } from './record-value.ts'
 import { crowdKeyOf, loadPoints } from './resend-check.ts'
 import type { Resource, Resources } from './resources.ts'
 import { StagedResource } from './staged-resource.ts'
+import { keysOfStates, stageStates } from './states.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
 
 /** An append in the queue, or a put of documents alone. */
@@ -23,11 +26,14 @@ export interface CommitParts {
   readonly head: Head
   readonly resources: Resources
   readonly writeIds: WriteIds
+  readonly log: CommitLog
   /** Whether a commit waits for fsync. */
   readonly sync: boolean
   /** Whether there is too little free disk to keep records. */
   readonly isFull: () => boolean
   readonly announce: (commit: Commit) => void
+  /** Makes the log say, too, that a commit is not broadcast. */
+  readonly quieten: (writeNumber: number) => void
   /** The thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
 }
@@ -49,15 +55,24 @@ export async function commitGroup(
   await group.commit()
   return outcomes.map((outcome, index) => {
     if (outcome instanceof Error) return outcome
-    if (outcome.commit && !pending[index]?.ticket.expired) parts.announce(outcome.commit)
+    if (outcome.commit) announce(outcome.commit, parts, pending[index]?.ticket)
     return outcome.receipt
   })
+}
+
+/** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
+function announce(commit: Commit, parts: CommitParts, ticket: CommitTicket | undefined): void {
+  const isLate = commit.broadcast && ticket?.expired === true
+  if (isLate && commit.stored) parts.quieten(commit.writeNumber)
+  parts.announce(isLate ? { ...commit, broadcast: false } : commit)
 }
 
 interface Outcome {
   readonly receipt: Receipt
   readonly commit?: Commit
 }
+
+const noStates: readonly Latest[] = []
 
 /** What comes of a put of documents alone. */
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
@@ -67,7 +82,7 @@ class Group {
   readonly #parts: CommitParts
   readonly #batch: Batch
   readonly #added: Buffer[] = []
-  /** The documents that are put, as they were before. */
+  /** The documents and states that are put, as they were before. */
   #before: Undo['before'] = []
   readonly #resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
@@ -90,7 +105,7 @@ class Group {
     const { database, resources } = this.#parts
     const writes = pending.flatMap(({ write }) => write ?? [])
     const stored = writes.filter(({ store }) => store)
-    await Promise.all([this.#loadKnownWrites(writes), this.#loadDocuments(pending), resources.load(stored)])
+    await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), resources.load(stored)])
     this.#points = await loadPoints(database, resources, stored)
   }
 
@@ -102,9 +117,13 @@ class Group {
     await Promise.all(loading)
   }
 
-  /** A crash is undone by LevelDB itself, a failed write by us, who have to know what the documents were. */
-  async #loadDocuments(pending: readonly PendingCommit[]): Promise<void> {
-    const keys = pending.flatMap(({ documents }) => documents.map(([key]) => key))
+  /** A crash is undone by LevelDB itself, a failed write by us, who have to know what is overwritten. */
+  async #loadBefore(pending: readonly PendingCommit[]): Promise<void> {
+    const keys: Buffer[] = []
+    for (const { write, documents } of pending) {
+      for (const [key] of documents) keys.push(key)
+      if (write?.store && write.states) keys.push(...keysOfStates(write.thingId, write.states))
+    }
     if (keys.length === 0) return
     const stored = await this.#parts.database.level.getMany(keys)
     this.#before = keys.map((key, index) => [key, stored[index]])
@@ -127,16 +146,20 @@ class Group {
   }
 
   #stageWrite(write: Append): Outcome | Error {
-    const { thingId, id, store, broadcast, receivedAt, answer } = write
+    const { thingId, id, store, broadcast, receivedAt, answer, states } = write
     const first = id === undefined ? undefined : this.#knownWrites.get(`${thingId} ${id}`)
     if (first) return { receipt: { writeNumber: 0, answer: first.answer } }
-    if ((store || id !== undefined) && this.#parts.isFull()) return new ThingwireError('store_full')
+    if (takesRoom(write) && this.#parts.isFull()) return new ThingwireError('store_full')
     const writeNumber = ++this.#writeNumber
     const records = store ? write.records.filter(record => this.#stageRecord(thingId, record)) : write.records
+    const latest = states ? stageStates(this.#batch, write, states) : noStates
     if (id !== undefined) this.#stageWriteId(write, id)
     if (store || id !== undefined) this.#keepsAnything = true
     this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
-    return { receipt: { writeNumber, answer }, commit: { thingId, writeNumber, records, broadcast } }
+    const commit = { thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast }
+    const entry = this.#parts.log.entryOf(commit)
+    if (entry) this.#put(...entry)
+    return { receipt: { writeNumber, answer }, commit }
   }
 
   #stageWriteId({ thingId, receivedAt, answer }: Append, id: string): void {
@@ -178,9 +201,8 @@ class Group {
 
   #newResource(thingId: string, key: string): Resource {
     const number = this.#nextResource++
-    const value = Buffer.allocUnsafe(4)
-    value.writeUInt32BE(number)
-    this.#put(resourceKey(thingId, key), value)
+    this.#put(resourceKey(thingId, key), numberBytes(number))
+    if (!isMagicKey(key)) this.#put(resourceByKeyKey(key, thingId), numberBytes(number))
     return { number, newest: -1, atNewest: undefined }
   }
 
@@ -205,6 +227,12 @@ class Group {
     }
     resources.evict()
   }
+}
+
+/** What takes none is welcome on a disk that is nearly full: it may be what frees some. */
+function takesRoom({ store, id, records, states = noStates }: Append): boolean {
+  if (id !== undefined) return true
+  return store && (records.length > 0 || states.some(({ record }) => record !== undefined))
 }
 
 function writeNumberBytes(writeNumber: number): Buffer {

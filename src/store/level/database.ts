@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import { ThingwireError } from '../../errors.ts'
+import { indexByKey } from './index-by-key.ts'
 import { formatKey } from './keys.ts'
 
 /** Version of the layout in keys.ts and record-value.ts; a higher one is refused. */
-export const formatVersion = 1
+export const formatVersion = 2
 
 const writeBufferBytes = 16 * 1024 * 1024
 const reopenDelay = 1_000
@@ -128,7 +129,16 @@ export class Database {
     try {
       return await task()
     } catch (error) {
-      throw hasCode(error, 'LEVEL_') ? storeFailed('store_unavailable', error) : error
+      throw asStoreError(error)
+    }
+  }
+
+  /** As `use`, for what is read by and by. */
+  async *useStream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
+    try {
+      yield* open()
+    } catch (error) {
+      throw asStoreError(error)
     }
   }
 
@@ -173,6 +183,11 @@ export class Database {
     }
     const version = Number(stored.toString())
     if (version === formatVersion) return
+    if (version === 1) {
+      await indexByKey(this.#level)
+      await this.#level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
+      return
+    }
     throw new Error(
       `cannot open the store in ${this.#level.location}: its format is ${version}, this version knows ${formatVersion}`,
     )
@@ -181,6 +196,10 @@ export class Database {
 
 function hasCode(error: unknown, start: string): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
+}
+
+function asStoreError(error: unknown): unknown {
+  return hasCode(error, 'LEVEL_') ? storeFailed('store_unavailable', error) : error
 }
 
 function storeFailed(reason: 'store_unavailable' | 'store_timeout', cause: unknown): ThingwireError {

@@ -7,8 +7,11 @@ const prefix = {
   meta: 'm',
   resource: 'k',
   emptied: 'x',
+  resourceByKey: 'b',
+  state: 's',
   record: 'r',
   crowd: 'd',
+  log: 'l',
   writeId: 'i',
   writeIdOrder: 'j',
   refused: 'e',
@@ -18,6 +21,8 @@ const prefix = {
 const recordPrefix = prefix.record.charCodeAt(0)
 const crowdPrefix = prefix.crowd.charCodeAt(0)
 const recordKeyLength = 19
+const largest48Bits = 2 ** 48 - 1
+const largest16Bits = 2 ** 16 - 1
 
 /** A range of keys: `gte` inclusive, `lt` exclusive. */
 export interface KeyRange {
@@ -44,6 +49,27 @@ export function resourceKeys(thingId: string): KeyRange {
   return startingWith(Buffer.from(`${prefix.resource}${thingId}\0`))
 }
 
+/** The number of a resource as it is stored. */
+export function numberBytes(resource: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4)
+  bytes.writeUInt32BE(resource)
+  return bytes
+}
+
+/** Those of all things. */
+export const allResourceKeys: KeyRange = startingWith(Buffer.from(prefix.resource))
+
+/** Those of the thing's ordinary resources: no name of one begins with a character before `-`. */
+export function ordinaryResourceKeys(thingId: string): KeyRange {
+  return { ...resourceKeys(thingId), gte: resourceKey(thingId, '-') }
+}
+
+/** Thing and key in a key that is `<letter>` thing NUL key. */
+export function namesInThingKey(bytes: Buffer): { thingId: string; key: string } {
+  const [thingId, key] = namesIn(bytes)
+  return { thingId, key }
+}
+
 /** The resource's name in a key of `resourceKeys(thingId)`. */
 export function nameInResourceKey(key: Buffer, thingId: string): string {
   return key.toString('utf8', prefix.resource.length + thingId.length + 1)
@@ -58,6 +84,44 @@ export function emptiedKeys(thingId: string): KeyRange {
   return startingWith(Buffer.from(`${prefix.emptied}${thingId}\0`))
 }
 
+/**
+ * `b` key NUL thing → resource number; nothing for a magic resource that has a state. Finds the things that have a
+ * resource of this name.
+ */
+export function resourceByKeyKey(key: string, thingId: string): Buffer {
+  return Buffer.from(`${prefix.resourceByKey}${key}\0${thingId}`)
+}
+
+export function resourceByKeyKeys(key: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.resourceByKey}${key}\0`))
+}
+
+export function thingInResourceByKeyKey(bytes: Buffer): string {
+  const [, thingId] = namesIn(bytes)
+  return thingId
+}
+
+/** `s` thing NUL key → state of a magic resource. */
+export function stateKey(thingId: string, key: string): Buffer {
+  return Buffer.from(`${prefix.state}${thingId}\0${key}`)
+}
+
+export function stateKeys(thingId: string): KeyRange {
+  return startingWith(Buffer.from(`${prefix.state}${thingId}\0`))
+}
+
+export const allStateKeys: KeyRange = startingWith(Buffer.from(prefix.state))
+
+/** `l` write number (6) → entry of the commit log. */
+export function logKey(writeNumber: number): Buffer {
+  const key = Buffer.allocUnsafe(7)
+  key.write(prefix.log, 'latin1')
+  key.writeUIntBE(writeNumber, 1, 6)
+  return key
+}
+
+export const logKeys: KeyRange = startingWith(Buffer.from(prefix.log))
+
 /** `r` resource (4) datetime (6) write number (6) place (2) → record. */
 export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
   const key = Buffer.allocUnsafe(recordKeyLength)
@@ -69,6 +133,15 @@ export function recordKey(resource: number, datetime: number, writeNumber: numbe
   return key
 }
 
+/** Behind every record key of the resource. */
+export function lastRecordKey(resource: number): Buffer {
+  return recordKey(resource, largest48Bits, largest48Bits, largest16Bits)
+}
+
+export function resourceInRecordKey(key: Buffer): number {
+  return key.readUInt32BE(1)
+}
+
 export function positionInRecordKey(key: Buffer): Position {
   return {
     datetime: key.readUIntBE(5, 6),
@@ -76,6 +149,9 @@ export function positionInRecordKey(key: Buffer): Position {
     place: key.readUInt16BE(17),
   }
 }
+
+/** Those of all resources. */
+export const allRecordKeys: KeyRange = startingWith(Buffer.from(prefix.record))
 
 /** Record keys of a resource from `from` (inclusive) to `to` (exclusive), milliseconds. */
 export function recordKeys(resource: number, from?: number, to?: number): KeyRange {
@@ -143,6 +219,11 @@ function ordinalKey(kind: string, thingId: string, ordinal: number): Buffer {
   return key
 }
 
+function namesIn(bytes: Buffer): [string, string] {
+  const end = bytes.indexOf(0)
+  return [bytes.toString('utf8', 1, end), bytes.toString('utf8', end + 1)]
+}
+
 function timeKey(kind: number, resource: number, datetime: number): Buffer {
   const key = Buffer.allocUnsafe(11)
   key[0] = kind
@@ -151,10 +232,8 @@ function timeKey(kind: number, resource: number, datetime: number): Buffer {
   return key
 }
 
-const latestDatetime = 2 ** 48 - 1
-
-function timeRange(kind: number, resource: number, from = 0, to = latestDatetime): KeyRange {
-  const clamp = (datetime: number) => Math.min(Math.max(datetime, 0), latestDatetime)
+function timeRange(kind: number, resource: number, from = 0, to = largest48Bits): KeyRange {
+  const clamp = (datetime: number) => Math.min(Math.max(datetime, 0), largest48Bits)
   return { gte: timeKey(kind, resource, clamp(from)), lt: timeKey(kind, resource, clamp(to)) }
 }
 

@@ -3,6 +3,7 @@ import type {
   Commit,
   CommitTicket,
   DriverRecords,
+  LogQuery,
   PageQuery,
   Receipt,
   StoreDriver,
@@ -11,15 +12,30 @@ import type {
 import { GroupCommit } from '../group-commit.ts'
 import { backUp } from './backup.ts'
 import { commitGroup, type PendingCommit } from './commit-group.ts'
+import { CommitLog } from './commit-log.ts'
 import { Database } from './database.ts'
 import { createDocuments, encodeDocuments } from './documents.ts'
 import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
-import { emptiedKey, emptiedKeys, refusedKeys, resourceKey, writeIdKeys, writeIdOrderKeys } from './keys.ts'
+import {
+  emptiedKey,
+  emptiedKeys,
+  namesInThingKey,
+  refusedKeys,
+  resourceByKeyKey,
+  stateKey,
+  stateKeys,
+  writeIdKeys,
+  writeIdOrderKeys,
+} from './keys.ts'
 import { readPage } from './read.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
-import { isEmpty, removeKeys, removeRecords } from './remove.ts'
+import { Removals } from './removals.ts'
+import { removeKeys } from './remove-keys.ts'
 import { Resources } from './resources.ts'
+import { scan } from './scan.ts'
+import { LevelSnapshot } from './snapshot.ts'
+import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
 export interface LevelStoreOptions {
@@ -34,7 +50,6 @@ export interface LevelStoreOptions {
 /** Largest group that is committed as one, in bytes: bounds what one fsync waits for. */
 const maximumGroupBytes = 4 * 1024 * 1024
 const recordOverhead = 32
-const nothing = Buffer.alloc(0)
 
 /** The embedded store: LevelDB in this process. */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
@@ -72,22 +87,29 @@ class LevelRecords implements DriverRecords {
   readonly #resources: Resources
   readonly #writeIds: WriteIds
   readonly #listeners = new Set<(commit: Commit) => void>()
-  #removals: Promise<unknown> = Promise.resolve()
+  readonly #removals: Removals
+  readonly #log: CommitLog
 
   constructor(database: Database, freeSpace: FreeSpace, sync: boolean) {
     this.#database = database
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
     this.refused = new LevelRefusedWrites(database)
+    this.#log = new CommitLog(database)
+    const announce = (commit: Commit) => {
+      for (const listener of this.#listeners) listener(commit)
+    }
     const parts = {
       database,
       head: this.head,
       resources: this.#resources,
       writeIds: this.#writeIds,
+      log: this.#log,
       sync,
       isFull: () => freeSpace.isShort,
-      announce: (commit: Commit) => {
-        for (const listener of this.#listeners) listener(commit)
+      announce,
+      quieten: (writeNumber: number) => {
+        this.commits.alone(() => this.#log.quieten(writeNumber)).catch(() => {})
       },
       trimWriteIds: (thingId: string) => {
         // Left behind by a failure, they are found again at the next trim.
@@ -99,6 +121,14 @@ class LevelRecords implements DriverRecords {
       weigh,
       maximumGroupBytes,
     )
+    this.#removals = new Removals({
+      database,
+      head: this.head,
+      resources: this.#resources,
+      log: this.#log,
+      announce,
+      alone: task => this.commits.alone(task),
+    })
   }
 
   async append(write: Append, ticket: CommitTicket) {
@@ -121,36 +151,36 @@ class LevelRecords implements DriverRecords {
     return this.#database.use(() => this.#resources.names(thingId))
   }
 
-  remove(thingId: string, key: string, range: TimeRange): Promise<number> {
-    const lastWrite = this.commits.alone(async () => this.head.counters.writeNumber)
-    // One after another, so that no record is counted by two of them.
-    const removal = this.#removals.then(() =>
-      this.#database.use(async () => this.#remove(thingId, key, range, await lastWrite)),
-    )
-    this.#removals = removal.catch(() => {})
-    return removal
+  state(thingId: string, key: string) {
+    return this.#database.use(async () => {
+      const bytes = await this.#database.level.get(stateKey(thingId, key))
+      return bytes && decodeState(key, bytes)
+    })
   }
 
-  async #remove(thingId: string, key: string, range: TimeRange, lastWrite: number): Promise<number> {
-    const resource = await this.#resources.find(thingId, key)
-    if (resource === undefined) return 0
-    const removed = await removeRecords(this.#database, resource, range, lastWrite)
-    await this.commits.alone(async () => {
-      if (!(await isEmpty(this.#database, resource))) return
-      const batch = this.#database.batch()
-      batch.del(resourceKey(thingId, key)).put(emptiedKey(thingId, key), nothing)
-      await this.#database.write(batch, { sync: true })
-      this.#resources.forget(thingId, key)
-    })
-    return removed
+  snapshot() {
+    return this.commits.alone(() =>
+      this.#database.use(async () => new LevelSnapshot(this.#database, this.head.counters.writeNumber)),
+    )
+  }
+
+  remove(thingId: string, key: string, range: TimeRange): Promise<number> {
+    return this.#removals.remove(thingId, key, range, { isTold: true })
   }
 
   async removeThing(thingId: string): Promise<void> {
-    for (const key of await this.resources(thingId)) await this.remove(thingId, key, {})
-    await this.commits.alone(() => this.#database.use(() => this.#removeRest(thingId)))
+    for (const key of await this.resources(thingId)) {
+      await this.#removals.remove(thingId, key, {}, { isTold: false })
+    }
+    const { writeNumber } = this.head.counters
+    // Most of the log is read before writes are held up for what is left to do.
+    await this.#database.use(() => this.#log.removeThing(thingId, 0))
+    await this.commits.alone(() => this.#database.use(() => this.#removeRest(thingId, writeNumber)))
   }
 
-  async #removeRest(thingId: string): Promise<void> {
+  async #removeRest(thingId: string, logFrom: number): Promise<void> {
+    await this.#log.removeThing(thingId, logFrom)
+    await this.#removeStates(thingId)
     const ranges = [
       emptiedKeys(thingId),
       writeIdKeys(thingId),
@@ -161,6 +191,28 @@ class LevelRecords implements DriverRecords {
     this.#resources.forgetThing(thingId)
     this.#writeIds.forgetThing(thingId)
     this.refused.forgetThing(thingId)
+  }
+
+  async #removeStates(thingId: string): Promise<void> {
+    for await (const entries of scan(this.#database, stateKeys(thingId), { atOnce: 100 })) {
+      const batch = this.#database.batch()
+      for (const [name] of entries) {
+        batch.del(name).del(resourceByKeyKey(namesInThingKey(name).key, thingId))
+      }
+      await this.#database.write(batch, { sync: true })
+    }
+  }
+
+  logWhen(isWanted: Parameters<DriverRecords['logWhen']>[0]): void {
+    this.#log.isWanted = isWanted
+  }
+
+  readLog(query: LogQuery): Promise<readonly Commit[]> {
+    return this.#database.use(() => this.#log.read(query))
+  }
+
+  trimLog(writeNumbers: readonly number[]): Promise<void> {
+    return this.#database.use(() => this.#log.trim(writeNumbers))
   }
 
   newestReceipt(): number {
@@ -176,6 +228,9 @@ class LevelRecords implements DriverRecords {
 function weigh({ write, documents }: PendingCommit): number {
   let bytes = recordOverhead
   for (const { value } of write?.records ?? []) bytes += value.length + recordOverhead
+  if (write?.states) {
+    for (const { record } of write.states) bytes += (record?.value.length ?? 0) + recordOverhead
+  }
   for (const [key, value] of documents) bytes += key.length + (value?.length ?? 0) + recordOverhead
   return bytes
 }

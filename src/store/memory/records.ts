@@ -1,12 +1,26 @@
+import { isMagicKey } from '../../core/key.ts'
+import { type StoredRecord, storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Append, Commit, DriverRecords, Page, Receipt } from '../contract.ts'
+import type {
+  Append,
+  Commit,
+  DriverRecords,
+  Latest,
+  LatestOfThing,
+  Page,
+  Receipt,
+  TimeRange,
+} from '../contract.ts'
 import type { GroupCommit } from '../group-commit.ts'
+import { CommitLog } from './commit-log.ts'
 import { type MemoryDocuments, toTexts } from './documents.ts'
+import { createMemorySnapshot } from './snapshot.ts'
 import { TimeLine } from './time-line.ts'
 import { WriteIds } from './write-ids.ts'
 
 interface Thing {
   readonly resources: Map<string, TimeLine>
+  readonly states: Map<string, StoredRecord>
   readonly writeIds: WriteIds
 }
 
@@ -16,6 +30,7 @@ export function createMemoryRecords(
 ): DriverRecords {
   const things = new Map<string, Thing>()
   const listeners = new Set<(commit: Commit) => void>()
+  const log = new CommitLog()
   let newestReceipt = 0
   let newestWriteNumber = 0
 
@@ -35,32 +50,71 @@ export function createMemoryRecords(
       [...(things.get(thingId)?.resources ?? [])]
         .flatMap(([key, { isEmpty }]) => (isEmpty ? [] : [key]))
         .sort(),
-    remove: async (thingId, key, range) => things.get(thingId)?.resources.get(key)?.remove(range) ?? 0,
-    removeThing: async thingId => {
-      things.delete(thingId)
-    },
+    state: async (thingId, key) => things.get(thingId)?.states.get(key),
+    snapshot: () =>
+      commits.alone(async () => createMemorySnapshot(newestWriteNumber, [...things].flatMap(latestOf))),
+    remove: (thingId, key, range) => commits.alone(async () => remove(thingId, key, range)),
+    removeThing: thingId =>
+      commits.alone(async () => {
+        things.delete(thingId)
+        log.removeThing(thingId)
+      }),
     newestReceipt: () => newestReceipt,
     onCommit: listener => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    logWhen: isWanted => {
+      log.isWanted = isWanted
+    },
+    readLog: async query => log.read(query),
+    trimLog: async writeNumbers => log.trim(writeNumbers),
   }
 
   function commit(write: Append): Receipt {
-    const { id, answer, receivedAt, broadcast } = write
-    const thing = thingOf(write.thingId)
+    const { thingId, id, answer, receivedAt, store, broadcast, states = [] } = write
+    const thing = thingOf(thingId)
     const first = id === undefined ? undefined : thing.writeIds.answerOf(id, receivedAt)
     if (first) return { writeNumber: 0, answer: first }
     const writeNumber = ++newestWriteNumber
     newestReceipt = Math.max(newestReceipt, receivedAt)
-    const records = write.store ? keep(thing, write, writeNumber) : write.records
+    const records = store ? keep(thing, write, writeNumber) : write.records
+    const latest = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
+    if (store) putStates(thing, latest)
     if (id !== undefined) thing.writeIds.take(id, answer, receivedAt)
-    for (const listener of listeners) listener({ thingId: write.thingId, writeNumber, records, broadcast })
+    tell({ thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast })
     return { writeNumber, answer }
   }
 
+  function remove(thingId: string, key: string, range: TimeRange): number {
+    const timeLine = things.get(thingId)?.resources.get(key)
+    if (!timeLine) return 0
+    const { newest } = timeLine
+    const removed = timeLine.remove(range)
+    if (timeLine.newest === newest || isMagicKey(key)) return removed
+    tell({
+      thingId,
+      writeNumber: ++newestWriteNumber,
+      receivedAt: newestReceipt,
+      records: [],
+      latest: [{ key, record: timeLine.newest }],
+      stored: true,
+      broadcast: true,
+    })
+    return removed
+  }
+
+  function tell(commit: Commit): void {
+    log.add(commit)
+    for (const listener of listeners) listener(commit)
+  }
+
   function thingOf(thingId: string): Thing {
-    const thing = things.get(thingId) ?? { resources: new Map(), writeIds: new WriteIds() }
+    const thing = things.get(thingId) ?? {
+      resources: new Map(),
+      states: new Map(),
+      writeIds: new WriteIds(),
+    }
     things.set(thingId, thing)
     return thing
   }
@@ -73,4 +127,18 @@ function keep({ resources }: Thing, { records }: Append, writeNumber: number): A
     resources.set(record.key, timeLine)
     return timeLine.add(record, writeNumber)
   })
+}
+
+function putStates({ states }: Thing, latest: readonly Latest[]): void {
+  for (const { key, record } of latest) {
+    if (record) states.set(key, record)
+    else states.delete(key)
+  }
+}
+
+function latestOf([thingId, { resources, states }]: [string, Thing]): LatestOfThing[] {
+  const ordinary = [...resources].flatMap(([key, { newest: record }]) =>
+    record && !isMagicKey(key) ? [{ thingId, key, record }] : [],
+  )
+  return [...ordinary, ...[...states].map(([key, record]) => ({ thingId, key, record }))]
 }

@@ -1,6 +1,6 @@
 import { maximumPageText } from '../../core/ports.ts'
 import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
-import { measurement } from '../../core/record.ts'
+import { measurement, storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery, TimeRange } from '../contract.ts'
 
@@ -26,9 +26,14 @@ export class TimeLine {
     return this.#rows.length === 0
   }
 
+  get newest(): StoredRecord | undefined {
+    return this.#rows.at(-1)?.record
+  }
+
   /** @returns whether it was stored: false for a resend of a measurement that is there. */
   add(accepted: AcceptedRecord, writeNumber: number): boolean {
-    const { place, explicit, ...record } = accepted
+    const { place, explicit } = accepted
+    const record = storedForm(accepted)
     const row = { datetime: record.datetime, writeNumber, place, record, measurement: measurement(record) }
     if (explicit && this.#holds(row)) return false
     this.#rows.splice(this.#indexOf(row), 0, row)

@@ -1,13 +1,10 @@
 import { join } from 'node:path'
-import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Append } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-
-type Batch = ReturnType<ClassicLevel['batch']>
-type Write = () => Promise<void>
+import { failNextBatch, writeBatches } from './write-batches.ts'
 
 const page = { order: 'asc', limit: 1_000 } as const
 const thingId = 'aaaaaaaaaaaaaaaa'
@@ -15,18 +12,6 @@ const thingId = 'aaaaaaaaaaaaaaaa'
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-/** Has every batch of every database written by `through`, which is given what really writes it. */
-function writeBatches(through: (write: Write) => Promise<void>): void {
-  const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
-  const begin = prototype.batch
-  vi.spyOn(prototype, 'batch').mockImplementation(function (this: ClassicLevel) {
-    const batch = begin.call(this)
-    const write = batch.write.bind(batch)
-    batch.write = (options: ChainedBatchWriteOptions = {}) => through(() => write(options))
-    return batch
-  })
-}
 
 async function open() {
   const location = join(await temporaryDirectory(), 'store')
@@ -65,13 +50,7 @@ test('put() shares its commit with the appends and puts that wait with it', asyn
 test('a commit that fails although it is on the disk is taken back, its documents too', async () => {
   const { location, store } = await open()
   await store.documents.put({ changed: { is: 'before' }, removed: { is: 'before' } })
-  let fails = true
-  writeBatches(async write => {
-    await write()
-    if (!fails) return
-    fails = false
-    throw Object.assign(new Error('fsync: input/output error'), { code: 'LEVEL_IO_ERROR' })
-  })
+  failNextBatch()
   const documents = { changed: { is: 'after' }, removed: null, added: { is: 'after' } }
   const failed = [
     store.records.append(write(1, { id: 'a', documents })),

@@ -23,6 +23,12 @@ test('removeThing() leaves no key of the thing in the database', async () => {
     }),
   )
   await Promise.all(appends)
+  store.records.logWhen(() => true)
+  for (const key of ['$geo', '$settings']) {
+    const states = [{ key, record: { key, datetime: 1, value: '{}' } }]
+    const fixed = { thingId, records: [], store: true, broadcast: true, receivedAt: 1, answer: {} }
+    await store.records.append({ ...fixed, states })
+  }
   await store.records.remove(thingId, 'key-0', {})
   const refused = { datetime: 1, door: 'http', reason: 'invalid_json', message: '', excerpt: '' } as const
   await store.refused.add(thingId, refused)

@@ -1,5 +1,5 @@
-import { formatDatetime } from '../core/datetime.ts'
-import type { StoredRecord } from '../core/record.ts'
+import { formatDatetime } from './datetime.ts'
+import type { StoredRecord } from './record.ts'
 
 /** A record as it is given out (contract §6). The value is put in as it is stored, without being parsed. */
 export function recordText({ key, value, datetime, geo }: StoredRecord): string {

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { maximumPageText } from '../core/ports.ts'
+import type { Append, Commit } from '../store/contract.ts'
+import type { Suite } from './stage.ts'
+import { listen, put, readWholeLog, state } from './views.ts'
+import { count, key, measured, otherThing, received, thing, write } from './writes.ts'
+
+const all = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1_000 } as const
+
+export function commitLog({ test, capabilities }: Suite): void {
+  test('readLog() finds nothing unless it was said what to keep', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([received(1)], { states: [state(1)] }))
+    assert.deepEqual(await records.readLog(all), [])
+    records.logWhen(() => false)
+    await records.append(write([received(2)]))
+    assert.deepEqual(await records.readLog(all), [])
+  })
+
+  test('readLog() gives commits as they were told', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const geo = { lat: 41.4112345, long: -2.221234567890123 }
+    const full = {
+      ...measured(1_000, { b: '\ud800', a: [1.5] }, { geo }),
+      datetimeText: '1970-01-01T00:00:01Z',
+    }
+    const written = { value: '[2.22,41.41]', geo }
+    await records.append(write([full, received(1), { ...received(2, { key: '$geo' }), written }]))
+    await records.append(write([received('quiet')], { broadcast: false, id: 'a', thingId: otherThing }))
+    await records.append(put([state('s'), { key: '$settings', record: undefined }], { receivedAt: 5 }))
+    await records.append(write([received('both')], { states: [state('t', { geo })] }))
+    await records.remove(thing, key, {})
+    assert.equal(told.length, 5)
+    assert.deepEqual(await records.readLog(all), told)
+  })
+
+  test('readLog() finds what was new and kept, and nothing else', async stage => {
+    const { records } = await stage.open()
+    records.logWhen(() => true)
+    await records.append(write([measured(1_000, 1)], { id: 'a' }))
+    await records.append(write([measured(1_000, 1)]))
+    await records.append(write([measured(2_000, 2)], { id: 'a' }))
+    await records.append(write([received('passing')], { store: false, states: [state(1)] }))
+    await records.append(write([measured(1_000, 1), measured(3_000, 3)]))
+    const values = (await records.readLog(all)).map(commit => commit.records.map(({ value }) => value))
+    assert.deepEqual(values, [['1'], ['3']])
+  })
+
+  test('logWhen() is asked of each write, and decides alone', async stage => {
+    const { records } = await stage.open()
+    const asked: Pick<Append, 'thingId' | 'records' | 'broadcast'>[] = []
+    const told = listen(records)
+    records.logWhen(about => {
+      asked.push(about)
+      return about.thingId === thing && about.broadcast && about.records.some(record => record.key === key)
+    })
+    const first = write([received(1), received(2, { key: 'other' })])
+    await records.append(first)
+    await records.append(write([received(3)], { thingId: otherThing }))
+    await records.append(write([received(4)], { broadcast: false }))
+    await records.append(write([received(5, { key: 'other' })]))
+    await records.append(write([received(6)]))
+    const kept = await records.readLog(all)
+    assert.deepEqual(kept, [told[0], told[4]])
+    const [{ thingId, records: ofFirst, broadcast } = assert.fail()] = asked
+    assert.deepEqual(
+      { thingId, records: ofFirst, broadcast },
+      { thingId: thing, records: first.records, broadcast: true },
+    )
+    assert.equal(asked.length, 5)
+    records.logWhen(() => false)
+    await records.append(write([received(7)]))
+    assert.deepEqual(await records.readLog(all), kept)
+  })
+
+  test('logWhen() that turns true before a snapshot holds for all that is appended after it', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    let isWanted = false
+    records.logWhen(() => isWanted)
+    for (const round of count(20)) {
+      isWanted = false
+      const before = count(5).map(value => records.append(write([received(`${round} ${value} before`)])))
+      // Now and then in the midst of a commit.
+      for (let turns = 0; turns < round; turns++) await Promise.resolve()
+      isWanted = true
+      const taking = records.snapshot()
+      const after = count(5).map(value => records.append(write([received(`${round} ${value} after`)])))
+      const { writeNumber, close } = await taking
+      await Promise.all([...before, ...after, close()])
+      const log = await records.readLog({ ...all, after: writeNumber })
+      assert.deepEqual(
+        log,
+        told.filter(commit => commit.writeNumber > writeNumber),
+      )
+      assert.equal(log.length, 5)
+    }
+  })
+
+  test('readLog() reads between two write numbers, both exclusive, either way', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    for (const value of count(20)) await records.append(write([received(value)]))
+    const numbers = told.map(({ writeNumber }) => writeNumber)
+    const [fourth = 0, fifth = 0, ninth = 0] = [numbers[3], numbers[4], numbers[8]]
+    const numbersOf = async (query: Partial<typeof all> | object) =>
+      (await records.readLog({ ...all, ...query })).map(({ writeNumber }) => writeNumber)
+    assert.deepEqual(await numbersOf({ after: fourth, before: ninth }), numbers.slice(4, 8))
+    const backward = { order: 'desc', before: ninth }
+    assert.deepEqual(await numbersOf({ ...backward, limit: 3 }), numbers.slice(5, 8).reverse())
+    assert.deepEqual(await numbersOf({ ...backward, after: fifth }), numbers.slice(5, 8).reverse())
+    assert.deepEqual(await numbersOf({ after: fourth, before: fifth }), [])
+    assert.deepEqual(await numbersOf({ after: ninth, before: fourth }), [])
+    assert.deepEqual(await numbersOf({ after: numbers.at(-1) }), [])
+    assert.deepEqual(await numbersOf({ order: 'desc', before: numbers[0] }), [])
+    assert.deepEqual(await numbersOf({ limit: 1 }), numbers.slice(0, 1))
+    assert.deepEqual(await readWholeLog(records), told)
+    assert.deepEqual(await readWholeLog(records, 'desc'), told.toReversed())
+  })
+
+  test('readLog() gives a page of bounded text, and never an empty one before the end', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const large = 'x'.repeat(60 * 1024)
+    for (const value of count(30))
+      await records.append(write([received(`${value} ${large}`), received(large)]))
+    await records.append(write(count(30).map(() => received(large))))
+    const lengthOf = (commits: readonly Commit[]) =>
+      commits.flatMap(commit => commit.records).reduce((sum, { value }) => sum + value.length, 0)
+    for (const order of ['asc', 'desc'] as const) {
+      const page = await records.readLog({ ...all, order })
+      const text = lengthOf(page.slice(0, -1))
+      assert.ok(text < maximumPageText, `a page of ${text} characters and one commit more`)
+    }
+    const numbersOf = (commits: readonly Commit[]) => commits.map(({ writeNumber }) => writeNumber)
+    assert.deepEqual(numbersOf(await readWholeLog(records, 'asc', 1_000)), numbersOf(told))
+    assert.deepEqual(numbersOf(await readWholeLog(records, 'desc', 1_000)), numbersOf(told.toReversed()))
+  })
+
+  test('readLog() can be followed while it grows: nothing appears behind what was read', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const followed: Commit[] = []
+    const readOn = async () => {
+      const after = followed.at(-1)?.writeNumber ?? 0
+      const page = await records.readLog({ ...all, after, limit: 9 })
+      assert.ok((page[0]?.writeNumber ?? Number.POSITIVE_INFINITY) > after, `a page after ${after}`)
+      followed.push(...page)
+      return page.length
+    }
+    const appending = count(300).map(async value => {
+      for (let turns = 0; turns < value % 17; turns++) await Promise.resolve()
+      await records.append(write([received(value)]))
+    })
+    let isAppending = true
+    const done = Promise.all(appending).finally(() => {
+      isAppending = false
+    })
+    while (isAppending) {
+      await readOn()
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await done
+    while ((await readOn()) > 0) {}
+    assert.deepEqual(followed, told)
+  })
+
+  test('trimLog() removes the commits it is given from the log, and nothing else', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    for (const value of count(10)) await records.append(write([received(value)]))
+    const numbers = told.map(({ writeNumber }) => writeNumber)
+    await records.trimLog([])
+    await records.trimLog([numbers[7] ?? 0, numbers[2] ?? 0, 1_000_000, numbers[2] ?? 0])
+    const kept = told.filter((_, index) => index !== 7 && index !== 2)
+    assert.deepEqual(await records.readLog(all), kept)
+    await records.trimLog([numbers[7] ?? 0])
+    await records.append(write([received(10)]))
+    assert.deepEqual(await records.readLog(all), [...kept, told[10]])
+    await records.trimLog(told.map(({ writeNumber }) => writeNumber))
+    assert.deepEqual(await records.readLog(all), [])
+    assert.equal((await records.read(thing, key, { order: 'asc', limit: 100 }))?.records.length, 11)
+  })
+
+  test('removeThing() takes the commits of the thing from the log, and of no other', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const things = [thing, `${thing}a`, otherThing, thing.slice(1)]
+    for (const value of count(40)) {
+      const thingId = things[value % 4] ?? ''
+      await records.append(write([received(value)], { thingId, states: [state(value)] }))
+    }
+    await records.removeThing(thing)
+    const others = told.filter(({ thingId }) => thingId !== thing)
+    assert.equal(others.length, 30)
+    assert.deepEqual(await records.readLog(all), others)
+  })
+
+  if (!capabilities.durable) return
+
+  test('open() finds the log as it was', async stage => {
+    const before = await stage.open()
+    const told = listen(before.records)
+    before.records.logWhen(() => true)
+    for (const value of count(10))
+      await before.records.append(write([received(value)], { states: [state(value)] }))
+    await before.records.trimLog([told[3]?.writeNumber ?? 0])
+    await before.close()
+    const { records } = await stage.open()
+    assert.deepEqual(await records.readLog(all), told.toSpliced(3, 1))
+    await records.append(write([received('not logged')]))
+    records.logWhen(() => true)
+    const toldLater = listen(records)
+    await records.append(write([received('logged')]))
+    assert.deepEqual(await readWholeLog(records), [...told.toSpliced(3, 1), ...toldLater])
+  })
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import type { LatestQuery } from '../store/contract.ts'
+import type { Suite } from './stage.ts'
+import { collect, listen, type Row, rowsOf, state, stateful } from './views.ts'
+import { count, key, measured, otherThing, received, thing, write } from './writes.ts'
+
+export function snapshots({ test }: Suite): void {
+  test('snapshot() of an empty store holds nothing', async stage => {
+    const { records } = await stage.open()
+    const snapshot = await records.snapshot()
+    assert.equal(snapshot.writeNumber, 0)
+    for (const query of [{}, { thingId: thing }, { key }, { thingId: thing, key }, { key: stateful }]) {
+      assert.deepEqual(await collect(snapshot.latest(query)), [])
+    }
+    await snapshot.close()
+  })
+
+  test('snapshot() sees what was appended before the call, and nothing that was after', async stage => {
+    const { records } = await stage.open()
+    for (const round of count(20)) {
+      const value = (part: string) => received(`${round} ${part}`)
+      const before = count(5).map(() => records.append(write([value('before')])))
+      const taking = records.snapshot()
+      const after = count(5).map(() => records.append(write([value('after')])))
+      const snapshot = await taking
+      const receipts = await Promise.all(before)
+      assert.equal(snapshot.writeNumber, receipts.at(-1)?.writeNumber)
+      assert.deepEqual(rowsOf(await collect(snapshot.latest({}))), [[thing, key, `${round} before`]])
+      await Promise.all(after)
+      assert.deepEqual(rowsOf(await collect(snapshot.latest({ key }))), [[thing, key, `${round} before`]])
+      await snapshot.close()
+    }
+  })
+
+  test('snapshot() is exact at its write number, whatever is appended around it', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    const views: (readonly [writeNumber: number, rows: Row[]])[] = []
+    const working = count(300).map(async value => {
+      const states = value % 2 === 0 ? [state(value)] : []
+      const thingId = value % 3 === 0 ? otherThing : thing
+      const appending = records.append(write([measured(value, value)], { thingId, states }))
+      const snapshot = value % 4 === 0 ? await records.snapshot() : undefined
+      if (snapshot) views.push([snapshot.writeNumber, rowsOf(await collect(snapshot.latest({})))])
+      await Promise.all([appending, snapshot?.close()])
+    })
+    await Promise.all(working)
+    for (const [writeNumber, rows] of views) {
+      const latest = new Map<string, Row>()
+      for (const commit of told.filter(each => each.writeNumber <= writeNumber)) {
+        for (const { key, value } of [
+          ...commit.records,
+          ...commit.latest.flatMap(({ record }) => record ?? []),
+        ])
+          latest.set(`${commit.thingId} ${key}`, [commit.thingId, key, JSON.parse(value)])
+      }
+      const expected = [...latest].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+      assert.deepEqual(rows, expected)
+    }
+  })
+
+  test('snapshot() counts a write of which nothing was kept', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([received('kept')]))
+    const { writeNumber } = await records.append(write([received('passing')], { store: false }))
+    const snapshot = await records.snapshot()
+    assert.equal(snapshot.writeNumber, writeNumber)
+    assert.deepEqual(rowsOf(await collect(snapshot.latest({}))), [[thing, key, 'kept']])
+    await snapshot.close()
+  })
+
+  test('snapshot() stays as it was, whatever is written and removed after it', async stage => {
+    const { records } = await stage.open()
+    const all = [received('a'), received('b', { key: 'other' }), measured(1_000, 'first', { key: 'third' })]
+    await records.append(write(all, { states: [state('s')] }))
+    await records.append(write([received('c')], { thingId: otherThing }))
+    const snapshot = await records.snapshot()
+    const before = rowsOf(await collect(snapshot.latest({})))
+    assert.equal(before.length, 5)
+    await records.append(write([received('newer')], { states: [{ key: stateful, record: undefined }] }))
+    await records.append(write([received('new', { key: 'new' })], { states: [state(1, { key: '$new' })] }))
+    await records.remove(thing, 'third', {})
+    await records.append(write([measured(500, 'again', { key: 'third' })]))
+    await records.removeThing(otherThing)
+    for (const query of [{}, { thingId: thing }, { thingId: otherThing }, { key }, { key: 'third' }]) {
+      const { thingId = undefined, key = undefined }: LatestQuery = query
+      const expected = before.filter(row => (thingId ?? row[0]) === row[0] && (key ?? row[1]) === row[1])
+      assert.deepEqual(rowsOf(await collect(snapshot.latest(query))), expected)
+    }
+    await snapshot.close()
+  })
+}

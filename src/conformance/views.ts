@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import type { StoredRecord } from '../core/record.ts'
+import type { Append, Commit, Latest, LatestOfThing, LatestQuery, RecordStore } from '../store/contract.ts'
+import { receiptTime, write } from './writes.ts'
+
+/** Magic resources have the states; a store does not care which there are. */
+export const stateful = '$geo'
+
+/** A state whose value tells it from others. */
+export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
+  const record = { key: stateful, datetime: receiptTime, value: JSON.stringify(value), ...more }
+  return { key: record.key, record }
+}
+
+/** A write that only puts states. */
+export function put(states: readonly Latest[], more: Partial<Append> = {}): Append {
+  return write([], { states, ...more })
+}
+
+/** What a new snapshot holds, sorted, `[thing id, key, parsed value]` each. */
+export async function latestNow(records: RecordStore, query: LatestQuery = {}): Promise<Row[]> {
+  const snapshot = await records.snapshot()
+  try {
+    return rowsOf(await collect(snapshot.latest(query)))
+  } finally {
+    await snapshot.close()
+  }
+}
+
+export type Row = readonly [thingId: string, key: string, value: unknown]
+
+/** Everything that the pages hold, in their order. */
+export async function collect(pages: AsyncIterable<readonly LatestOfThing[]>): Promise<LatestOfThing[]> {
+  const all: LatestOfThing[] = []
+  for await (const page of pages) all.push(...page)
+  return all
+}
+
+export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
+  return latest
+    .map(({ thingId, key, record }): Row => [thingId, key, JSON.parse(record.value)])
+    .toSorted(([thing, key], [otherThing, other]) => (`${thing} ${key}` < `${otherThing} ${other}` ? -1 : 1))
+}
+
+/** The whole log, a few entries at a time. */
+export async function readWholeLog(
+  records: RecordStore,
+  order: 'asc' | 'desc' = 'asc',
+  limit = 7,
+): Promise<Commit[]> {
+  const all: Commit[] = []
+  let bounds = { after: 0, before: Number.POSITIVE_INFINITY }
+  for (;;) {
+    const page = await records.readLog({ ...bounds, order, limit })
+    const last = page.at(-1)?.writeNumber
+    if (last === undefined) return all
+    const outside = page.filter(({ writeNumber: at }) => at <= bounds.after || at >= bounds.before)
+    assert.equal(outside.length, 0, 'a page of the log holds what is outside its bounds')
+    all.push(...page)
+    bounds = order === 'asc' ? { ...bounds, after: last } : { ...bounds, before: last }
+  }
+}
+
+/** Everything that listeners are told from now on. */
+export function listen(records: RecordStore): Commit[] {
+  const told: Commit[] = []
+  records.onCommit(commit => told.push(commit))
+  return told
+}

@@ -1,0 +1,14 @@
+import { formatDatetime } from './datetime.ts'
+
+export type ServerTimeFormat = 'UTC' | 'unix_timestamp'
+
+/**
+ * Server time as JSON: the answer of `GET /v2/utils/date` [seed 4.2], the message on `things/<ref>/date`.
+ *
+ * @param now milliseconds
+ * @param format `unix_timestamp`: whole seconds, as a number
+ */
+export function serverTimeText(now: number, format: ServerTimeFormat): string {
+  const value = format === 'UTC' ? formatDatetime(now) : Math.floor(now / 1000)
+  return JSON.stringify([{ key: 'date', value }])
+}

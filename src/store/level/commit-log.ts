@@ -1,0 +1,110 @@
+import { maximumPageText } from '../../core/ports.ts'
+import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
+import type { Commit, LogQuery, RecordStore } from '../contract.ts'
+import type { Database } from './database.ts'
+import { type KeyRange, logKey, logKeys } from './keys.ts'
+import { removeKeys } from './remove-keys.ts'
+import { scan } from './scan.ts'
+
+type IsWanted = Parameters<RecordStore['logWhen']>[0]
+
+/** What an entry holds behind its thing id and a NUL, as JSON. */
+interface Entry {
+  readonly receivedAt: number
+  readonly broadcast: boolean
+  readonly records: readonly AcceptedRecord[]
+  readonly latest: readonly { readonly key: string; readonly record?: StoredRecord | undefined }[]
+}
+
+const readAtOnce = 100
+
+/** The commits that someone may have to read again, by write number. */
+export class CommitLog {
+  /** Nothing is wanted without one. */
+  isWanted: IsWanted | undefined
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The entry to put with a commit; undefined if it is not wanted. */
+  entryOf(commit: Commit): readonly [key: Buffer, bytes: Buffer] | undefined {
+    const { thingId, records, latest, stored, broadcast } = commit
+    if (!this.isWanted || !stored || (records.length === 0 && latest.length === 0)) return undefined
+    if (!this.isWanted({ thingId, records, broadcast })) return undefined
+    return [logKey(commit.writeNumber), encode(commit)]
+  }
+
+  async read({ after, before, order, limit, isOf }: LogQuery): Promise<Commit[]> {
+    const range = between(after + 1, before)
+    const commits: Commit[] = []
+    let bytes = 0
+    if (Buffer.compare(range.gte, range.lt) >= 0) return commits
+    const options = { atOnce: Math.min(limit, readAtOnce), reverse: order === 'desc' }
+    for await (const entries of scan(this.#database, range, options)) {
+      for (const [key, entry] of entries) {
+        if (isOf && !isOf(thingIn(entry))) continue
+        commits.push(decode(key, entry))
+        bytes += entry.length
+        if (commits.length === limit || bytes >= maximumPageText) return commits
+      }
+    }
+    return commits
+  }
+
+  /** Notes that a commit was told without broadcast, if it is in the log. */
+  async quieten(writeNumber: number): Promise<void> {
+    const key = logKey(writeNumber)
+    const bytes = await this.#database.level.get(key)
+    if (!bytes) return
+    const batch = this.#database.batch()
+    batch.put(key, encode({ ...decode(key, bytes), broadcast: false }))
+    await this.#database.write(batch, { sync: false })
+  }
+
+  /** Not waited for on the disk: what a crash brings back is trimmed again. */
+  async trim(writeNumbers: readonly number[]): Promise<void> {
+    if (writeNumbers.length === 0) return
+    const batch = this.#database.batch()
+    for (const writeNumber of writeNumbers) batch.del(logKey(writeNumber))
+    await this.#database.write(batch, { sync: false })
+  }
+
+  /** Removes a thing's entries from the write number `from` on (inclusive). */
+  async removeThing(thingId: string, from: number): Promise<void> {
+    const start = Buffer.from(`${thingId}\0`)
+    await removeKeys(this.#database, between(from, Number.POSITIVE_INFINITY), (_, bytes) =>
+      bytes.subarray(0, start.length).equals(start),
+    )
+  }
+}
+
+/** @param from inclusive @param to exclusive */
+function between(from: number, to: number): KeyRange {
+  return {
+    gte: from > 0 ? logKey(from) : logKeys.gte,
+    lt: Number.isFinite(to) ? logKey(Math.max(to, 0)) : logKeys.lt,
+  }
+}
+
+function encode({ thingId, receivedAt, broadcast, records, latest }: Commit): Buffer {
+  const entry: Entry = { receivedAt, broadcast, records, latest }
+  return Buffer.from(`${thingId}\0${JSON.stringify(entry)}`)
+}
+
+function decode(key: Buffer, bytes: Buffer): Commit {
+  const thingId = thingIn(bytes)
+  const { latest, ...entry } = JSON.parse(bytes.toString('utf8', thingId.length + 1)) as Entry
+  return {
+    thingId,
+    writeNumber: key.readUIntBE(1, 6),
+    ...entry,
+    latest: latest.map(({ key, record }) => ({ key, record })),
+    stored: true,
+  }
+}
+
+function thingIn(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, bytes.indexOf(0))
+}

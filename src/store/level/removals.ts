@@ -1,0 +1,142 @@
+import { isMagicKey } from '../../core/key.ts'
+import type { Commit, TimeRange } from '../contract.ts'
+import type { CommitLog } from './commit-log.ts'
+import type { Database } from './database.ts'
+import type { Head } from './head.ts'
+import {
+  crowdKeys,
+  emptiedKey,
+  numberBytes,
+  positionInRecordKey,
+  recordKeys,
+  resourceByKeyKey,
+  resourceKey,
+} from './keys.ts'
+import { decodeRecord } from './record-value.ts'
+import { removeKeys } from './remove-keys.ts'
+import type { Resources } from './resources.ts'
+import { lastEntry, scan } from './scan.ts'
+
+export interface RemovalParts {
+  readonly database: Database
+  readonly head: Head
+  readonly resources: Resources
+  readonly log: CommitLog
+  readonly announce: (commit: Commit) => void
+  /** Runs a task when everything handed in before it is committed, while nothing else is. */
+  readonly alone: <T>(task: () => Promise<T>) => Promise<T>
+}
+
+interface Removal {
+  readonly thingId: string
+  readonly key: string
+  readonly range: TimeRange
+  /** Newest write whose records are meant. */
+  readonly lastWrite: number
+  /** Whether listeners are told what is latest then. */
+  readonly isTold: boolean
+}
+
+type Entry = readonly [name: Buffer, bytes: Buffer]
+
+const nothing = Buffer.alloc(0)
+const readAtOnce = 64
+
+/**
+ * Removes records of resources, a piece at a time, so that appends go on in between. A crash leaves a removal half
+ * done; calling it again finishes it. The newest of the records goes last, in one commit with what is told of it, so
+ * that neither is there without the other.
+ */
+export class Removals {
+  readonly #parts: RemovalParts
+  #newest: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: RemovalParts) {
+    this.#parts = parts
+  }
+
+  /** @returns how many records were removed */
+  remove(thingId: string, key: string, range: TimeRange, { isTold }: { isTold: boolean }): Promise<number> {
+    const { database, head, alone } = this.#parts
+    const lastWrite = alone(async () => head.counters.writeNumber)
+    // One after another, so that no record is counted by two of them.
+    const removal = this.#newest.then(() =>
+      database.use(async () => this.#remove({ thingId, key, range, lastWrite: await lastWrite, isTold })),
+    )
+    this.#newest = removal.catch(() => {})
+    return removal
+  }
+
+  async #remove(removal: Removal): Promise<number> {
+    const { database, resources, alone } = this.#parts
+    const { thingId, key, range, lastWrite } = removal
+    const resource = await resources.find(thingId, key)
+    if (resource === undefined) return 0
+    const last = await this.#lastMeant(resource, removal)
+    const records = recordKeys(resource, range.from, range.to)
+    const isMeant = (name: Buffer) => positionInRecordKey(name).writeNumber <= lastWrite
+    const removed = last ? await removeKeys(database, { gte: records.gte, lt: last[0] }, isMeant) : 0
+    const crowds = crowdKeys(resource, range.from, range.to)
+    await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
+    await alone(() => this.#finish(removal, resource, last))
+    return removed + (last ? 1 : 0)
+  }
+
+  async #lastMeant(resource: number, { range, lastWrite }: Removal) {
+    const records = recordKeys(resource, range.from, range.to)
+    if (Buffer.compare(records.gte, records.lt) >= 0) return undefined
+    const options = { atOnce: readAtOnce, reverse: true }
+    for await (const entries of scan(this.#parts.database, records, options)) {
+      const meant = entries.find(([name]) => positionInRecordKey(name).writeNumber <= lastWrite)
+      if (meant) return meant
+    }
+    return undefined
+  }
+
+  /** Removes the last record of a removal, and the resource if it is empty then, and tells what is latest. */
+  async #finish(removal: Removal, resource: number, last: Entry | undefined): Promise<void> {
+    const { database, head, resources, log, announce } = this.#parts
+    const { thingId, key, isTold } = removal
+    const records = recordKeys(resource)
+    const newest = await lastEntry(database, records)
+    const isNewest = last !== undefined && newest?.[0].equals(last[0]) === true
+    const left = isNewest ? await lastEntry(database, { gte: records.gte, lt: last[0] }) : newest
+    if (!last && left) return
+
+    const removed = [...(last ? [last] : []), ...(left ? [] : entriesOfResource(thingId, key, resource))]
+    const batch = database.batch()
+    for (const [name] of removed) batch.del(name)
+    if (!left) batch.put(emptiedKey(thingId, key), nothing)
+    const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left) : undefined
+    const entry = commit && log.entryOf(commit)
+    if (entry) batch.put(...entry)
+    const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
+    if (commit) head.put(batch, counters)
+
+    await database.write(batch, { sync: true }, { added: entry ? [entry[0]] : [], before: removed })
+    head.counters = counters
+    if (!left) resources.forget(thingId, key)
+    if (commit) announce(commit)
+  }
+
+  #commitOf({ thingId, key }: Removal, left: Entry | undefined): Commit {
+    const { writeNumber, newestReceipt } = this.#parts.head.counters
+    const record = left && decodeRecord(key, positionInRecordKey(left[0]).datetime, left[1])
+    return {
+      thingId,
+      writeNumber: writeNumber + 1,
+      receivedAt: newestReceipt,
+      records: [],
+      latest: [{ key, record }],
+      stored: true,
+      broadcast: true,
+    }
+  }
+}
+
+/** What makes the resource known. */
+function entriesOfResource(thingId: string, key: string, resource: number): Entry[] {
+  const names = [resourceKey(thingId, key)]
+  if (!isMagicKey(key)) names.push(resourceByKeyKey(key, thingId))
+  return names.map(name => [name, numberBytes(resource)])
+}

@@ -1,0 +1,148 @@
+import type { AbstractSnapshot } from 'abstract-level'
+import { isMagicKey } from '../../core/key.ts'
+import { maximumPageText } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
+import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
+import type { Database } from './database.ts'
+import {
+  allResourceKeys,
+  allStateKeys,
+  type KeyRange,
+  namesInThingKey,
+  ordinaryResourceKeys,
+  positionInRecordKey,
+  recordKeys,
+  resourceByKeyKeys,
+  resourceKey,
+  stateKey,
+  stateKeys,
+  thingInResourceByKeyKey,
+} from './keys.ts'
+import { NewestRecords } from './newest-records.ts'
+import { decodeRecord } from './record-value.ts'
+import { lastEntry, scan } from './scan.ts'
+import { decodeState } from './states.ts'
+
+const readAtOnce = 64
+const maximumPageRecords = 256
+
+/** What was committed when it was made, while writes go on. */
+export class LevelSnapshot implements Snapshot {
+  readonly writeNumber: number
+  readonly #database: Database
+  readonly #snapshot: AbstractSnapshot
+
+  /** Made between two commits, of which `writeNumber` is the earlier. */
+  constructor(database: Database, writeNumber: number) {
+    this.#database = database
+    this.#snapshot = database.level.snapshot()
+    this.writeNumber = writeNumber
+  }
+
+  latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
+    return this.#database.useStream(() => pages(this.#find(query)))
+  }
+
+  async close(): Promise<void> {
+    await this.#snapshot.close()
+  }
+
+  #find({ thingId, key }: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
+    if (thingId !== undefined && key !== undefined) return this.#findOne(thingId, key)
+    if (key !== undefined) return isMagicKey(key) ? this.#findStates(key) : this.#findByKey(key)
+    return thingId === undefined
+      ? this.#findAll(allResourceKeys, allStateKeys)
+      : this.#findAll(ordinaryResourceKeys(thingId), stateKeys(thingId))
+  }
+
+  async *#findOne(thingId: string, key: string): AsyncIterable<readonly LatestOfThing[]> {
+    if (isMagicKey(key)) {
+      yield await this.#readStates([thingId], key)
+      return
+    }
+    const snapshot = this.#snapshot
+    const number = await this.#database.level.get(resourceKey(thingId, key), { snapshot })
+    if (!number) return
+    const entry = await lastEntry(this.#database, recordKeys(number.readUInt32BE(0)), snapshot)
+    if (entry) yield [{ thingId, key, record: recordIn(entry, key) }]
+  }
+
+  async *#findStates(key: string): AsyncIterable<readonly LatestOfThing[]> {
+    for await (const entries of this.#scan(resourceByKeyKeys(key))) {
+      const things = entries.map(([name]) => thingInResourceByKeyKey(name))
+      yield await this.#readStates(things, key)
+    }
+  }
+
+  async *#findByKey(key: string): AsyncIterable<readonly LatestOfThing[]> {
+    yield* this.#readNewest(resourceByKeyKeys(key), name => ({ thingId: thingInResourceByKeyKey(name), key }))
+  }
+
+  async *#findAll(resources: KeyRange, states: KeyRange): AsyncIterable<readonly LatestOfThing[]> {
+    yield* this.#readNewest(resources, namesInThingKey)
+    for await (const entries of this.#scan(states)) {
+      yield entries.map(([name, bytes]) => {
+        const { thingId, key } = namesInThingKey(name)
+        return { thingId, key, record: decodeState(key, bytes) }
+      })
+    }
+  }
+
+  async #readStates(things: readonly string[], key: string): Promise<LatestOfThing[]> {
+    const names = things.map(thingId => stateKey(thingId, key))
+    const states = await this.#database.level.getMany(names, { snapshot: this.#snapshot })
+    return things.flatMap((thingId, index) => {
+      const bytes = states[index]
+      return bytes ? [{ thingId, key, record: decodeState(key, bytes) }] : []
+    })
+  }
+
+  /** @param range keys whose values are resource numbers @param namesIn what such a key names */
+  async *#readNewest(
+    range: KeyRange,
+    namesIn: (name: Buffer) => { thingId: string; key: string },
+  ): AsyncIterable<readonly LatestOfThing[]> {
+    const newest = new NewestRecords(this.#database, this.#snapshot)
+    try {
+      for await (const entries of this.#scan(range)) {
+        const resources = entries
+          .map(([name, number]) => ({ ...namesIn(name), number: number.readUInt32BE(0) }))
+          .filter(({ key }) => !isMagicKey(key))
+        const found = await newest.read(resources.map(({ number }) => number))
+        yield resources.flatMap(({ thingId, key }, index) => {
+          const entry = found[index]
+          return entry ? [{ thingId, key, record: recordIn(entry, key) }] : []
+        })
+      }
+    } finally {
+      await newest.close()
+    }
+  }
+
+  #scan(range: KeyRange) {
+    return scan(this.#database, range, { atOnce: readAtOnce, snapshot: this.#snapshot })
+  }
+}
+
+function recordIn([name, bytes]: readonly [Buffer, Buffer], key: string): StoredRecord {
+  return decodeRecord(key, positionInRecordKey(name).datetime, bytes)
+}
+
+/** Puts together what was found, a page's bounds at most. */
+async function* pages(
+  found: AsyncIterable<readonly LatestOfThing[]>,
+): AsyncIterable<readonly LatestOfThing[]> {
+  let page: LatestOfThing[] = []
+  let characters = 0
+  for await (const some of found) {
+    for (const each of some) {
+      page.push(each)
+      characters += each.record.value.length
+      if (page.length < maximumPageRecords && characters < maximumPageText) continue
+      yield page
+      page = []
+      characters = 0
+    }
+  }
+  if (page.length > 0) yield page
+}

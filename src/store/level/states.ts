@@ -1,0 +1,40 @@
+import { type StoredRecord, storedForm } from '../../core/record.ts'
+import type { Append, Latest } from '../contract.ts'
+import type { Batch } from './database.ts'
+import { resourceByKeyKey, stateKey } from './keys.ts'
+import { decodeRecord, encodeRecord } from './record-value.ts'
+
+/** The value of a state key: datetime (6), then what a record key has as value. */
+const datetimeLength = 6
+const nothing = Buffer.alloc(0)
+
+/** @returns the states to tell */
+export function stageStates(batch: Batch, { thingId, store }: Append, states: readonly Latest[]): Latest[] {
+  const told = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
+  if (!store) return told
+  for (const { key, record } of told) {
+    const [state, byKey] = keysOfState(thingId, key)
+    if (record) batch.put(state, encodeState(record)).put(byKey, nothing)
+    else batch.del(state).del(byKey)
+  }
+  return told
+}
+
+/** Every key that `stageStates` puts or deletes. */
+export function keysOfStates(thingId: string, states: readonly Latest[]): Buffer[] {
+  return states.flatMap(({ key }) => keysOfState(thingId, key))
+}
+
+export function decodeState(key: string, bytes: Buffer): StoredRecord {
+  return decodeRecord(key, bytes.readUIntBE(0, datetimeLength), bytes.subarray(datetimeLength))
+}
+
+function encodeState(state: StoredRecord): Buffer {
+  const datetime = Buffer.allocUnsafe(datetimeLength)
+  datetime.writeUIntBE(state.datetime, 0, datetimeLength)
+  return Buffer.concat([datetime, encodeRecord(state)])
+}
+
+function keysOfState(thingId: string, key: string): [state: Buffer, byKey: Buffer] {
+  return [stateKey(thingId, key), resourceByKeyKey(key, thingId)]
+}
