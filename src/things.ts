@@ -2,7 +2,13 @@ import { type Access, type ActivationCodes, createAccess, type ThingRegistry } f
 import { type Clock, createClock } from './core/clock.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
 import type { DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
-import { magicRules } from './magic/registry.ts'
+import { recordText } from './core/record-text.ts'
+import { StreamLog } from './http/stream-log.ts'
+import { Live } from './live/index.ts'
+import type { MagicResource } from './magic/magic-resource.ts'
+import { createMagicRegistry } from './magic/registry.ts'
+import { RetainedState } from './magic/retained-state.ts'
+import { SessionLog } from './mqtt/session-log.ts'
 import type { StoreDriver } from './store/contract.ts'
 import { openStore } from './store/open-store.ts'
 
@@ -15,6 +21,10 @@ export interface ThingsOptions {
   readonly allowThingDelete?: boolean
   /** How long a write may wait for its commit, milliseconds. Default 5,000. */
   readonly storeTimeout?: number
+  /** Magic resources beside `$geo` and `$settings` (docs/magic.md). */
+  readonly magicResources?: readonly MagicResource[]
+  /** Called with what a magic resource threw; must not throw. Default: a warning of the process. */
+  readonly onDefect?: (error: unknown) => void
 }
 
 /** The service without its doors: what `thingwire/http` and `thingwire/mqtt` are plugged onto. */
@@ -28,6 +38,13 @@ export interface Things {
   readonly registry: ThingRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: Clock
+  /** Commits on their way to whoever is subscribed. */
+  readonly live: Live
+  /** What clients of the doors may have to read again of it. */
+  readonly sessionLog: SessionLog
+  readonly streamLog: StreamLog
+  /** States of magic resources. */
+  readonly magic: RetainedState
   /** A consistent copy of the store, as a stream of bytes. @throws ThingwireError not_found without `backup` */
   backup(): AsyncIterable<Uint8Array>
   /** Whether the store works now. */
@@ -42,30 +59,64 @@ export interface Things {
  * @throws Error with a message for the operator if the store cannot be opened
  */
 export async function createThings(options: ThingsOptions): Promise<Things> {
+  const magic = createMagicRegistry(options.magicResources)
   const store = await openStore(
     options.store,
     options.storeTimeout === undefined ? {} : { storeTimeout: options.storeTimeout },
   )
   const { records, documents, refused } = store
   const clock = createClock(records.newestReceipt())
+  const live = await openLive(records)
+  // Before anything is written, and be it a state that the run before had no time for: their clients may miss it.
+  const sessionLog = await SessionLog.open(documents)
+  const streamLog = await StreamLog.open(documents, live)
+  live.log.follow(sessionLog)
+  live.log.follow(streamLog)
   const access = await createAccess({
     documents,
     records,
     adminKey: options.adminKey,
     allowThingDelete: options.allowThingDelete ?? false,
   })
+  const ingest = createIngest({ records, refused, magic, clock, live })
+  const retained = await RetainedState.open({
+    records,
+    documents,
+    magic,
+    clock,
+    live,
+    onRefused: ({ thingId, record, error }) => {
+      void ingest.noteRefused({ thingId, door: 'magic', error, body: Buffer.from(recordText(record)) })
+    },
+    onDefect:
+      options.onDefect ?? (error => process.emitWarning(error instanceof Error ? error : String(error))),
+  })
+  live.log.follow(retained)
   return {
     ...access,
-    ingest: createIngest({ records, refused, magic: magicRules, clock }),
+    ingest,
     records,
     refused,
     documents,
     clock,
+    live,
+    sessionLog,
+    streamLog,
+    magic: retained,
     backup: () => store.backup(),
     isReady: () => store.isReady(),
     close: async () => {
       await access.close()
+      await retained.close()
+      streamLog.close()
+      live.close()
       await store.close()
     },
   }
+}
+
+async function openLive(records: RecordStore): Promise<Live> {
+  const snapshot = await records.snapshot()
+  await snapshot.close()
+  return new Live(records, snapshot.writeNumber)
 }

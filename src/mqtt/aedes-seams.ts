@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import type { Readable } from 'node:stream'
 import type { Aedes, Client, ConnectPacket, PublishPacket, PubrelPacket, SubscribePacket } from 'aedes'
 
 /**
@@ -13,7 +14,8 @@ export type InboundPacket =
   | PubrelPacket
   | SubscribePacket
   | { readonly cmd: 'unsubscribe'; readonly messageId: number; unsubscriptions: string[] }
-  | { readonly cmd: 'disconnect' | 'pingreq' | 'puback' | 'pubrec' | 'pubcomp' }
+  | { readonly cmd: 'puback'; readonly messageId: number }
+  | { readonly cmd: 'disconnect' | 'pingreq' | 'pubrec' | 'pubcomp' }
 
 export interface StoredSubscription {
   readonly topic: string
@@ -25,7 +27,7 @@ export interface SubscriptionPersistence {
   addSubscriptions(client: { id: string }, subscriptions: StoredSubscription[]): Promise<unknown>
   removeSubscriptions(client: { id: string }, topics: string[]): Promise<unknown>
   subscriptionsByClient(client: { id: string }): Promise<StoredSubscription[]>
-  cleanSubscriptions(client: { id: string }): Promise<unknown>
+  createRetainedStreamCombi(filters: string[]): Readable
 }
 
 /** Fields of a broker that its types lack. */
@@ -55,9 +57,9 @@ interface ClientInternals {
   _nextBatch: (error?: Error) => void
   _parsingBatch: number
   readonly _paused?: boolean
+  _nextId: number
   readonly _keepaliveTimer: NodeJS.Timeout | null
   resume(): void
-  waitForDrain(callback: (error?: Error | null) => void): void
 }
 
 export interface ReadingHandlers {
@@ -73,6 +75,7 @@ export interface ReadingHandlers {
   readonly maxPacketSize: number
 }
 
+const maximumMessageId = 65_535
 /** Bytes that are read at once: of these, what is not parsed yet is given back, and read again. */
 const readSize = 16 * 1024
 
@@ -176,9 +179,11 @@ export class ClientSeam {
     this.#internals._keepaliveTimer?.refresh()
   }
 
-  /** Calls back when the socket takes bytes again, or with an error when it did not within the broker's drainTimeout. */
-  waitForDrain(callback: (error?: Error | null) => void): void {
-    this.#internals.waitForDrain(callback)
+  /** A packet id for a PUBLISH to the client, out of the series from which Aedes takes its own. */
+  nextMessageId(): number {
+    const id = this.#internals._nextId
+    this.#internals._nextId = id >= maximumMessageId ? 1 : id + 1
+    return id
   }
 
   /** Lets Aedes read the connection itself again. */

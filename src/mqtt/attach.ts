@@ -15,6 +15,8 @@ export interface AttachOptions {
   readonly maxPacketSize?: number
   /** How long the wills of a process that has ended wait for their clients, milliseconds. Default 30,000. */
   readonly willGrace?: number
+  /** How long the socket of a client may take nothing of what is sent to it, milliseconds. Default 5,000. */
+  readonly drainTimeout?: number
   /** Whether new connections are to be refused (CONNACK 3). */
   readonly isDraining?: () => boolean
   /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
@@ -41,10 +43,11 @@ export function attachThings(
   options: AttachOptions = {},
 ): () => Promise<void> {
   assertServable(broker)
-  const door = new MqttDoor(broker, things, {
+  const door = new MqttDoor(things, {
     ownsBroker: options.ownsBroker ?? false,
     maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
     willGrace: options.willGrace ?? 30_000,
+    drainTimeout: options.drainTimeout ?? 5_000,
     isDraining: options.isDraining ?? (() => false),
     onDefect: options.onDefect ?? (() => {}),
   })

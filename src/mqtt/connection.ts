@@ -3,6 +3,7 @@ import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import type { Admission, ConnectRefused } from './connect.ts'
 import { Inbound } from './inbound.ts'
+import { LiveClient, type LiveClientParts } from './live-client.ts'
 import type { Session } from './sessions.ts'
 import type { Will } from './wills.ts'
 
@@ -10,6 +11,10 @@ export interface ConnectionHandlers {
   /** Looks at each packet of a connected client before Aedes does; returns whether it is taken. */
   onPacket(connection: Connection, packet: InboundPacket): boolean | Promise<void>
   readonly maxPacketSize: number
+  /** Where it gets its live messages from. */
+  readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
+  /** Whether its client may see a thing. */
+  maySee(connection: Connection, thingId: string): Promise<boolean>
 }
 
 let opened = 0
@@ -21,6 +26,7 @@ export class Connection {
   readonly client: Client
   readonly inbound: Inbound
   readonly acks: Acks
+  readonly live: LiveClient
   /** From CONNECT on, before it is answered. */
   admission: Admission | undefined
   /** How CONNECT is to be answered, if not well. */
@@ -29,12 +35,10 @@ export class Connection {
   will: { readonly name: string; readonly will: Will } | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false
-  /** Filters that were granted, with ids. */
-  readonly granted = new Set<string>()
+  /** Filters of the SUBSCRIBE that is being dealt with, as the client spells them: with ids, if they are granted. */
+  granted: ReadonlyMap<string, string> = new Map()
   /** By thing id, the spelling of its latest subscription (contract §7). */
   readonly spellings = new Map<string, string>()
-  /** Whether it is subscribed to every thing it may see. */
-  seesEveryThing = false
   /** Things of which an anonymous client has presented a token. */
   readonly provenThings = new Set<string>()
 
@@ -43,6 +47,15 @@ export class Connection {
     this.inbound = new Inbound(client, {
       maxPacketSize: handlers.maxPacketSize,
       onPacket: packet => handlers.onPacket(this, packet),
+      unreadAnswers: () => this.live.unreadAnswers,
+      onUnread: () => this.live.watch(),
+    })
+    this.live = new LiveClient({
+      ...handlers.live,
+      client,
+      nextMessageId: () => this.inbound.nextMessageId(),
+      maySee: thingId => handlers.maySee(this, thingId),
+      spellingOf: thingId => this.spellings.get(thingId) ?? thingId,
     })
     this.acks = new Acks(client, bytes => this.inbound.finished(bytes))
   }

@@ -1,14 +1,16 @@
-import type { Aedes, Client, ConnectPacket } from 'aedes'
+import type { Client, ConnectPacket, SubscribePacket } from 'aedes'
 import { ThingwireError } from '../errors.ts'
-import { type InboundPacket, internalsOf } from './aedes-seams.ts'
+import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
 import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
 import { Connection } from './connection.ts'
 import { PublishDoor } from './publish-door.ts'
 import { RefusedMessages } from './refused-messages.ts'
 import { type Session, Sessions } from './sessions.ts'
-import { canonicalFilter, grantFilter } from './subscriptions.ts'
+import { canonicalFilter, grantFilter, restoreSpellings } from './subscriptions.ts'
 import type { MqttThings } from './things.ts'
+import { refOfThingTopic } from './topics.ts'
+import { unlessRefused } from './unless-refused.ts'
 import { Wills } from './wills.ts'
 
 /** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7. */
@@ -20,6 +22,7 @@ export interface MqttDoorOptions {
   readonly ownsBroker: boolean
   readonly maxPacketSize: number
   readonly willGrace: number
+  readonly drainTimeout: number
   readonly isDraining: () => boolean
   readonly onDefect: (error: unknown) => void
 }
@@ -27,6 +30,8 @@ export interface MqttDoorOptions {
 /** Everything that this service does on one broker. */
 export class MqttDoor {
   readonly sessions: Sessions
+  /** Messages that sessions missed and do not get, because they are too many (contract §7). */
+  notDelivered = 0
   readonly #things: MqttThings
   readonly #options: MqttDoorOptions
   readonly #wills: Wills
@@ -36,17 +41,14 @@ export class MqttDoor {
   readonly #keepAlive: NodeJS.Timeout
   #isClosing = false
 
-  constructor(broker: Aedes, things: MqttThings, options: MqttDoorOptions) {
-    const { persistence } = internalsOf(broker)
-    const { documents, ingest, access } = things
+  constructor(things: MqttThings, options: MqttDoorOptions) {
+    const { documents, ingest, access, live, sessionLog } = things
     const { willGrace: grace, onDefect } = options
     this.#things = things
     this.#options = options
-    this.sessions = new Sessions(documents, clientId => {
-      persistence.cleanSubscriptions({ id: clientId }).catch(onDefect)
-    })
+    this.sessions = new Sessions(documents, live, sessionLog)
     this.#wills = new Wills({ documents, ingest, access, grace, onDefect })
-    const messages = new RefusedMessages(broker)
+    const messages = new RefusedMessages(live)
     this.#stopTelling = ingest.onRefused((thingId, refused) => messages.tell(thingId, refused))
     this.#keepAlive = setInterval(() => {
       for (const { inbound } of this.#connections.values()) inbound.keepAlive()
@@ -56,10 +58,16 @@ export class MqttDoor {
 
   /** A client that Aedes has just made for a new socket. */
   welcome(client: Client): void {
-    const { maxPacketSize } = this.#options
+    const { maxPacketSize, drainTimeout } = this.#options
+    const { access, live, clock } = this.#things
     const connection: Connection = new Connection(client, {
       maxPacketSize,
+      live: { live, clock, drainTimeout },
       onPacket: (connection, packet) => this.#take(connection, door, packet),
+      maySee: async ({ admission }, thingId) => {
+        const asking = access.authorise(thingId, admission?.credential, 'read')
+        return (await unlessRefused(asking)) !== undefined
+      },
     })
     const door = new PublishDoor(connection, {
       ...this.#things,
@@ -111,6 +119,8 @@ export class MqttDoor {
       await this.#leave(connection)
       return
     }
+    restoreSpellings(connection)
+    await connection.live.resume(connection.session)
     if (admission.kind === 'anonymous' && ownsBroker) this.#anonymous.expectProof(connection)
     if (admission.will) this.#prove(connection, admission.will.thingId)
   }
@@ -127,13 +137,53 @@ export class MqttDoor {
     return { name: await this.#wills.keep(will), will }
   }
 
-  /** @returns the filter as it is inside the broker; undefined if it is refused */
-  async grant(connection: Connection, filter: string): Promise<string | undefined> {
-    const granted = await grantFilter(connection, filter, this.#things.access)
-    if (granted === undefined) return undefined
-    connection.granted.add(granted.filter)
-    if (granted.thingId !== undefined) this.#prove(connection, granted.thingId)
-    return granted.filter
+  /** CONNACK is sent. */
+  onConnected(client: Client): void {
+    const connection = this.#connections.get(client)
+    if (!connection) return
+    const send = async () => {
+      this.notDelivered += await connection.live.sendMissed()
+      await connection.live.sendRetained()
+    }
+    send().catch((error: Error) => connection.close(error))
+  }
+
+  /** SUBACK is sent. */
+  onSubscribed(client: Client): void {
+    const connection = this.#connections.get(client)
+    connection?.live.sendRetained().catch((error: Error) => connection.close(error))
+  }
+
+  /** Decides on a SUBSCRIBE; what is granted is live, and kept, before it is answered. */
+  async #subscribe(connection: Connection, { subscriptions }: SubscribePacket): Promise<void> {
+    const { session, live } = connection
+    const { access } = this.#things
+    const asking = subscriptions.map(async subscription => {
+      const granted = await grantFilter(connection, subscription, access)
+      return granted ? [{ spelled: subscription.topic, ...granted }] : []
+    })
+    const granted = (await Promise.all(asking)).flat()
+    connection.granted = new Map(granted.map(({ spelled, filter }) => [spelled, filter]))
+    if (granted.length === 0 || !session) return
+    for (const { spelled, thingId } of granted) {
+      if (thingId === undefined) continue
+      connection.spellings.set(thingId, refOfThingTopic(spelled) ?? thingId)
+      this.#prove(connection, thingId)
+    }
+    const added = granted.map(({ spelled, thingId, ...subscription }) => subscription)
+    this.sessions.cover(session, added)
+    await live.subscribe(added)
+    await this.sessions.save(session)
+  }
+
+  async #unsubscribe(connection: Connection, packet: { unsubscriptions: string[] }): Promise<void> {
+    const { access } = this.#things
+    const { session, live } = connection
+    packet.unsubscriptions = await Promise.all(
+      packet.unsubscriptions.map(filter => canonicalFilter(filter, access)),
+    )
+    live.unsubscribe(packet.unsubscriptions)
+    if (session) await this.sessions.save(session)
   }
 
   /** A client has shown that it may act for a thing. */
@@ -171,8 +221,14 @@ export class MqttDoor {
         return connection.client.connected && door.takePublish(packet)
       case 'pubrel':
         return door.takePubrel(packet)
+      case 'subscribe':
+        return this.#subscribe(connection, packet)
       case 'unsubscribe':
-        return this.#unspell(packet)
+        return this.#unsubscribe(connection, packet)
+      case 'puback':
+        if (!connection.live.ack(packet.messageId)) return false
+        connection.inbound.finished(0)
+        return true
       case 'disconnect':
         connection.hasTakenLeave = true
         // Nothing may follow (MQTT-3.14.4-1).
@@ -189,19 +245,13 @@ export class MqttDoor {
     connection.will = undefined
   }
 
-  async #unspell(packet: { unsubscriptions: string[] }): Promise<void> {
-    const { access } = this.#things
-    packet.unsubscriptions = await Promise.all(
-      packet.unsubscriptions.map(filter => canonicalFilter(filter, access)),
-    )
-  }
-
   /** The connection is gone. Can be called more than once. */
   async #leave(connection: Connection): Promise<void> {
     const { session, will, hasTakenLeave, refusal } = connection
     connection.session = undefined
     connection.will = undefined
     this.#anonymous.leave(connection)
+    connection.live.close()
     const leaving = session && this.sessions.leave(session)
     if (will && (hasTakenLeave || refusal)) await this.#wills.discard(will.name)
     // A will of a client that this process leaves behind waits for the next one.

@@ -1,8 +1,9 @@
+import type { EventEmitter } from 'node:events'
+import { Readable } from 'node:stream'
 import type { Aedes, AuthenticateError, Client } from 'aedes'
 import { internalsOf } from './aedes-seams.ts'
 import { type ConnectRefused, isScoped } from './connect.ts'
 import type { MqttDoor } from './door.ts'
-import { topicFor } from './subscriptions.ts'
 import { isThingwireTopic } from './topics.ts'
 
 type Hooks = Pick<
@@ -10,7 +11,7 @@ type Hooks = Pick<
   'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
 >
 
-/** Stands in for the subscriptions of a session that has none: Aedes tells a session by them. */
+/** Stands in for the subscriptions of a session: Aedes tells by them that there is one. */
 const sessionMark = 'things/session'
 
 /**
@@ -22,7 +23,8 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const internals = internalsOf(broker)
   const { handle, persistence } = internals
   const { preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
-  const { addSubscriptions, removeSubscriptions, subscriptionsByClient } = persistence
+  const { addSubscriptions, removeSubscriptions, subscriptionsByClient, createRetainedStreamCombi } =
+    persistence
   const isHosts = (client: Client) => door.connectionOf(client)?.admission?.kind === 'host'
   let isAttached = true
   const putBrokerBack = replaceMembers(internals, {
@@ -66,6 +68,7 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       else authorizePublish.call(broker, client, packet, callback)
     },
 
+    // The door has looked at the SUBSCRIBE before Aedes got it.
     authorizeSubscribe: (client, subscription, callback) => {
       const connection = door.connectionOf(client)
       const isOurs = isThingwireTopic(subscription.topic) || (connection && !isHosts(client))
@@ -73,64 +76,48 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
         authorizeSubscribe.call(broker, client, subscription, callback)
         return
       }
-      if (!connection || subscription.topic === sessionMark) {
-        callback(null, null)
-        return
-      }
-      door.grant(connection, subscription.topic).then(
-        topic => {
-          // Aedes goes on with this very object.
-          if (topic !== undefined) subscription.topic = topic
-          callback(null, topic === undefined ? null : subscription)
-        },
-        (error: Error) => callback(error),
-      )
+      const filter = connection?.granted.get(subscription.topic)
+      // Aedes goes on with this very object.
+      if (filter !== undefined) subscription.topic = filter
+      callback(null, filter === undefined ? null : subscription)
     },
 
-    authorizeForward: (client, packet) => {
-      if (!isThingwireTopic(packet.topic)) return authorizeForward.call(broker, client, packet)
-      const connection = door.connectionOf(client)
-      const topic = connection && topicFor(connection, packet.topic)
-      return topic === undefined ? null : { ...packet, topic }
-    },
+    // What is ours does not go through the broker.
+    authorizeForward: (client, packet) =>
+      isThingwireTopic(packet.topic) ? null : authorizeForward.call(broker, client, packet),
   })
 
   const putPersistenceBack = replaceMembers(persistence, {
     async addSubscriptions(client, subscriptions) {
-      if (!isScoped(client.id)) return await addSubscriptions.call(persistence, client, subscriptions)
-      const connection = door.connectionOf(client as Client)
-      // Gone before it was answered.
-      if (!connection?.session) return
-      // Aedes hands over the whole SUBSCRIBE, what was refused of it too.
-      const granted = subscriptions.filter(({ topic }) => connection.granted.has(topic))
-      for (const { topic, qos } of granted) connection.session.subscriptions.set(topic, { topic, qos })
-      await addSubscriptions.call(persistence, client, granted)
-      await door.sessions.save(connection.session)
+      if (!isScoped(client.id)) await addSubscriptions.call(persistence, client, subscriptions)
     },
     async removeSubscriptions(client, topics) {
-      await removeSubscriptions.call(persistence, client, topics)
-      const session = door.connectionOf(client as Client)?.session
-      if (!session?.isPersistent) return
-      for (const topic of topics) session.subscriptions.delete(topic)
-      await door.sessions.save(session)
+      if (!isScoped(client.id)) await removeSubscriptions.call(persistence, client, topics)
     },
     // At CONNECT, of whom Aedes says the id alone.
     async subscriptionsByClient(client) {
-      const session = door.sessions.find(client.id)
-      if (!session?.isPersistent || !session.wasPresent) {
-        return await subscriptionsByClient.call(persistence, client)
-      }
-      const subscriptions = [...session.subscriptions.values()]
-      await addSubscriptions.call(persistence, client, subscriptions)
-      return subscriptions.length > 0 ? subscriptions : [{ topic: sessionMark, qos: 0 }]
+      if (!isScoped(client.id)) return await subscriptionsByClient.call(persistence, client)
+      return door.sessions.find(client.id)?.wasPresent ? [{ topic: sessionMark, qos: 0 }] : []
+    },
+    createRetainedStreamCombi(filters) {
+      const hosts = filters.filter(filter => !isThingwireTopic(filter))
+      return hosts.length === 0 ? Readable.from([]) : createRetainedStreamCombi.call(persistence, hosts)
     },
   })
+
+  const events: EventEmitter = broker
+  const onConnected = (client: Client) => door.onConnected(client)
+  const onSubscribed = (_: unknown, client: Client) => door.onSubscribed(client)
+  events.on('clientReady', onConnected)
+  events.on('subscribe', onSubscribed)
 
   return () => {
     isAttached = false
     putBrokerBack()
     putHooksBack()
     putPersistenceBack()
+    events.off('clientReady', onConnected)
+    events.off('subscribe', onSubscribed)
   }
 }
 

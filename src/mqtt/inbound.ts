@@ -18,6 +18,10 @@ export interface InboundHandlers {
    * @throws Error to close the connection
    */
   onPacket(packet: InboundPacket): boolean | Promise<void>
+  /** Bytes of answers that the client has not read. */
+  unreadAnswers(): number
+  /** The client is not read until its socket takes something: one that never does is to be disconnected. */
+  onUnread(): void
   readonly maxPacketSize: number
 }
 
@@ -74,6 +78,10 @@ export class Inbound {
     if (!this.#mayParse()) this.#seam.keepAlive()
   }
 
+  nextMessageId(): number {
+    return this.#seam.nextMessageId()
+  }
+
   /** Gives the connection back to Aedes as it was. */
   release(): void {
     this.#seam.release()
@@ -84,7 +92,7 @@ export class Inbound {
       !this.#isHeld &&
       !this.#isStopped &&
       !this.#isDraining &&
-      !this.#client.conn.writableNeedDrain &&
+      !this.#hasUnread() &&
       !this.#seam.isPaused &&
       this.#inHand < maximumInHand &&
       this.#bytesInHand < maximumBytesInHand
@@ -105,12 +113,19 @@ export class Inbound {
 
   /** A client that does not read its answers is not read either, or they would fill the memory. */
   #drain(): void {
-    if (this.#isDraining || this.#client.closed || !this.#client.conn.writableNeedDrain) return
+    if (this.#isDraining || this.#client.closed || !this.#hasUnread()) return
     this.#isDraining = true
-    this.#seam.waitForDrain(() => {
+    this.#handlers.onUnread()
+    this.#client.conn.once('drain', () => {
       this.#isDraining = false
       this.#read()
     })
+  }
+
+  /** Live messages that the client has not read do not count: its acks of them must be read. */
+  #hasUnread(): boolean {
+    const { conn } = this.#client
+    return conn.writableNeedDrain && this.#handlers.unreadAnswers() >= conn.writableHighWaterMark
   }
 
   #onPacket(packet: InboundPacket): void {

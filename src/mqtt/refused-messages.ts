@@ -1,7 +1,6 @@
-import type { Aedes } from 'aedes'
 import type { RefusedWrite } from '../core/ports.ts'
 import { describeRefusedWrite } from '../core/refused-write.ts'
-import { errorsTopic } from './topics.ts'
+import type { Live } from '../live/index.ts'
 
 /** Most messages of one thing in `window` (contract §7). */
 const maximumMessages = 10
@@ -10,14 +9,14 @@ const window = 1_000
 
 /** Tells refused writes on `things/<id>/errors`, so that nobody is flooded by a device that sends only nonsense. */
 export class RefusedMessages {
-  readonly #broker: Aedes
+  readonly #live: Live
   /** By thing id, when its latest messages were sent, oldest first; in the order of the latest. */
   readonly #sent = new Map<string, number[]>()
   /** Refused writes of which no message was sent. */
   notTold = 0
 
-  constructor(broker: Aedes) {
-    this.#broker = broker
+  constructor(live: Live) {
+    this.#live = live
   }
 
   tell(thingId: string, refused: RefusedWrite): void {
@@ -32,16 +31,7 @@ export class RefusedMessages {
     times.push(now)
     this.#sent.delete(thingId)
     this.#sent.set(thingId, times)
-    const payload = Buffer.from(JSON.stringify(describeRefusedWrite(refused)))
-    const message = {
-      cmd: 'publish',
-      topic: errorsTopic(thingId),
-      payload,
-      qos: 0,
-      retain: false,
-      dup: false,
-    } as const
-    this.#broker.publish(message, () => {})
+    this.#live.tellRefused(thingId, Buffer.from(JSON.stringify(describeRefusedWrite(refused))))
   }
 
   #forgetBefore(time: number): void {

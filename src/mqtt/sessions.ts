@@ -1,26 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
-import type { StoredSubscription } from './aedes-seams.ts'
+import type { Live } from '../live/index.ts'
+import { Interests, type Subscription } from './interest.ts'
+import type { LiveClient } from './live-client.ts'
+import { maximumMissed } from './missed.ts'
+import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
+import type { SessionLog } from './session-log.ts'
+import { Unacked } from './unacked.ts'
 
 /** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
 const sessionLifetime = 7 * 24 * 3_600_000
 const sweepInterval = 3_600_000
-
-/** `mqtt-sessions/<client id>` */
-type SessionDocument = {
-  /** Tells it from an earlier session of the client: what is left of that must not be taken for this one's. */
-  readonly instance: string
-  /** Milliseconds; written at CONNECT, when the connection ends, and every hour in between. */
-  readonly lastConnected: number
-  readonly subscriptions: readonly StoredSubscription[]
-}
-
-const sessionPrefix = 'mqtt-sessions/'
-// A client id may hold any character, and one may begin like another.
-const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
-/** Followed by the session's instance, a slash, and the packet id. */
-const inFlightPrefix = (clientId: string) => `mqtt-in-flight/${encodeURIComponent(clientId)}/`
+/** How often it is kept how far connected sessions have acknowledged, milliseconds. */
+const saveInterval = 1_000
 
 /** What the server remembers of one client (MQTT-3.1.2.4): subscriptions, and QoS 2 packets not yet released. */
 export interface Session {
@@ -33,8 +26,14 @@ export interface Session {
   readonly inFlight: Map<number, Promise<unknown>>
   /** Packet id → settles when it is durably forgotten; there from PUBREL to PUBCOMP. */
   readonly releasing: Map<number, Promise<void>>
-  /** By topic; with ids, never tokens. */
-  readonly subscriptions: Map<string, StoredSubscription>
+  /** What it is subscribed to. */
+  readonly interests: Interests
+  /** What it was sent at QoS 1. */
+  readonly unacked: Unacked
+  /** Who gets its messages. */
+  receiver: LiveClient | undefined
+  /** Write number: what was committed up to here may have been sent before, under a packet id that is lost. */
+  readonly maybeSent: number
 }
 
 /** Name of the document that remembers a packet id over a crash; undefined where the session ends with the connection. */
@@ -49,34 +48,47 @@ interface OpenSession {
   readonly session: Session
   /** Resolves when it is read, and kept. */
   readonly ready: Promise<void>
+  /** Until then the store knows more of it than we do. */
+  isReady: boolean
   /** Connections that use it: two for a moment when one takes over, none while the last one is being left. */
   users: number
+  /** How many there have been. */
+  visits: number
 }
 
 /** The sessions of clients that are connected, and in the store those of the ones that may come back. */
 export class Sessions {
   readonly #documents: DocumentStore
-  readonly #onExpired: (clientId: string) => void
+  readonly #live: Live
+  readonly #log: SessionLog
   /** Sessions in use, by client id. */
   readonly #open = new Map<string, OpenSession>()
-  readonly #sweep: NodeJS.Timeout
+  /** What the store has of those sessions, as JSON. */
+  readonly #kept = new WeakMap<Session, string>()
+  /** Number of the newest write of the process before. */
+  readonly #begin: number
+  readonly #timers: readonly NodeJS.Timeout[]
 
-  /** @param onExpired called for a session that is given up because it was not used */
-  constructor(documents: DocumentStore, onExpired: (clientId: string) => void) {
+  /** @param log covers the sessions in the store */
+  constructor(documents: DocumentStore, live: Live, log: SessionLog) {
     this.#documents = documents
-    this.#onExpired = onExpired
-    this.#sweep = setInterval(() => void this.sweep().catch(() => {}), sweepInterval)
-    this.#sweep.unref()
+    this.#live = live
+    this.#begin = live.position
+    this.#log = log
+    this.#timers = [
+      setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
+      setInterval(() => void this.#saveAcked().catch(() => {}), saveInterval).unref(),
+    ]
   }
 
   close(): void {
-    clearInterval(this.#sweep)
+    for (const timer of this.#timers) clearInterval(timer)
   }
 
   /** A session that ends with its connection, of a client id under which nothing is kept. */
   beginNew(clientId: string): Session {
-    const session = newSession(clientId, false)
-    this.#open.set(clientId, { session, ready: Promise.resolve(), users: 1 })
+    const session = this.#newSession(clientId, false)
+    this.#open.set(clientId, { session, ready: Promise.resolve(), isReady: true, users: 1, visits: 1 })
     return session
   }
 
@@ -92,8 +104,10 @@ export class Sessions {
     const present = this.#open.get(clientId)
     const open = present?.session.isPersistent ? present : this.#read(clientId)
     open.users++
+    open.visits++
     try {
       await open.ready
+      open.isReady = true
     } catch (error) {
       // It is not kept, so that nobody may find it.
       if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
@@ -103,17 +117,23 @@ export class Sessions {
   }
 
   #read(clientId: string): OpenSession {
-    const session = newSession(clientId, true)
-    const open = { session, ready: this.#load(session), users: 0 }
+    const session = this.#newSession(clientId, true)
+    const open = { session, ready: this.#load(session), isReady: false, users: 0, visits: 0 }
     this.#open.set(clientId, open)
     return open
   }
 
   async #load(session: Session): Promise<void> {
-    const { clientId, subscriptions, inFlight } = session
+    const { clientId, inFlight } = session
     const stored = (await this.#documents.get(sessionName(clientId))) as SessionDocument | undefined
-    for (const subscription of stored?.subscriptions ?? [])
-      subscriptions.set(subscription.topic, subscription)
+    if (stored) {
+      const { acked, sent, subscriptions, isInUse } = stored
+      Object.assign(session, {
+        unacked: new Unacked(acked, sent),
+        interests: new Interests(subscriptions),
+        maybeSent: isInUse ? this.#begin : 0,
+      })
+    }
     const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
     for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
@@ -131,15 +151,16 @@ export class Sessions {
   async leave(session: Session): Promise<void> {
     const open = this.#open.get(session.clientId)
     if (open?.session !== session || --open.users > 0) return
+    const visit = open.visits
+    const isLeft = () => {
+      return open.users === 0 && open.visits === visit && this.#open.get(session.clientId) === open
+    }
     // A client that is back before its last writes are committed must find their packet ids.
     await Promise.allSettled(session.inFlight.values())
-    if (!this.#isLeft(open)) return
+    if (!isLeft()) return
     await this.save(session)
-    if (this.#isLeft(open)) this.#open.delete(session.clientId)
-  }
-
-  #isLeft(open: OpenSession): boolean {
-    return open.users === 0 && this.#open.get(open.session.clientId) === open
+    // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
+    if (isLeft()) this.#open.delete(session.clientId)
   }
 
   /** Of a client that is connected. */
@@ -147,28 +168,55 @@ export class Sessions {
     return this.#open.get(clientId)?.session
   }
 
-  /** Keeps the subscriptions, and that the session was in use now. @param others put with it */
+  /** To be called before subscriptions are added: the commit log has what they may miss from here on. */
+  cover({ clientId, isPersistent, interests }: Session, added: Iterable<Omit<Subscription, 'from'>>): void {
+    if (isPersistent) this.#log.cover(clientId, [...interests, ...added])
+  }
+
+  /** Keeps the session as it is, and that it was in use now. @param others put with it */
   async save(session: Session, others: DocumentPut = {}): Promise<void> {
-    const { clientId, instance, isPersistent, subscriptions } = session
+    const { clientId, isPersistent, interests } = session
     // One that another has taken the place of is not to come back.
     if (!isPersistent || this.find(clientId) !== session) return
-    const document: SessionDocument = {
-      instance,
-      lastConnected: Date.now(),
-      subscriptions: [...subscriptions.values()],
+    this.#log.cover(clientId, interests)
+    await this.#documents.put({ ...others, ...this.#changed(session, Date.now()) })
+  }
+
+  /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
+  async #saveAcked(): Promise<void> {
+    const put: Record<string, Document> = {}
+    for (const { session, isReady } of this.#open.values()) {
+      if (!session.isPersistent || !isReady) continue
+      Object.assign(put, this.#changed(session))
     }
-    await this.#documents.put({ ...others, [sessionName(clientId)]: document })
+    if (Object.keys(put).length > 0) await this.#documents.put(put)
+  }
+
+  /** The session's document, if the store has it otherwise. @param lastConnected milliseconds; absent: as it was */
+  #changed(session: Session, lastConnected?: number): DocumentPut {
+    const { clientId, instance, interests, unacked } = session
+    const state = {
+      instance,
+      subscriptions: [...interests],
+      acked: unacked.acked,
+      sent: unacked.sent.slice(-maximumMissed.messages),
+      isInUse: (this.#open.get(clientId)?.users ?? 0) > 0,
+    }
+    const text = JSON.stringify(state)
+    if (lastConnected === undefined && this.#kept.get(session) === text) return {}
+    this.#kept.set(session, text)
+    const document: SessionDocument = { ...state, lastConnected: lastConnected ?? Date.now() }
+    return { [sessionName(clientId)]: document }
   }
 
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
   async sweep(): Promise<void> {
-    for (const { session } of this.#open.values()) await this.save(session)
+    for (const { session, isReady } of this.#open.values()) if (isReady) await this.save(session)
     const oldest = Date.now() - sessionLifetime
     for await (const [name, document] of listDocuments<SessionDocument>(this.#documents, sessionPrefix)) {
       const clientId = decodeURIComponent(name)
       if (document.lastConnected >= oldest || this.#open.has(clientId)) continue
       await this.#forget(clientId)
-      this.#onExpired(clientId)
     }
   }
 
@@ -178,17 +226,21 @@ export class Sessions {
       removal[`${inFlightPrefix(clientId)}${name}`] = null
     }
     await this.#documents.put(removal)
+    this.#log.cover(clientId, [])
   }
-}
 
-function newSession(clientId: string, isPersistent: boolean): Session {
-  return {
-    clientId,
-    instance: randomUUID(),
-    isPersistent,
-    wasPresent: false,
-    inFlight: new Map(),
-    releasing: new Map(),
-    subscriptions: new Map(),
+  #newSession(clientId: string, isPersistent: boolean): Session {
+    return {
+      clientId,
+      instance: randomUUID(),
+      isPersistent,
+      wasPresent: false,
+      inFlight: new Map(),
+      releasing: new Map(),
+      interests: new Interests(),
+      unacked: new Unacked({ writeNumber: this.#live.position, place: Number.MAX_SAFE_INTEGER }),
+      receiver: undefined,
+      maybeSent: 0,
+    }
   }
 }

@@ -1,40 +1,56 @@
 import type { Access } from '../access/access.ts'
 import { isToken } from '../core/token.ts'
 import type { Connection } from './connection.ts'
-import { isThingwireTopic, parseThingFilter, refOfThingTopic, withRef, writeTopic } from './topics.ts'
+import type { Subscription } from './interest.ts'
+import { parseThingFilter, refOfThingTopic, withRef } from './topics.ts'
 import { unlessRefused } from './unless-refused.ts'
 
 /**
- * Subscriptions to what is ours (contract §7, filters). Inside the broker topics carry thing ids; a client sees a
+ * Subscriptions to what is ours (contract §7, filters). Inside the service topics carry thing ids; a client sees a
  * thing under the spelling with which it subscribed to it last.
  */
 
+/** A filter of a SUBSCRIBE that is granted. */
+export interface Granted extends Omit<Subscription, 'from'> {
+  /** undefined: every thing */
+  readonly thingId: string | undefined
+}
+
 /**
- * Grants a filter, and remembers how the client spells its thing.
+ * Grants a filter.
  *
- * @returns the filter with the id in the place of a token, and the thing if it is for one; undefined if it is refused
+ * @returns undefined if it is refused
  * @throws ThingwireError if it cannot be told now
  */
 export async function grantFilter(
   connection: Connection,
-  filter: string,
+  { topic: filter, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 },
   access: Access,
-): Promise<{ readonly filter: string; readonly thingId?: string } | undefined> {
+): Promise<Granted | undefined> {
   const parsed = parseThingFilter(filter)
   const { admission } = connection
   if (!parsed || !admission) return undefined
   const { ref } = parsed
   if (ref === '+') {
     const isAdmin = await unlessRefused(access.authoriseAdmin(admission.credential).then(() => true))
-    if (!isAdmin) return undefined
-    connection.seesEveryThing = true
-    return { filter }
+    return isAdmin ? { filter, qos, thingId: undefined } : undefined
   }
   const asking = access.authorise(ref, admission.credential, 'read refused writes')
   const thingId = await unlessRefused(asking)
   if (thingId === undefined) return undefined
-  connection.spellings.set(thingId, ref)
-  return { filter: withRef(filter, thingId), thingId }
+  return { filter: withRef(filter, thingId), qos, thingId, ...(isToken(ref) && { isSpelledAsToken: true }) }
+}
+
+/** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
+export function restoreSpellings({ spellings, admission, session }: Connection): void {
+  const credential = admission?.credential
+  if (credential === undefined || !isToken(credential)) return
+  for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
+    const thingId = parseThingFilter(filter)?.ref
+    // That of the one thing that it is for: of another one's it knows nothing.
+    if (thingId === undefined || !admission?.clientId.startsWith(`thing.${thingId}:`)) continue
+    spellings.set(thingId, isSpelledAsToken ? credential : thingId)
+  }
 }
 
 /** A filter of an UNSUBSCRIBE as it is inside the broker. */
@@ -46,15 +62,4 @@ export async function canonicalFilter(filter: string, access: Access): Promise<s
     thingId => withRef(filter, thingId),
     () => filter,
   )
-}
-
-/** The topic under which a client sees a message; undefined if it must not see it. */
-export function topicFor(connection: Connection, topic: string): string | undefined {
-  if (!isThingwireTopic(topic)) return topic
-  const thingId = refOfThingTopic(topic)
-  // A host may publish what it likes; what is written is read by this service alone.
-  if (thingId === undefined || topic === writeTopic(thingId)) return undefined
-  const spelling = connection.spellings.get(thingId)
-  if (spelling !== undefined) return withRef(topic, spelling)
-  return connection.seesEveryThing ? topic : undefined
 }

@@ -1,12 +1,19 @@
 import type { Access } from '../access/access.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { DocumentStore } from '../core/ports.ts'
+import type { Live } from '../live/index.ts'
+import type { SessionLog } from './session-log.ts'
 
 /** What the MQTT door needs of the service; the `Things` of `createThings` has all of it. */
 export interface MqttThings {
   readonly ingest: Ingest
   readonly access: Access
   readonly documents: DocumentStore
+  readonly live: Live
+  /** What persistent sessions may have to read again of it. */
+  readonly sessionLog: SessionLog
+  readonly clock: Clock
   /** Whether a write could be taken now. */
   isReady(): boolean
 }

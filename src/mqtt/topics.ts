@@ -44,9 +44,19 @@ export function valuesTopic(ref: string, key: string): string {
   return `things/${ref}/values/${key}`
 }
 
+/** Where each write is sent live as a whole [wild]. */
+export function wholeTopic(ref: string): string {
+  return `v2/things/${ref}`
+}
+
 /** Where refused writes are told. */
 export function errorsTopic(ref: string): string {
   return `things/${ref}/errors`
+}
+
+/** Where who subscribes is told the time, once. */
+export function dateTopic(ref: string): string {
+  return `things/${ref}/date`
 }
 
 /** A subscription that this service may grant. */
@@ -67,4 +77,45 @@ export function parseThingFilter(filter: string): ThingFilter | undefined {
   const levels = rest.split('/').slice(1)
   if (levels.at(-1) === '#') levels.pop()
   return levels.every(level => levelForm.test(level)) ? { ref, rest } : undefined
+}
+
+/** What a filter selects of the things that it is for. */
+export interface Selection {
+  /** Messages on `values/<key>`: of every key, or of this one; undefined: none. */
+  readonly values: { readonly key?: string } | undefined
+  readonly whole: boolean
+  readonly errors: boolean
+  readonly date: boolean
+}
+
+/** @param filter one that `parseThingFilter` knows */
+export function selectionOf(filter: string): Selection {
+  const { rest = '' } = parseThingFilter(filter) ?? {}
+  const levels = rest.split('/').slice(1)
+  if (filter.startsWith('v2/')) {
+    return { values: undefined, whole: matches(levels, []), errors: false, date: false }
+  }
+  return {
+    values: selectedValues(levels),
+    whole: false,
+    errors: matches(levels, ['errors']),
+    date: matches(levels, ['date']),
+  }
+}
+
+/** No key is spelled like this: what selects it selects every key. */
+const anyKey = '/'
+
+function selectedValues(levels: readonly string[]): Selection['values'] {
+  if (matches(levels, ['values', anyKey])) return {}
+  const key = levels[1]
+  return key !== undefined && matches(levels, ['values', key]) ? { key } : undefined
+}
+
+/** Whether levels of a filter match those of a topic (MQTT-4.7.1-2, -3). */
+function matches(filter: readonly string[], topic: readonly string[]): boolean {
+  const end = filter.indexOf('#')
+  if (end === -1 ? filter.length !== topic.length : topic.length < end) return false
+  const compared = end === -1 ? filter : filter.slice(0, end)
+  return compared.every((level, place) => level === '+' || level === topic[place])
 }

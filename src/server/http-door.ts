@@ -62,6 +62,7 @@ export async function openHttpDoor(
     things,
     allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
     isDraining: () => stopping.aborted || !mqtt.isListening(),
+    drainTimeout: options.drainTimeout,
     ownsApp: true,
   })
   // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.

@@ -20,13 +20,8 @@ export interface MqttDoor {
   close(): Promise<void>
 }
 
-/** Milliseconds. */
-const timeouts = {
-  /** From the connection to its CONNECT: as long as HTTP waits for the head of a request. */
-  connect: 30_000,
-  /** How long the socket of a subscriber may take nothing (contract §7). */
-  drain: 5_000,
-}
+/** From the connection to its CONNECT, milliseconds: as long as HTTP waits for the head of a request. */
+const connectTimeout = 30_000
 
 /**
  * Milliseconds of silence after which the system asks whether a peer is still there, since the keep-alive of MQTT may
@@ -47,8 +42,7 @@ export async function openMqttDoor(
   stopping: AbortSignal,
 ): Promise<MqttDoor> {
   const broker = await Aedes.createBroker({
-    connectTimeout: timeouts.connect,
-    drainTimeout: timeouts.drain,
+    connectTimeout,
     authenticate: refuseAll,
   })
   logProblems(broker, log)
@@ -56,6 +50,7 @@ export async function openMqttDoor(
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
     willGrace: options.willGrace,
+    drainTimeout: options.drainTimeout,
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect in the MQTT door'),
   })

@@ -75,6 +75,13 @@ export const optionDeclarations = {
       'How long after a start the wills of clients that were connected before it are kept, unless they are back.',
     reason: 'Devices that lost a restarting server are back by then, and need no will.',
   },
+  drainTimeout: {
+    ...wholeNumber(100, 600_000, 'ms'),
+    default: 5_000,
+    meaning:
+      'How long the socket of a subscriber may take nothing of what is sent to it before it is disconnected.',
+    reason: 'Long enough for a bad link to come back, and short enough for what waits to stay small.',
+  },
   storeTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 5_000,

@@ -55,7 +55,7 @@ export async function createServer(
     ...(options.adminKey !== undefined && { configured: options.adminKey }),
     file: join(resolve(options.dataDir), 'admin-key'),
   })
-  const things = await openThings(options, adminKey.key)
+  const things = await openThings(options, adminKey.key, log)
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(things, options, log, stopping.signal).catch(
     async (error: unknown) => {
@@ -96,13 +96,14 @@ async function openDoors(
   return { mqtt, http }
 }
 
-function openThings(options: ServerOptions, adminKey: string): Promise<Things> {
+function openThings(options: ServerOptions, adminKey: string, log: Logger): Promise<Things> {
   const { dataDir, durability, minFreeSpace, allowThingDelete, storeTimeout } = options
   return createThings({
     store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
     adminKey,
     allowThingDelete,
     storeTimeout,
+    onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
   })
 }
 

@@ -1,0 +1,68 @@
+import { isMagicKey } from '../core/key.ts'
+import type { Commit, Latest } from '../core/ports.ts'
+import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
+import { arrayText, recordText } from '../core/record-text.ts'
+
+const nothing = Buffer.alloc(0)
+
+/**
+ * The live messages of one commit (contract §7): one per ordinary record and per new latest, then one of the whole
+ * write. Texts are made when the first subscriber wants them, and once for all of them.
+ *
+ * A message has a place: `keys[place]` is the resource it is about; `keys.length` is the place of the whole write.
+ */
+export class LiveWrite {
+  readonly commit: Commit
+  /** The resources of which there is a message each, in order. */
+  readonly keys: readonly string[]
+  readonly #latest: readonly Latest[]
+  readonly #payloads: Buffer[] = []
+  #whole: Buffer | undefined
+  #records: string | undefined
+
+  constructor(commit: Commit) {
+    this.commit = commit
+    // Of a magic record the new state is told, once it is there: by a commit of its own.
+    const ordinary = commit.records.filter(({ key }) => !isMagicKey(key))
+    this.#latest = [...ordinary.map(record => ({ key: record.key, record })), ...commit.latest]
+    this.keys = this.#latest.map(({ key }) => key)
+  }
+
+  /** Payload of the message on `values/<keys[place]>`; empty if nothing is left of the resource. */
+  value(place: number): Buffer {
+    const made = this.#payloads[place]
+    if (made) return made
+    const payload = valuePayload(this.#latest[place]?.record)
+    this.#payloads[place] = payload
+    return payload
+  }
+
+  /** Whether there is a message of the whole write: not where only something latest has changed. */
+  get hasWhole(): boolean {
+    return this.commit.records.length > 0
+  }
+
+  /** Payload of the message of the whole write: the bare array as written (contract §7). */
+  whole(): Buffer {
+    this.#whole ??= Buffer.from(arrayText(this.commit.records.map(asWritten)))
+    return this.#whole
+  }
+
+  /** The full records of the write as a JSON array (contract §8, SSE). */
+  records(): string {
+    this.#records ??= arrayText(this.commit.records.map(recordText))
+    return this.#records
+  }
+}
+
+/** Payload of a message on `values/<key>`, live or retained: the record as REST gives it. */
+export function valuePayload(record: StoredRecord | undefined): Buffer {
+  return record ? Buffer.from(recordText(record)) : nothing
+}
+
+function asWritten({ key, datetimeText, value, geo, written }: AcceptedRecord): string {
+  const position = written ? written.geo : geo
+  const geoText = position ? `"geo":{"lat":${position.lat},"long":${position.long}},` : ''
+  const datetime = datetimeText === undefined ? '' : `"datetime":${JSON.stringify(datetimeText)},`
+  return `{"key":${JSON.stringify(key)},${geoText}${datetime}"value":${written?.value ?? value}}`
+}

@@ -1,0 +1,86 @@
+import type { Commit, RecordStore, Snapshot } from '../core/ports.ts'
+import { CommitLog } from './commit-log.ts'
+import { LiveWrite } from './live-write.ts'
+import { Sequencer } from './sequencer.ts'
+import { type Subscriber, Subscribers } from './subscribers.ts'
+
+/**
+ * What happens after the ack: every commit, in commit order, to whoever is subscribed to its thing.
+ *
+ * ```
+ * store ── onCommit ──► sequencer ──► subscribers ──► outbox of each ──► socket
+ *   └────── commit log (for who may have to read it again) ──► replay ──┘
+ * ```
+ */
+export class Live {
+  /** Of which commits may be read again. */
+  readonly log: CommitLog
+  readonly #records: RecordStore
+  readonly #subscribers = new Subscribers()
+  readonly #sequencer: Sequencer
+  readonly #stopListening: () => void
+
+  /** @param position number of the newest write that the store holds */
+  constructor(records: RecordStore, position: number) {
+    this.#records = records
+    this.#sequencer = new Sequencer(position, commit => this.#handOn(commit))
+    this.log = new CommitLog(records)
+    records.logWhen(write => this.log.isWanted(write))
+    this.#stopListening = records.onCommit(commit => this.#sequencer.take(commit))
+  }
+
+  /** Number of the newest write that subscribers have. */
+  get position(): number {
+    return this.#sequencer.position
+  }
+
+  /** Resolves when writes may go on; undefined if they may now: too much waits to be handed on. */
+  room(): Promise<void> | undefined {
+    return this.#sequencer.room()
+  }
+
+  /** From the next write on. @param thingId undefined: every thing */
+  subscribe(thingId: string | undefined, subscriber: Subscriber): void {
+    this.#subscribers.add(thingId, subscriber)
+  }
+
+  /** @param thingId as in `subscribe` */
+  unsubscribe(thingId: string | undefined, subscriber: Subscriber): void {
+    this.#subscribers.delete(thingId, subscriber)
+  }
+
+  /**
+   * Takes a snapshot of the store, and calls `reached` at its place among the live messages: everything that it shows
+   * was delivered before, everything else comes behind. The caller closes it.
+   *
+   * @throws ThingwireError of the store
+   */
+  async snapshot(reached: () => void): Promise<Snapshot> {
+    const snapshot = await this.#records.snapshot()
+    await new Promise<void>(resolve => {
+      this.#sequencer.at(snapshot.writeNumber, () => {
+        reached()
+        resolve()
+      })
+    })
+    return snapshot
+  }
+
+  /** Tells everyone who is subscribed to the thing of a refused write. @param payload JSON text */
+  tellRefused(thingId: string, payload: Buffer): void {
+    this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
+  }
+
+  close(): void {
+    this.#stopListening()
+    this.#sequencer.stop()
+    this.log.close()
+  }
+
+  #handOn(commit: Commit): void {
+    this.log.count(commit)
+    if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return
+    const write = new LiveWrite(commit)
+    this.#subscribers.each(commit.thingId, subscriber => subscriber.deliver(write))
+  }
+}

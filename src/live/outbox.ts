@@ -1,0 +1,256 @@
+import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
+import { kernelQueue } from './kernel-queue.ts'
+
+/** Most bytes that may wait for one subscriber (contract §7, stuck subscribers). */
+const maximumWaiting = 8 * 1024 * 1024
+/** How often a socket that has not taken everything is looked at, as a part of `drainTimeout`. */
+const looksPerTimeout = 10
+
+export interface OutboxParts<Item> {
+  readonly sink: Writable
+  /** The connection under the sink, if it is one. */
+  readonly socket: Socket | undefined
+  /** The item as it goes on the wire; undefined if it cannot go yet: call `pump` when it can. */
+  readonly encode: (item: Item) => Uint8Array | undefined
+  /** Bytes that an item counts for while it waits. */
+  readonly weigh: (item: Item) => number
+  /** How many bytes may be joined into one write to the sink; 0: an item each. */
+  readonly joined: number
+  /** How long the sink may take nothing of what it was given, milliseconds. */
+  readonly drainTimeout: number
+  /** The subscriber does not read, or not fast enough: it is to be disconnected. Called once at most. */
+  readonly onStuck: (why: string) => void
+}
+
+/** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
+export interface Gap<Item> {
+  push(item: Item): void
+  /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
+  whenTaken(): Promise<boolean>
+  close(): void
+}
+
+/**
+ * What waits to be sent to one subscriber, in order. Whoever pushes is never held up: the outbox paces by the sink,
+ * and gives up a subscriber whose sink is stuck or too far behind.
+ */
+export class Outbox<Item> {
+  readonly #parts: OutboxParts<Item>
+  #queue: (Item | FillableGap<Item>)[] = []
+  #next = 0
+  /** Bytes of the items that are not in a gap: whoever fills a gap waits for it to be taken. */
+  #waiting = 0
+  #isScheduled = false
+  #isClosed = false
+  /** Bytes that were sent since the sink was last empty. */
+  #sent = 0
+  #look: NodeJS.Timeout | undefined
+  /** When the sink was last seen to take something, and what was in it then. */
+  #lastTaken = 0
+  #inSink = 0
+  #inKernel: string | undefined
+
+  constructor(parts: OutboxParts<Item>) {
+    this.#parts = parts
+    parts.sink.on('drain', this.#onDrain)
+  }
+
+  /** Whether everything that was pushed is on its way. */
+  get isEmpty(): boolean {
+    return !this.#isClosed && this.#queue.length === 0
+  }
+
+  push(item: Item): void {
+    if (this.#isClosed) return
+    this.#waiting += this.#parts.weigh(item)
+    this.#queue.push(item)
+    if (this.#waiting + this.#parts.sink.writableLength > maximumWaiting) {
+      this.#giveUp(`more than ${maximumWaiting} bytes wait for it`)
+      return
+    }
+    this.#schedule()
+  }
+
+  openGap(): Gap<Item> {
+    const gap = new FillableGap<Item>(() => this.#schedule())
+    if (this.#isClosed) gap.abandon()
+    else this.#queue.push(gap)
+    return gap
+  }
+
+  /** Bytes in the sink that do not come from here; fewer than there are, where the sink has taken a part. */
+  get foreignBytes(): number {
+    return Math.max(0, this.#parts.sink.writableLength - this.#sent)
+  }
+
+  /** Sends what can be sent. */
+  pump(): void {
+    const { sink } = this.#parts
+    if (sink.writableLength === 0) this.#sent = 0
+    while (!this.#isClosed && !sink.destroyed && !sink.writableNeedDrain) {
+      const bytes = this.#takeJoined()
+      if (bytes === undefined) break
+      this.#sent += bytes.length
+      sink.write(bytes)
+    }
+    this.watch()
+  }
+
+  /** Looks at a sink that has not taken everything, until it has. */
+  watch(): void {
+    const { sink, drainTimeout } = this.#parts
+    if (this.#look || this.#isClosed || sink.writableLength === 0) return
+    this.#lastTaken = performance.now()
+    this.#inSink = sink.writableLength
+    this.#inKernel = undefined
+    this.#look = setInterval(() => this.#lookAtSink(), drainTimeout / looksPerTimeout)
+    this.#look.unref()
+  }
+
+  /** Drops what waits, and leaves the sink alone. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearInterval(this.#look)
+    this.#parts.sink.removeListener('drain', this.#onDrain)
+    const left = this.#queue.splice(0)
+    for (const entry of left) if (entry instanceof FillableGap) entry.abandon()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isClosed) return
+    this.#isScheduled = true
+    // What is pushed in one go leaves in one segment.
+    process.nextTick(() => {
+      this.#isScheduled = false
+      this.pump()
+    })
+  }
+
+  #takeJoined(): Uint8Array | undefined {
+    const first = this.#take()
+    if (first === undefined || this.#parts.joined === 0) return first
+    const pieces = [first]
+    for (let size = first.length; size < this.#parts.joined; ) {
+      const piece = this.#take()
+      if (piece === undefined) break
+      pieces.push(piece)
+      size += piece.length
+    }
+    return pieces.length === 1 ? first : Buffer.concat(pieces)
+  }
+
+  #take(): Uint8Array | undefined {
+    for (let head = this.#queue[this.#next]; head !== undefined; head = this.#queue[this.#next]) {
+      if (!(head instanceof FillableGap)) {
+        const bytes = this.#parts.encode(head)
+        if (bytes === undefined) return undefined
+        this.#waiting -= this.#parts.weigh(head)
+        this.#advance()
+        return bytes
+      }
+      const item = head.head()
+      if (item !== undefined) {
+        const bytes = this.#parts.encode(item)
+        if (bytes !== undefined) head.shift()
+        return bytes
+      }
+      if (head.isOpen) return undefined
+      this.#advance()
+    }
+    return undefined
+  }
+
+  #advance(): void {
+    this.#next++
+    // To shift an array of many thousands costs as much as it is long.
+    if (this.#next < 1_000 && this.#next < this.#queue.length) return
+    this.#queue = this.#queue.slice(this.#next)
+    this.#next = 0
+  }
+
+  readonly #onDrain = (): void => {
+    this.#lastTaken = performance.now()
+    this.#sent = 0
+    this.#schedule()
+  }
+
+  #lookAtSink(): void {
+    const { sink, drainTimeout } = this.#parts
+    const inSink = sink.writableLength
+    const stands = inSink >= this.#inSink
+    if (!stands) this.#lastTaken = performance.now()
+    this.#inSink = inSink
+    if (inSink === 0) {
+      clearInterval(this.#look)
+      this.#look = undefined
+    } else if (performance.now() - this.#lastTaken >= drainTimeout) {
+      this.#giveUp(`it has taken nothing for ${drainTimeout} ms`)
+    } else if (stands) {
+      void this.#lookIntoKernel()
+    }
+  }
+
+  async #lookIntoKernel(): Promise<void> {
+    const { socket } = this.#parts
+    const inKernel = socket && (await kernelQueue(socket))
+    if (this.#inKernel !== undefined && inKernel !== this.#inKernel) this.#lastTaken = performance.now()
+    this.#inKernel = inKernel
+  }
+
+  #giveUp(why: string): void {
+    this.close()
+    this.#parts.onStuck(why)
+  }
+}
+
+class FillableGap<Item> implements Gap<Item> {
+  readonly #onChange: () => void
+  #items: Item[] = []
+  #next = 0
+  #taken: ((isTaken: boolean) => void)[] = []
+  #isAbandoned = false
+  isOpen = true
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
+  }
+
+  push(item: Item): void {
+    if (!this.isOpen) return
+    this.#items.push(item)
+    this.#onChange()
+  }
+
+  whenTaken(): Promise<boolean> {
+    if (this.#items.length === 0) return Promise.resolve(!this.#isAbandoned)
+    return new Promise(resolve => this.#taken.push(resolve))
+  }
+
+  close(): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.#onChange()
+  }
+
+  head(): Item | undefined {
+    return this.#items[this.#next]
+  }
+
+  shift(): void {
+    this.#next++
+    if (this.#next < this.#items.length) return
+    this.#items = []
+    this.#next = 0
+    for (const resolve of this.#taken.splice(0)) resolve(true)
+  }
+
+  /** There is no outbox any more. */
+  abandon(): void {
+    this.isOpen = false
+    this.#isAbandoned = true
+    this.#items = []
+    for (const resolve of this.#taken.splice(0)) resolve(false)
+  }
+}

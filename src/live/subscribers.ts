@@ -1,0 +1,46 @@
+import type { LiveWrite } from './live-write.ts'
+
+/** Who gets live messages: an MQTT connection, an HTTP stream. Must not throw. */
+export interface Subscriber {
+  /** Called once for each write of a thing that it is subscribed to, in commit order. */
+  deliver(write: LiveWrite): void
+  /** Called for each refused write that is told. @param payload JSON text */
+  deliverRefused?(thingId: string, payload: Buffer): void
+}
+
+/** Subscribers by thing. */
+export class Subscribers {
+  readonly #byThing = new Map<string, Set<Subscriber>>()
+  readonly #ofEveryThing = new Set<Subscriber>()
+
+  /** @param thingId undefined: every thing */
+  add(thingId: string | undefined, subscriber: Subscriber): void {
+    if (thingId === undefined) {
+      this.#ofEveryThing.add(subscriber)
+      return
+    }
+    const ofThing = this.#byThing.get(thingId)
+    if (ofThing) ofThing.add(subscriber)
+    else this.#byThing.set(thingId, new Set([subscriber]))
+  }
+
+  delete(thingId: string | undefined, subscriber: Subscriber): void {
+    if (thingId === undefined) {
+      this.#ofEveryThing.delete(subscriber)
+      return
+    }
+    const ofThing = this.#byThing.get(thingId)
+    if (ofThing?.delete(subscriber) && ofThing.size === 0) this.#byThing.delete(thingId)
+  }
+
+  /** Calls `tell` once for everyone who is subscribed to the thing. */
+  each(thingId: string, tell: (subscriber: Subscriber) => void): void {
+    const ofThing = this.#byThing.get(thingId)
+    for (const subscriber of ofThing ?? []) tell(subscriber)
+    for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) tell(subscriber)
+  }
+
+  has(thingId: string): boolean {
+    return this.#ofEveryThing.size > 0 || this.#byThing.has(thingId)
+  }
+}

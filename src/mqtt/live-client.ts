@@ -1,0 +1,268 @@
+import { Socket } from 'node:net'
+import type { Client } from 'aedes'
+import type { Clock } from '../core/clock.ts'
+import { type Gap, type Live, type LiveWrite, Outbox, type Subscriber } from '../live/index.ts'
+import { type Subscription, wantedPlaces } from './interest.ts'
+import { findMissed } from './missed.ts'
+import { messageAt, type Outgoing } from './outgoing.ts'
+import { encodePublish } from './publish-packet.ts'
+import { RetainedDelivery } from './retained-delivery.ts'
+import type { Session } from './sessions.ts'
+import { errorsTopic, selectionOf } from './topics.ts'
+
+/** Bytes of packets that leave in one write to the socket. */
+const joinedBytes = 16 * 1024
+/** What a message costs beside its payload while it waits. */
+const messageOverhead = 64
+
+export interface LiveClientParts {
+  readonly client: Client
+  readonly live: Live
+  readonly clock: Clock
+  /** Milliseconds. */
+  readonly drainTimeout: number
+  /** The next packet id of the connection, 1..65,535. */
+  readonly nextMessageId: () => number
+  /** How the client spells a thing: token or id. */
+  readonly spellingOf: (thingId: string) => string
+  /** Whether the client may see a thing. @throws ThingwireError if that cannot be told now */
+  readonly maySee: (thingId: string) => Promise<boolean>
+}
+
+interface Missed {
+  readonly gap: Gap<Outgoing>
+  /** Write number. */
+  readonly upTo: number
+  /** What was owed when the session was left. */
+  retained?: RetainedDelivery | undefined
+}
+
+/** What one connection is sent: retained, missed and live messages, each in its place. */
+export class LiveClient implements Subscriber {
+  readonly #parts: LiveClientParts
+  readonly #outbox: Outbox<Outgoing>
+  #session: Session | undefined
+  /** Things of which it gets the live messages; `undefined`: every thing. */
+  #subscribed: ReadonlySet<string | undefined> = new Set()
+  /** What is to be sent once CONNACK is. */
+  #missed: Missed | undefined
+  /** What is to be sent once SUBACK is. */
+  #retained: RetainedDelivery | undefined
+  /** By the packet ids of their messages that are not acknowledged. */
+  readonly #retainedById = new Map<number, RetainedDelivery>()
+  #needsMessageId = false
+  #isClosed = false
+
+  constructor(parts: LiveClientParts) {
+    const { client, drainTimeout } = parts
+    this.#parts = parts
+    this.#outbox = new Outbox<Outgoing>({
+      sink: client.conn,
+      socket: client.req?.socket ?? (client.conn instanceof Socket ? client.conn : undefined),
+      encode: message => this.#encode(message),
+      weigh: ({ payload }) => payload.length + messageOverhead,
+      joined: joinedBytes,
+      drainTimeout,
+      onStuck: why => {
+        this.#session?.interests.oweRetained(parts.live.position)
+        client.conn.destroy(new Error(`the subscriber is stuck: ${why}`))
+      },
+    })
+  }
+
+  /** Bytes of answers that the client has not read. */
+  get unreadAnswers(): number {
+    return this.#outbox.foreignBytes
+  }
+
+  /** Ends the connection if it goes on taking nothing. */
+  watch(): void {
+    this.#outbox.watch()
+  }
+
+  /**
+   * From here on it gets what the session is subscribed to: live, behind what was missed.
+   *
+   * @throws ThingwireError of the store
+   */
+  async resume(session: Session): Promise<void> {
+    const owed = owedRetained(session)
+    if (owed.length === 0) {
+      this.#begin(session)
+      return
+    }
+    const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
+    if (this.#missed) this.#missed.retained = retained
+  }
+
+  #begin(session: Session): void {
+    // One that is being taken over would go on acknowledging.
+    session.receiver?.close()
+    session.receiver = this
+    this.#session = session
+    this.#missed = { gap: this.#outbox.openGap(), upTo: this.#parts.live.position }
+    this.#register()
+  }
+
+  /** CONNACK is sent. @returns how many missed messages were too many. @throws ThingwireError of the store */
+  async sendMissed(): Promise<number> {
+    const session = this.#session
+    if (!this.#missed || !session) return 0
+    const { gap, upTo, retained } = this.#missed
+    this.#missed = undefined
+    const sending = retained?.send(this.#parts.clock)
+    // Awaited below, unless the log fails before.
+    sending?.catch(() => {})
+    const { messages, dropped } = await findMissed(this.#parts.live.log, session, upTo)
+    if (this.#isClosed) return 0
+    session.unacked.keepOnly(new Set(messages.flatMap(({ messageId }) => messageId ?? [])))
+    for (const { write, ...missed } of messages) {
+      gap.push({ ...messageAt(write, missed.position.place, 1), ...missed })
+    }
+    gap.close()
+    await sending
+    if (dropped > 0) await this.#showPresent(session)
+    return dropped
+  }
+
+  /** What a session has lost for good, it would not know of until it changes again. */
+  async #showPresent(session: Session): Promise<void> {
+    session.interests.oweRetained(this.#parts.live.position)
+    const owed = owedRetained(session)
+    const retained = await this.#prepareRetained(session, owed, () => {})
+    await retained?.send(this.#parts.clock)
+  }
+
+  /**
+   * Adds subscriptions. Live messages from here on wait for the retained ones, which `sendRetained` sends.
+   *
+   * @throws ThingwireError of the store
+   */
+  async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
+    const { live } = this.#parts
+    const session = this.#session
+    if (!session) return
+    const added: Subscription[] = []
+    this.#retained = await this.#prepareRetained(session, added, () => {
+      for (const subscription of subscriptions) {
+        const { qos, filter } = subscription
+        const isOwed = qos > 0 && selectionOf(filter).values !== undefined
+        const from = live.position
+        added.push({ ...subscription, from, ...(isOwed && { owedRetained: from }) })
+      }
+      for (const subscription of added) session.interests.add(subscription)
+      this.#register()
+    })
+  }
+
+  /** Calls `begin` at the place among the live messages where the retained ones are to be sent. */
+  async #prepareRetained(
+    { interests }: Session,
+    subscriptions: readonly Subscription[],
+    begin: () => void,
+  ): Promise<RetainedDelivery | undefined> {
+    let gap: Gap<Outgoing> | undefined
+    const snapshot = await this.#parts.live.snapshot(() => {
+      if (this.#isClosed) return
+      begin()
+      gap = this.#outbox.openGap()
+    })
+    if (gap && !this.#isClosed) {
+      const { maySee } = this.#parts
+      return new RetainedDelivery({ snapshot, gap, subscriptions, interests, maySee })
+    }
+    await snapshot.close()
+    return undefined
+  }
+
+  /** SUBACK is sent. @throws ThingwireError of the store */
+  async sendRetained(): Promise<void> {
+    const retained = this.#retained
+    this.#retained = undefined
+    await retained?.send(this.#parts.clock)
+  }
+
+  unsubscribe(filters: readonly string[]): void {
+    for (const filter of filters) this.#session?.interests.delete(filter)
+    this.#register()
+  }
+
+  /** @returns whether the packet id is that of a message that was sent from here */
+  ack(messageId: number): boolean {
+    if (this.#isClosed || !this.#session?.unacked.ack(messageId)) return false
+    this.#retainedById.get(messageId)?.acked(messageId)
+    this.#retainedById.delete(messageId)
+    if (this.#needsMessageId) {
+      this.#needsMessageId = false
+      this.#outbox.pump()
+    }
+    return true
+  }
+
+  deliver(write: LiveWrite): void {
+    const { thingId, stored, writeNumber } = write.commit
+    if (!this.#session) return
+    const interest = this.#session.interests.in(thingId)
+    for (const [place, qos] of wantedPlaces(write, interest)) {
+      const message = messageAt(write, place, qos)
+      // The number of a write that is not kept may be given to another one after a crash.
+      this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)
+    }
+  }
+
+  deliverRefused(thingId: string, payload: Buffer): void {
+    const qos = this.#session?.interests.in(thingId).errors
+    if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
+  }
+
+  /** Nothing is sent any more. Can be called more than once. */
+  close(): void {
+    if (this.#isClosed) return
+    // What is all acknowledged, the session need not look through again.
+    if (this.#outbox.isEmpty) {
+      const position = { writeNumber: this.#parts.live.position, place: Number.MAX_SAFE_INTEGER }
+      this.#session?.unacked.settle(position)
+    }
+    this.#isClosed = true
+    this.#outbox.close()
+    for (const thingId of this.#subscribed) this.#parts.live.unsubscribe(thingId, this)
+    for (const retained of [this.#missed?.retained, this.#retained]) retained?.drop().catch(() => {})
+    this.#missed = undefined
+    this.#retained = undefined
+  }
+
+  #register(): void {
+    const { live } = this.#parts
+    const { interests } = this.#session ?? {}
+    const wanted = new Set<string | undefined>(interests?.things())
+    if (interests?.ofEveryThing) wanted.add(undefined)
+    for (const thingId of wanted) if (!this.#subscribed.has(thingId)) live.subscribe(thingId, this)
+    for (const thingId of this.#subscribed) if (!wanted.has(thingId)) live.unsubscribe(thingId, this)
+    this.#subscribed = wanted
+  }
+
+  #encode(message: Outgoing): Buffer | undefined {
+    const { thingId, topic, payload, qos, position, messageId, isDuplicate = false, retained } = message
+    const { nextMessageId, spellingOf } = this.#parts
+    const id = qos === 0 ? undefined : (messageId ?? this.#session?.unacked.take(position, nextMessageId))
+    if (qos === 1 && id === undefined) {
+      this.#needsMessageId = true
+      return undefined
+    }
+    if (retained && id !== undefined) {
+      this.#retainedById.set(id, retained)
+      retained.sent(id)
+    }
+    return encodePublish({
+      topic: topic(spellingOf(thingId)),
+      payload,
+      isRetained: retained !== undefined,
+      messageId: id,
+      isDuplicate,
+    })
+  }
+}
+
+function owedRetained({ interests }: Session): readonly Subscription[] {
+  return [...interests].filter(({ owedRetained }) => owedRetained !== undefined)
+}

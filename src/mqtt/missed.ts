@@ -1,0 +1,58 @@
+import type { Commit } from '../core/ports.ts'
+import { type CommitLog, LiveWrite } from '../live/index.ts'
+import { wantedPlaces } from './interest.ts'
+import type { Session } from './sessions.ts'
+import type { Position } from './unacked.ts'
+
+/** Most messages that a session gets of what it missed, and most bytes of their payloads (contract §7). */
+export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
+
+/** A message that a session is owed. */
+export interface Missed {
+  readonly write: LiveWrite
+  readonly position: Position
+  /** Under which it was sent before; undefined: it was not, or that is not known. */
+  readonly messageId: number | undefined
+  /** Whether it may have been sent before. */
+  readonly isDuplicate: boolean
+}
+
+/**
+ * What a session is owed of the commits up to `upTo`, in order; where that is too much, the newest of it.
+ *
+ * @returns the messages, and how many are dropped for being too many
+ * @throws ThingwireError of the store
+ */
+export async function findMissed(
+  log: CommitLog,
+  { interests, unacked, maybeSent }: Session,
+  upTo: number,
+): Promise<{ readonly messages: readonly Missed[]; readonly dropped: number }> {
+  const newestFirst: Missed[] = []
+  const isSent = (messageId: number | undefined, { writeNumber }: Commit) =>
+    messageId !== undefined || writeNumber <= maybeSent
+  let bytes = 0
+  let dropped = 0
+  if (interests.size === 0) return { messages: newestFirst, dropped }
+  const after = unacked.acked.writeNumber - 1
+  const isOf = (thingId: string) => interests.covers(thingId)
+  for await (const commit of log.read({ after, before: upTo + 1, order: 'desc', isOf })) {
+    if (!commit.broadcast) continue
+    const write = new LiveWrite(commit)
+    const places = [...wantedPlaces(write, interests.missedOf(write))].reverse()
+    for (const [place] of places) {
+      const position = { writeNumber: commit.writeNumber, place }
+      const owed = unacked.owed(position)
+      if (!owed) continue
+      if (dropped === 0) bytes += payloadOf(write, place).length
+      if (newestFirst.length === maximumMissed.messages || bytes > maximumMissed.bytes) dropped++
+      else newestFirst.push({ write, position, ...owed, isDuplicate: isSent(owed.messageId, commit) })
+    }
+  }
+  return { messages: newestFirst.reverse(), dropped }
+}
+
+/** Payload of the message at a place of a write. */
+export function payloadOf(write: LiveWrite, place: number): Buffer {
+  return place === write.keys.length ? write.whole() : write.value(place)
+}

@@ -1,0 +1,25 @@
+import type { Subscription } from './interest.ts'
+import type { Position, Sent } from './unacked.ts'
+
+/** `mqtt-sessions/<client id>`: a session whose client may come back. */
+export type SessionDocument = {
+  /** Tells it from an earlier session of the client: what is left of that must not be taken for this one's. */
+  readonly instance: string
+  /** Milliseconds; written at CONNECT, when the connection ends, and every hour in between. */
+  readonly lastConnected: number
+  readonly subscriptions: readonly Subscription[]
+  /** Every QoS 1 message up to here is acknowledged. */
+  readonly acked: Position
+  /** What was sent behind it. */
+  readonly sent: readonly Sent[]
+  /** Whether a client is connected: if the process ends, more may have been sent than is said here. */
+  readonly isInUse: boolean
+}
+
+export const sessionPrefix = 'mqtt-sessions/'
+
+// A client id may hold any character, and one may begin like another.
+export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
+
+/** Followed by the session's instance, a slash, and the packet id: a QoS 2 PUBLISH that is not released yet. */
+export const inFlightPrefix = (clientId: string) => `mqtt-in-flight/${encodeURIComponent(clientId)}/`

@@ -1,0 +1,92 @@
+import { listDocuments } from '../core/list-documents.ts'
+import type { Commit, DocumentStore } from '../core/ports.ts'
+import { type Follower, LiveWrite, type LoggedWrite } from '../live/index.ts'
+import { Coverage } from './coverage.ts'
+import { Interests, type Subscription, wantedPlaces } from './interest.ts'
+import { maximumMissed, payloadOf } from './missed.ts'
+import { type SessionDocument, sessionPrefix } from './session-documents.ts'
+import { parseThingFilter } from './topics.ts'
+import { Unacked } from './unacked.ts'
+
+/** What persistent sessions need of the commit log. */
+export class SessionLog implements Follower {
+  readonly #documents: DocumentStore
+  readonly #coverage = new Coverage()
+
+  private constructor(documents: DocumentStore) {
+    this.#documents = documents
+  }
+
+  /** Reads what the sessions in the store are subscribed to. @throws ThingwireError of the store */
+  static async open(documents: DocumentStore): Promise<SessionLog> {
+    const log = new SessionLog(documents)
+    for await (const [clientId, { subscriptions }] of log.#sessions()) log.cover(clientId, subscriptions)
+    return log
+  }
+
+  /** From here on the log has what these subscriptions, all that a session has, may miss. */
+  cover(clientId: string, subscriptions: Iterable<Pick<Subscription, 'filter' | 'qos'>>): void {
+    this.#coverage.set(clientId, refsOf(subscriptions))
+  }
+
+  wants({ thingId, broadcast }: LoggedWrite): boolean {
+    return broadcast && this.#coverage.has(thingId)
+  }
+
+  async startTrim(): Promise<(commit: Commit) => boolean> {
+    /** By thing id, `+` for every thing. */
+    const needs = new Map<string, Need[]>()
+    for await (const [, session] of this.#sessions()) {
+      const need = new Need(session)
+      for (const ref of refsOf(session.subscriptions)) needs.set(ref, [...(needs.get(ref) ?? []), need])
+    }
+    return commit => {
+      if (!commit.broadcast) return false
+      const write = new LiveWrite(commit)
+      const ofThing = new Set([...(needs.get(commit.thingId) ?? []), ...(needs.get('+') ?? [])])
+      // Everyone is asked: each counts what it needs.
+      return [...ofThing].filter(need => need.take(write)).length > 0
+    }
+  }
+
+  async *#sessions(): AsyncGenerator<[clientId: string, SessionDocument]> {
+    for await (const [name, document] of listDocuments<SessionDocument>(this.#documents, sessionPrefix)) {
+      yield [decodeURIComponent(name), document]
+    }
+  }
+}
+
+/** What one session may still get of the log, newest first. */
+class Need {
+  readonly #unacked: Unacked
+  readonly #interests: Interests
+  #messages = 0
+  #bytes = 0
+
+  constructor({ acked, sent, subscriptions }: SessionDocument) {
+    this.#unacked = new Unacked(acked, sent)
+    this.#interests = new Interests(subscriptions)
+  }
+
+  /** @returns whether something of the write is needed */
+  take(write: LiveWrite): boolean {
+    if (this.#messages >= maximumMissed.messages || this.#bytes > maximumMissed.bytes) return false
+    const { writeNumber } = write.commit
+    const places = [...wantedPlaces(write, this.#interests.missedOf(write))]
+    const owed = places.filter(([place]) => this.#unacked.owed({ writeNumber, place }))
+    if (owed.length === 0) return false
+    this.#messages += owed.length
+    for (const [place] of owed) this.#bytes += payloadOf(write, place).length
+    return true
+  }
+}
+
+/** What the subscriptions at QoS 1 are for: thing ids, `+` for every thing. */
+function refsOf(subscriptions: Iterable<Pick<Subscription, 'filter' | 'qos'>>): Set<string> {
+  const refs = new Set<string>()
+  for (const { filter, qos } of subscriptions) {
+    const ref = parseThingFilter(filter)?.ref
+    if (qos > 0 && ref !== undefined) refs.add(ref)
+  }
+  return refs
+}

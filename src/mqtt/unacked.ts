@@ -1,0 +1,126 @@
+/** Where a message stands among the live messages: by write number, then by place in the write (`LiveWrite`). */
+export interface Position {
+  readonly writeNumber: number
+  readonly place: number
+}
+
+export function isBehind(a: Position, b: Position): boolean {
+  return a.writeNumber - b.writeNumber > 0 || (a.writeNumber === b.writeNumber && a.place > b.place)
+}
+
+/** A message that was sent. */
+export interface Sent {
+  readonly messageId: number
+  readonly position: Position
+  readonly isAcked: boolean
+}
+
+const maximumMessageId = 65_535
+
+/** The QoS 1 messages that a session was sent and has not acknowledged, and how far it has acknowledged all. */
+export class Unacked {
+  /** Everything up to here is acknowledged. */
+  #acked: Position
+  /** What was sent behind that, by position; the first is not acknowledged. */
+  readonly #sent: Sent[] = []
+  /** Packet ids in use; undefined for messages that have no position, being kept nowhere. */
+  readonly #byId = new Map<number, Sent | undefined>()
+
+  /** @param sent as of `sent` */
+  constructor(acked: Position, sent: readonly Sent[] = []) {
+    this.#acked = acked
+    for (const each of sent) {
+      this.#sent.push(each)
+      if (!each.isAcked) this.#byId.set(each.messageId, each)
+    }
+  }
+
+  get acked(): Position {
+    return this.#acked
+  }
+
+  /** What was sent behind `acked`, in order. */
+  get sent(): readonly Sent[] {
+    return this.#sent
+  }
+
+  /** Nothing is owed up to here. */
+  settle(position: Position): void {
+    if (this.#sent.length === 0 && isBehind(position, this.#acked)) this.#acked = position
+  }
+
+  /**
+   * Gives a message that is about to be sent its packet id.
+   *
+   * @param position undefined: it is not to be sent again to a client that comes back without having acknowledged it
+   * @param nextId of the connection, 1..65,535, one after another
+   * @returns undefined if every packet id is in use
+   */
+  take(position: Position | undefined, nextId: () => number): number | undefined {
+    if (this.#byId.size === maximumMessageId) return undefined
+    let messageId = nextId()
+    while (this.#byId.has(messageId)) messageId = nextId()
+    if (position) this.#add(messageId, position)
+    else this.#byId.set(messageId, undefined)
+    return messageId
+  }
+
+  /** @returns whether the packet id was in use */
+  ack(messageId: number): boolean {
+    const sent = this.#byId.get(messageId)
+    if (!this.#byId.delete(messageId)) return false
+    if (sent) this.#ackSent(sent)
+    return true
+  }
+
+  /** Whether a message is still owed to the session, and under which packet id it was sent, if it was. */
+  owed(position: Position): { readonly messageId: number | undefined } | undefined {
+    if (!isBehind(position, this.#acked)) return undefined
+    const sent = this.#find(position)
+    return sent?.isAcked ? undefined : { messageId: sent?.messageId }
+  }
+
+  /** The session has a new connection: only these messages are sent again, all others are not owed any more. */
+  keepOnly(messageIds: ReadonlySet<number>): void {
+    for (const messageId of [...this.#byId.keys()]) if (!messageIds.has(messageId)) this.ack(messageId)
+  }
+
+  #find(position: Position): Sent | undefined {
+    const found = this.#sent[this.#placeOf(position)]
+    return found && !isBehind(found.position, position) ? found : undefined
+  }
+
+  /** How many were sent before a position. */
+  #placeOf(position: Position): number {
+    let low = 0
+    let high = this.#sent.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isBehind(position, (this.#sent[middle] as Sent).position)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #ackSent(sent: Sent): void {
+    const place = this.#placeOf(sent.position)
+    this.#sent[place] = { ...sent, isAcked: true }
+    if (place === 0) this.#advance()
+  }
+
+  #add(messageId: number, position: Position): void {
+    const sent = { messageId, position, isAcked: false }
+    this.#sent.push(sent)
+    this.#byId.set(messageId, sent)
+  }
+
+  #advance(): void {
+    let count = 0
+    for (const { isAcked, position } of this.#sent) {
+      if (!isAcked) break
+      this.#acked = position
+      count++
+    }
+    this.#sent.splice(0, count)
+  }
+}

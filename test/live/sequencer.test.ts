@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import type { Commit } from '../../src/core/ports.ts'
+import { Sequencer } from '../../src/live/sequencer.ts'
+
+function commit(writeNumber: number): Commit {
+  return { thingId: 'a', writeNumber, receivedAt: 0, records: [], latest: [], stored: true, broadcast: true }
+}
+
+/** Lets everything that is due be done. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+function start(position = 0) {
+  const seen: (number | string)[] = []
+  const sequencer: Sequencer = new Sequencer(position, ({ writeNumber }) => {
+    seen.push(writeNumber)
+  })
+  const mark = (writeNumber: number, name: string) => sequencer.at(writeNumber, () => seen.push(name))
+  return { sequencer, seen, mark }
+}
+
+describe('take()', () => {
+  it('hands nothing on before it has returned, nor before what waits for the same event', async () => {
+    const { sequencer, seen } = start()
+    sequencer.take(commit(1))
+    expect(seen).toEqual([])
+    await Promise.resolve()
+    expect(seen).toEqual([])
+    await settle()
+    expect(seen).toEqual([1])
+  })
+
+  it('hands on in the order of the calls, each once', async () => {
+    const { sequencer, seen } = start(4)
+    for (const number of [5, 6, 8]) sequencer.take(commit(number))
+    await settle()
+    for (const number of [9, 12]) sequencer.take(commit(number))
+    await settle()
+    expect(seen).toEqual([5, 6, 8, 9, 12])
+    expect(sequencer.position).toBe(12)
+  })
+
+  it('lets the event loop turn between two slices of a long queue', async () => {
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const seen: number[] = []
+    await new Promise<void>(resolve => {
+      const sequencer = new Sequencer(0, ({ writeNumber }) => {
+        const end = performance.now() + 1
+        while (performance.now() < end);
+        seen.push(writeNumber)
+        if (writeNumber === 60) resolve()
+      })
+      for (let number = 1; number <= 60; number++) sequencer.take(commit(number))
+    })
+    isOver = true
+    expect(seen).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+    expect(turns).toBeGreaterThan(4)
+  })
+})
+
+describe('at()', () => {
+  it('is reached behind the writes up to its number, and before all that are behind it', async () => {
+    const { sequencer, seen, mark } = start()
+    for (const number of [1, 2, 3]) sequencer.take(commit(number))
+    mark(2, 'at 2')
+    mark(3, 'at 3')
+    mark(0, 'at 0')
+    sequencer.take(commit(4))
+    await settle()
+    expect(seen).toEqual(['at 0', 1, 2, 'at 2', 3, 'at 3', 4])
+  })
+
+  it('is reached for a number that no write has, and for one that is not there yet when the next one comes', async () => {
+    const { sequencer, seen, mark } = start(10)
+    mark(10, 'at 10')
+    await settle()
+    sequencer.take(commit(12))
+    mark(11, 'at 11')
+    await settle()
+    mark(12, 'at 12')
+    sequencer.take(commit(13))
+    await settle()
+    expect(seen).toEqual(['at 10', 'at 11', 12, 'at 12', 13])
+  })
+
+  it('keeps the order of several at one place, and sees the position there', async () => {
+    const { sequencer, seen, mark } = start()
+    sequencer.take(commit(1))
+    sequencer.take(commit(2))
+    mark(1, 'first')
+    mark(1, 'second')
+    sequencer.at(1, () => seen.push(`position ${sequencer.position}`))
+    await settle()
+    expect(seen).toEqual([1, 'first', 'second', 'position 1', 2])
+  })
+
+  it('may be called from within', async () => {
+    const { sequencer, seen, mark } = start()
+    sequencer.take(commit(1))
+    sequencer.at(1, () => {
+      seen.push('outer')
+      mark(1, 'inner')
+    })
+    sequencer.take(commit(2))
+    await settle()
+    expect(seen).toEqual([1, 'outer', 'inner', 2])
+  })
+
+  it('throws for a place that was passed', async () => {
+    const { sequencer, mark } = start()
+    sequencer.take(commit(1))
+    sequencer.take(commit(2))
+    await settle()
+    expect(() => mark(1, 'too late')).toThrow(RangeError)
+    expect(() => mark(2, 'in time')).not.toThrow()
+  })
+})
+
+describe('stop()', () => {
+  it('hands nothing on any more', async () => {
+    const { sequencer, seen, mark } = start()
+    sequencer.take(commit(1))
+    await settle()
+    sequencer.take(commit(2))
+    mark(2, 'at 2')
+    sequencer.stop()
+    sequencer.take(commit(3))
+    await settle()
+    expect(seen).toEqual([1])
+  })
+
+  it('leaves nothing behind that keeps a process alive', async () => {
+    const source = `
+      import { Sequencer } from '${new URL('../../src/live/sequencer.ts', import.meta.url)}'
+      const sequencer = new Sequencer(0, () => {})
+      sequencer.take(${JSON.stringify(commit(1))})
+      sequencer.stop()
+    `
+    const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '--eval', source]
+    const child = spawn(process.execPath, args, { stdio: 'inherit' })
+    const deadline = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    const [code] = await once(child, 'exit')
+    clearTimeout(deadline)
+    expect(code).toBe(0)
+  })
+})
