@@ -70,6 +70,14 @@ export const catalogue = {
     ...refusedContent,
     text: 'A part of the `$settings` path is not 1 to 64 letters, digits, `_` or `-`.',
   },
+  settings_too_large: {
+    ...refusedContent,
+    text: 'The settings document would be over 64 KiB. Found after the ack: told among the refused writes alone.',
+  },
+  invalid_magic_value: {
+    ...refusedContent,
+    text: 'The value is none that its magic resource takes, if that is not built in.',
+  },
 
   // The request around the body
   bad_request: { ...badRequest, text: 'The request is not HTTP that can be read.' },

@@ -46,10 +46,9 @@ export function createThingList({ documents, records, lastSeen }: ThingListParts
   }
 
   async function positionOf(thingId: string): Promise<Position | undefined> {
-    const page = await records.read(thingId, '$geo', { order: 'desc', limit: 1 })
-    const newest = page?.records[0]
-    if (!newest) return undefined
-    const point = JSON.parse(newest.value) as { coordinates: readonly [long: number, lat: number] }
+    const state = await records.state(thingId, '$geo')
+    if (!state) return undefined
+    const point = JSON.parse(state.value) as { coordinates: readonly [long: number, lat: number] }
     const [long, lat] = point.coordinates
     return { lat, long }
   }

@@ -5,13 +5,17 @@ import type { MagicResource } from './magic-resource.ts'
 
 /**
  * `$geo`, the position of the thing (contract §5): a GeoJSON Point (RFC 7946), `[long, lat]`, or null together
- * with `geo`. Kept as a Point of two coordinates, whatever form it came in.
+ * with `geo`. Kept as a Point of two coordinates, whatever form it came in. It only moves forward in measurement time; of
+ * two positions of one time the one that was written later stands.
  */
 export const geo: MagicResource = {
-  matches: key => key === '$geo',
+  key: '$geo',
   check({ value, geo }) {
     if (value === null && geo) return point(geo.long, geo.lat)
     return checkCoordinates(coordinatesOf(value))
+  },
+  apply(state, { value, datetime }) {
+    return state && datetime < state.datetime ? undefined : { value, datetime }
   },
 }
 

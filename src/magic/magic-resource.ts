@@ -1,10 +1,51 @@
+import type { Geo } from '../core/geo.ts'
 import type { MagicHistory, MagicRecord } from '../core/ports.ts'
 import type { Problem } from '../core/problem.ts'
 
-/** One magic resource (contract §5). A file of its own declares it; `registry.ts` lists it. */
+/** The state of a magic resource: what REST and the retained view give, and what is told live when it changes. */
+export interface MagicState {
+  /** Any JSON that a value may be (contract §2). Shared: to be replaced, never changed in place. */
+  readonly value: unknown
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly datetime: number
+}
+
+/** A record that has passed `check` and is durable. */
+export interface MagicChange {
+  /** The resource's own key, or one below it. */
+  readonly key: string
+  /** As `check` gave it for the history. */
+  readonly value: unknown
+  readonly geo?: Geo
+  /** When it was measured, milliseconds. */
+  readonly datetime: number
+  /** When it was received, milliseconds. */
+  readonly receivedAt: number
+}
+
+/** One magic resource (contract §5). A file of its own declares it; the registry lists it. docs/magic.md has an example. */
 export interface MagicResource {
-  /** Whether the resource answers to this key. */
-  readonly matches: (key: string) => boolean
-  /** Checks a record under such a key: what to keep of it as history, or what is wrong. */
-  readonly check: (record: MagicRecord) => MagicHistory | Problem
+  /** Key of its records and of its state: `$`, then 1..64 letters, digits, `_` or `-`. */
+  readonly key: string
+  /**
+   * Checks a record under one of its keys, before the write is acknowledged. Pure.
+   *
+   * @returns what to keep of it as history, or what is wrong: then the write is refused
+   */
+  check(record: MagicRecord): MagicHistory | Problem
+  /**
+   * What becomes of the state: called after the write was acknowledged, once per record, in the order of the thing's
+   * writes. Pure: after a crash it can be called again, with the same state.
+   *
+   * @returns the new state; undefined if it stays as it is; or why it must stay, to be noted among the thing's refused
+   * writes
+   */
+  apply(state: MagicState | undefined, change: MagicChange): MagicState | undefined | Problem
+  /** There are keys `<key>.<path>` too, each a part of the state. Setting one to null removes the part. */
+  readonly parts?: MagicParts
+}
+
+export interface MagicParts {
+  /** JSON of the part that `key` names; undefined if the state has none. */
+  read(state: MagicState, key: string): unknown
 }

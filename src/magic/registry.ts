@@ -1,16 +1,54 @@
+import { isMagicKey } from '../core/key.ts'
 import type { MagicRules } from '../core/ports.ts'
 import { geo } from './geo.ts'
 import type { MagicResource } from './magic-resource.ts'
 import { settings } from './settings.ts'
 
-const resources: readonly MagicResource[] = [geo, settings]
+const builtIn: readonly MagicResource[] = [geo, settings]
+const stateKey = /^\$[A-Za-z0-9_-]{1,64}$/
 
-/** The magic resources that the service knows. */
-export const magicRules: MagicRules = {
-  check(record) {
-    const resource = resources.find(({ matches }) => matches(record.key))
-    if (resource) return resource.check(record)
-    const message = 'key must be $geo, $settings or $settings.<path> when it starts with "$"'
-    return { field: 'key', reason: 'unknown_magic_resource', message }
-  },
+/** The magic resources that a service knows. */
+export interface MagicRegistry extends MagicRules {
+  /** Keys under which there can be a state, the built-in ones first. */
+  readonly keys: readonly string[]
+  /** The resource that takes records under this key. */
+  find(key: string): MagicResource | undefined
+}
+
+/**
+ * `$geo`, `$settings`, and what a host adds.
+ *
+ * @throws Error for the host: a key that is none, or that another resource has
+ */
+export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
+  const resources = new Map<string, MagicResource>()
+  for (const resource of [...builtIn, ...added]) {
+    const { key } = resource
+    if (!stateKey.test(key)) {
+      throw new Error(`the key of a magic resource must be $ and 1 to 64 letters, digits, "_" or "-": ${key}`)
+    }
+    if (resources.has(key)) throw new Error(`there are two magic resources ${key}`)
+    resources.set(key, resource)
+  }
+  const find = (key: string): MagicResource | undefined => {
+    const end = key.indexOf('.')
+    const resource = resources.get(end === -1 ? key : key.slice(0, end))
+    return end === -1 || resource?.parts ? resource : undefined
+  }
+  const known = [...resources.values()].flatMap(({ key, parts }) => (parts ? [key, `${key}.<path>`] : [key]))
+  const message = `key must be ${known.join(', ')} when it starts with "$"`
+  return {
+    keys: [...resources.keys()],
+    find,
+    check: record =>
+      find(record.key)?.check(record) ?? { field: 'key', reason: 'unknown_magic_resource', message },
+  }
+}
+
+/** The rules of those that are built in. */
+export const magicRules: MagicRules = createMagicRegistry()
+
+/** Whether something of a write goes to a magic resource: then it stays in the commit log until that is done. */
+export function hasMagic(records: readonly { readonly key: string }[]): boolean {
+  return records.some(({ key }) => isMagicKey(key))
 }

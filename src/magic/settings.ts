@@ -1,24 +1,52 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Problem } from '../core/problem.ts'
 import { isForbiddenMember } from '../core/value.ts'
 import type { MagicResource } from './magic-resource.ts'
+import { isObject, mergePatch, removeAt, setAt, valueAt } from './settings-document.ts'
 
 /** How deep the settings document may be; a path part counts as a level. */
 const maximumDepth = 16
 const maximumMemberBytes = 128
+/** Largest document, in bytes of its JSON. */
+const maximumDocumentBytes = 64 * 1024
+const documentKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
-const pathPrefix = '$settings.'
 
 /**
  * `$settings`, a document of the thing, and `$settings.<path>`, one place in it (contract §5). The document is
- * written as a JSON Merge Patch (RFC 7396); a path takes any JSON, null removes.
+ * written as a JSON Merge Patch (RFC 7396); a path takes any JSON, null removes. Its datetime is that of the receipt
+ * of the newest write that changed it.
  */
 export const settings: MagicResource = {
-  matches: key => key === '$settings' || key.startsWith(pathPrefix),
+  key: documentKey,
   check({ key, value, geo }) {
-    const path = key === '$settings' ? [] : key.slice(pathPrefix.length).split('.')
+    const path = pathOf(key)
     const problem = checkPath(path) ?? checkContent(value, path)
     return problem ?? { value, geo }
   },
+  apply(state, { key, value, receivedAt }) {
+    const path = pathOf(key)
+    // Of a document that is not there, nothing can be removed.
+    if (!state && path.length > 0 && value === null) return undefined
+    const document = changed(state?.value, path, value)
+    if (state && isDeepStrictEqual(document, state.value)) return undefined
+    if (Buffer.byteLength(JSON.stringify(document)) <= maximumDocumentBytes) {
+      return { value: document, datetime: receivedAt }
+    }
+    const message = `the settings must be at most ${maximumDocumentBytes} bytes as JSON: they stay as they were`
+    return { field: 'value', reason: 'settings_too_large', message }
+  },
+  parts: { read: (state, key) => valueAt(state.value, pathOf(key)) },
+}
+
+/** The parts of a `$settings.<path>`; none for `$settings`. */
+function pathOf(key: string): readonly string[] {
+  return key === documentKey ? [] : key.slice(documentKey.length + 1).split('.')
+}
+
+function changed(document: unknown, path: readonly string[], value: unknown): unknown {
+  if (path.length === 0) return mergePatch(document, value as object)
+  return value === null ? removeAt(document, path) : setAt(document, path, value)
 }
 
 function checkPath(path: readonly string[]): Problem | undefined {
@@ -50,10 +78,6 @@ function inspect(value: unknown, levelsLeft: number): Problem | undefined {
     if (problem) return problem
   }
   return undefined
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(message: string): Problem {

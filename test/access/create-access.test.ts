@@ -7,7 +7,7 @@ import { hashToken } from '../../src/core/token.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { append, openAccess } from './open-access.ts'
+import { openAccess, place } from './open-access.ts'
 
 async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'thingwire-access-'))
@@ -24,7 +24,7 @@ describe('createAccess()', () => {
     await first.access.thingOfToken(boat.thingToken)
     await first.access.thingOfToken(revoked.thingToken)
     await first.registry.removeToken(boat.thingId, revoked.tokenId)
-    await append(first.store, boat.thingId, '$geo', '{"type":"Point","coordinates":[2.22,41.41]}')
+    await place(first.store, boat.thingId, 2.22, 41.41)
     const [unspent = '', lost = '', used = ''] = await first.activationCodes.create({ count: 3, uses: 1 })
     const lostThing = await first.activationCodes.activate(lost)
     await first.access.thingOfToken((await first.activationCodes.activate(used)).thingToken)

@@ -43,6 +43,20 @@ export async function append(store: Store, thingId: string, key: string, value: 
   })
 }
 
+/** Puts the state of `$geo`, as a record there would. */
+export async function place(store: Store, thingId: string, long: number, lat: number) {
+  const value = JSON.stringify({ type: 'Point', coordinates: [long, lat] })
+  await store.records.append({
+    thingId,
+    records: [],
+    states: [{ key: '$geo', record: { key: '$geo', datetime: 1_000, value } }],
+    store: true,
+    broadcast: true,
+    receivedAt: 1_000,
+    answer: {},
+  })
+}
+
 export async function documentsUnder(
   documents: Pick<DocumentStore, 'list'>,
   prefix: string,

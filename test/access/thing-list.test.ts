@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ThingQuery, ThingRegistry } from '../../src/access/index.ts'
-import { append, openAccess } from './open-access.ts'
+import { append, openAccess, place } from './open-access.ts'
 
 async function readAll(registry: ThingRegistry, query: ThingQuery) {
   const pages = []
@@ -12,8 +12,6 @@ async function readAll(registry: ThingRegistry, query: ThingQuery) {
   } while (cursor !== undefined)
   return pages
 }
-
-const point = (long: number, lat: number) => JSON.stringify({ type: 'Point', coordinates: [long, lat] })
 
 describe('ThingRegistry.list()', () => {
   it('gives thousands of things once each, by id, in full pages', async () => {
@@ -55,11 +53,12 @@ describe('ThingRegistry.list()', () => {
     expect(Math.max(...pages.map(page => page.length))).toBe(10)
   })
 
-  it('gives the newest position by measurement time', async () => {
+  it('gives the position as it is, not the newest of the track', async () => {
     const { registry, store } = await openAccess()
     const { thingId } = await registry.create({})
-    await append(store, thingId, '$geo', point(2.22, 41.41), 5_000)
-    await append(store, thingId, '$geo', point(0, 0), 4_000)
+    await append(store, thingId, '$geo', '{"type":"Point","coordinates":[0,0]}', 4_000)
+    expect((await registry.list({ limit: 1 })).things[0]).not.toHaveProperty('position')
+    await place(store, thingId, 2.22, 41.41)
     const { things } = await registry.list({ limit: 1 })
     expect(things).toMatchObject([{ thingId, position: { lat: 41.41, long: 2.22 } }])
   })
@@ -69,7 +68,7 @@ describe('ThingRegistry.list()', () => {
     const places = { fiji: [178, -18], tonga: [-175, -21], paris: [2.35, 48.85], edge: [10, 50] } as const
     for (const [name, [long, lat]] of Object.entries(places)) {
       const { thingId } = await registry.create({ name })
-      await append(store, thingId, '$geo', point(long, lat))
+      await place(store, thingId, long, lat)
     }
     await registry.create({ name: 'nowhere' })
     const find = async (west: number, south: number, east: number, north: number) => {
@@ -92,7 +91,7 @@ describe('ThingRegistry.list()', () => {
     const { registry, store } = await openAccess()
     for (let number = 0; number < 130; number++) {
       const { thingId } = await registry.create({ name: `${number}` })
-      await append(store, thingId, '$geo', point(number % 2 === 0 ? 5 : 50, 5))
+      await place(store, thingId, number % 2 === 0 ? 5 : 50, 5)
     }
     const pages = await readAll(registry, { limit: 7, bbox: { west: 0, south: 0, east: 10, north: 10 } })
     const names = pages.flat().map(thing => Number(thing.name))

@@ -51,9 +51,29 @@ describe('geo.check()', () => {
   })
 })
 
-describe('geo.matches()', () => {
-  it('knows its one key', () => {
-    expect(geo.matches('$geo')).toBe(true)
-    expect(['$GEO', '$geo.lat', '$geo ', 'geo'].some(geo.matches)).toBe(false)
+describe('geo.apply()', () => {
+  const at = (datetime: number, long: number) => ({
+    value: { type: 'Point', coordinates: [long, 0] },
+    datetime,
+  })
+  const apply = (state: ReturnType<typeof at> | undefined, change: ReturnType<typeof at>) =>
+    geo.apply(state, { key: '$geo', receivedAt: 9_000, ...change })
+
+  it('takes the first position, and every later one, with its datetime', () => {
+    expect(apply(undefined, at(0, 1))).toEqual(at(0, 1))
+    expect(apply(at(1, 1), at(2, 2))).toEqual(at(2, 2))
+  })
+
+  it('does not move back in measurement time', () => {
+    expect(apply(at(2, 2), at(1, 1))).toBeUndefined()
+  })
+
+  it('takes the later write of two of one time', () => {
+    expect(apply(at(2, 2), at(2, 3))).toEqual(at(2, 3))
+  })
+
+  it('leaves out a geo that came beside the value', () => {
+    const change = { key: '$geo', ...at(1, 1), geo: { lat: 3, long: 4 }, receivedAt: 1 }
+    expect(geo.apply(undefined, change)).toEqual(at(1, 1))
   })
 })

@@ -1,0 +1,221 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { isMagicKey } from '../core/key.ts'
+import type { Commit, DocumentPut, Follow, RecordStore } from '../core/ports.ts'
+import { ThingwireError } from '../errors.ts'
+import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
+import {
+  isWrite,
+  type Lane,
+  type MagicRefusal,
+  type MagicWrite,
+  nextStep,
+  type Removal,
+  type Step,
+} from './lane.ts'
+import type { StateDraftParts } from './state-draft.ts'
+
+/** Things whose states are put at one time; they share a commit of the store. */
+const thingsAtOnce = 256
+
+export interface ApplyQueueParts extends StateDraftParts {
+  readonly records: Pick<RecordStore, 'state' | 'append'>
+  readonly marks: AppliedMarks
+  /** Whoever sends on what is committed. */
+  readonly live: Follow
+  /** The newest write of which what is to be applied was pushed. */
+  readonly seenThrough: () => number
+  readonly onRefused: (refusal: MagicRefusal) => void
+  /** How long a thing waits before the store is tried again, milliseconds. */
+  readonly retryDelay: number
+}
+
+/**
+ * Applies magic records: those of one thing in write order, one append after another; things side by side, so that
+ * none waits for another.
+ */
+export class ApplyQueue {
+  readonly #parts: ApplyQueueParts
+  /** By thing; there is one as long as it has jobs. */
+  readonly #lanes = new Map<string, Lane>()
+  /** Lanes that can take a step, the one that waits longest first. */
+  readonly #ready = new Set<Lane>()
+  readonly #steps = new Set<Promise<void>>()
+  /** Write numbers that are not applied, ascending. */
+  readonly #open = new Set<number>()
+  #waiting: { readonly through: number; readonly resolve: () => void }[] = []
+  readonly #closing = new AbortController()
+
+  constructor(parts: ApplyQueueParts) {
+    this.#parts = parts
+  }
+
+  /** The write up to which everything is applied. */
+  get appliedThrough(): number {
+    const [lowest] = this.#open
+    return lowest === undefined ? this.#parts.seenThrough() : lowest - 1
+  }
+
+  /** To be called in write order. @param mark how far the thing was applied before */
+  push(commit: Commit, mark?: AppliedMark): void {
+    const records = commit.records.filter(({ key }) => isMagicKey(key))
+    const applied = appliedRecords(mark, commit.writeNumber)
+    if (applied >= records.length) {
+      this.settle()
+    } else {
+      this.#open.add(commit.writeNumber)
+      this.#add(commit.thingId, { commit, records, applied })
+    }
+  }
+
+  /**
+   * Removes a state, or a part of one, after what was pushed before.
+   *
+   * @throws ThingwireError store_unavailable if the queue is closed before it is durably gone
+   */
+  remove(thingId: string, key: string, receivedAt: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closing.signal.aborted) reject(closed())
+      else this.#add(thingId, { key, after: this.#parts.seenThrough(), receivedAt, resolve, reject })
+    })
+  }
+
+  /** Resolves when everything up to this write is applied: never, if the queue is closed before. */
+  whenApplied(through: number): Promise<void> {
+    return new Promise(resolve => {
+      this.#waiting.push({ through, resolve })
+      this.settle()
+    })
+  }
+
+  /** Looks who has waited for what is applied now. */
+  settle(): void {
+    if (this.#waiting.length === 0) return
+    const { appliedThrough } = this
+    this.#waiting = this.#waiting.filter(({ through, resolve }) => {
+      if (through > appliedThrough) return true
+      resolve()
+      return false
+    })
+  }
+
+  /** Finishes the steps that are under way; what is left is for the next start. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    while (this.#steps.size > 0) await Promise.all(this.#steps)
+    for (const { jobs } of this.#lanes.values()) {
+      for (const job of jobs) if (!isWrite(job)) job.reject(closed())
+    }
+  }
+
+  #add(thingId: string, job: MagicWrite | Removal): void {
+    const lane = this.#lanes.get(thingId)
+    if (lane) {
+      lane.jobs.push(job)
+      return
+    }
+    const opened = { thingId, jobs: [job] }
+    this.#lanes.set(thingId, opened)
+    this.#goOn(opened)
+  }
+
+  #goOn(lane: Lane): void {
+    if (lane.jobs.length === 0) {
+      this.#lanes.delete(lane.thingId)
+      return
+    }
+    this.#ready.add(lane)
+    this.#startSteps()
+  }
+
+  #startSteps(): void {
+    for (const lane of this.#ready) {
+      if (this.#steps.size >= thingsAtOnce || this.#closing.signal.aborted) return
+      this.#ready.delete(lane)
+      const step = this.#takeStep(lane).then(() => {
+        this.#steps.delete(step)
+        this.#startSteps()
+      })
+      this.#steps.add(step)
+    }
+  }
+
+  /** Never rejects. */
+  async #takeStep(lane: Lane): Promise<void> {
+    try {
+      await this.#parts.live.room()
+      if (lane.unsure) await this.#lookUp(lane, lane.unsure)
+      const step = await nextStep(lane, this.#parts)
+      if (step) {
+        if (step.draft.states.length > 0) await this.#append(lane, step)
+        this.#finish(lane, step)
+      }
+      this.#goOn(lane)
+    } catch (error) {
+      if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
+      this.#goOnLater(lane)
+    }
+  }
+
+  async #append(lane: Lane, step: Step): Promise<void> {
+    const { marks } = this.#parts
+    const { mark } = step
+    const documents = mark && marks.documents(lane.thingId, mark, this.appliedThrough)
+    lane.unsure = step
+    await this.#put(lane, step, step.store, documents)
+    lane.unsure = undefined
+    if (mark) marks.keep(lane.thingId, mark)
+  }
+
+  /** An append that failed may have been kept all the same; what is kept so late, the store does not tell. */
+  async #lookUp(lane: Lane, step: Step): Promise<void> {
+    const mark = await this.#parts.marks.read(lane.thingId)
+    const [job] = lane.jobs
+    // A removal may have the mark of the write before it.
+    const isMarked = job && isWrite(job) && step.mark
+    const isKept = isMarked ? isDeepStrictEqual(mark, step.mark) : step.store && (await this.#isDone(lane))
+    if (isKept) {
+      await this.#put(lane, step, false)
+      this.#finish(lane, step)
+    }
+    lane.unsure = undefined
+  }
+
+  /** Whether the head of the lane, done again, would change nothing. */
+  async #isDone(lane: Lane): Promise<boolean> {
+    return (await nextStep(lane, this.#parts))?.draft.states.length === 0
+  }
+
+  async #put({ thingId }: Lane, step: Step, store: boolean, documents?: DocumentPut): Promise<void> {
+    const { draft, broadcast, receivedAt } = step
+    const { states } = draft
+    const put = { thingId, records: [], states, store, broadcast, receivedAt, answer: {} }
+    await this.#parts.records.append(documents ? { ...put, documents } : put)
+  }
+
+  #finish(lane: Lane, { draft, done, applied, refusals }: Step): void {
+    for (const job of lane.jobs.splice(0, done)) {
+      if (isWrite(job)) this.#open.delete(job.commit.writeNumber)
+      else job.resolve()
+    }
+    const [next] = lane.jobs
+    if (applied > 0 && next && isWrite(next)) {
+      next.applied = applied
+      if (!next.commit.stored) next.states = draft.known
+    }
+    for (const refusal of refusals) this.#parts.onRefused(refusal)
+    this.settle()
+  }
+
+  #goOnLater(lane: Lane): void {
+    const { signal } = this.#closing
+    delay(this.#parts.retryDelay, undefined, { signal, ref: false }).then(
+      () => this.#goOn(lane),
+      () => {},
+    )
+  }
+}
+
+function closed(): ThingwireError {
+  return new ThingwireError('store_unavailable', 'the retained-state handler is closed')
+}

@@ -1,0 +1,122 @@
+import type { Commit } from '../core/ports.ts'
+import { atRecord, type Problem } from '../core/problem.ts'
+import type { AcceptedRecord } from '../core/record.ts'
+import { ThingwireError } from '../errors.ts'
+import type { AppliedMark } from './applied-marks.ts'
+import type { MagicChange } from './magic-resource.ts'
+import { type KnownStates, StateDraft, type StateDraftParts } from './state-draft.ts'
+
+/** The magic records of one write. */
+export interface MagicWrite {
+  readonly commit: Commit
+  readonly records: readonly AcceptedRecord[]
+  /** How many of the records are applied. */
+  applied: number
+  /** Of a write that is not kept: the states that it has given so far. */
+  states?: KnownStates
+}
+
+/** The removal of a state, or of a part of one. */
+export interface Removal {
+  readonly key: string
+  /** The newest write that it comes after: not to be applied again after a restart, be it that it had changed nothing. */
+  readonly after: number
+  /** Milliseconds. */
+  readonly receivedAt: number
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What is to be done to the states of one thing, in order. */
+export interface Lane {
+  readonly thingId: string
+  readonly jobs: (MagicWrite | Removal)[]
+  /** What was appended last, as long as it is not known whether it is kept. */
+  unsure?: Step | undefined
+}
+
+/** A record of an acknowledged write that was kept as history, but not applied. */
+export interface MagicRefusal {
+  readonly thingId: string
+  readonly record: AcceptedRecord
+  readonly error: ThingwireError
+}
+
+/** One append, and how far it brings the lane. */
+export interface Step {
+  readonly draft: StateDraft
+  readonly store: boolean
+  readonly broadcast: boolean
+  readonly receivedAt: number
+  readonly refusals: readonly MagicRefusal[]
+  /** How many jobs at the head of the lane it does, and how many records of the one behind them. */
+  readonly done: number
+  readonly applied: number
+  /** None where nothing is kept. */
+  readonly mark?: AppliedMark
+}
+
+export function isWrite(job: MagicWrite | Removal): job is MagicWrite {
+  return 'commit' in job
+}
+
+/** @throws ThingwireError of the store */
+export async function nextStep(lane: Lane, parts: StateDraftParts): Promise<Step | undefined> {
+  const [first] = lane.jobs
+  if (!first) return undefined
+  return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
+}
+
+/** As many writes as one commit can say; of those that keep nothing one, since each starts from what is kept. */
+async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftParts): Promise<Step> {
+  const { stored, broadcast } = first.commit
+  const draft = new StateDraft(lane.thingId, parts, first.states)
+  const refusals: MagicRefusal[] = []
+  let last = first
+  let done = 0
+  let applied = 0
+  for (const job of lane.jobs) {
+    const isAlike = isWrite(job) && job.commit.stored === stored && job.commit.broadcast === broadcast
+    if (!isAlike || draft.isFull || (done > 0 && !stored)) break
+    last = job
+    applied = job.applied
+    for (const record of job.records.slice(applied)) {
+      if (draft.isFull) break
+      const problem = await draft.apply(changeOf(record, job.commit))
+      if (problem) refusals.push(refusalOf(lane.thingId, record, problem))
+      applied++
+    }
+    if (applied < job.records.length) break
+    done++
+    applied = 0
+  }
+  const { writeNumber, receivedAt } = last.commit
+  const mark = applied === 0 ? { writeNumber } : { writeNumber, records: applied }
+  const step = { draft, store: stored, broadcast, receivedAt, refusals, done, applied }
+  return stored ? { ...step, mark } : step
+}
+
+async function stepOfRemoval(
+  lane: Lane,
+  { key, after, receivedAt }: Removal,
+  parts: StateDraftParts,
+): Promise<Step> {
+  const draft = new StateDraft(lane.thingId, parts)
+  const isState = parts.magic.find(key)?.key === key
+  if (isState) await draft.remove(key)
+  else await draft.apply({ key, value: null, datetime: receivedAt, receivedAt })
+  const mark = { writeNumber: after }
+  return { draft, store: true, broadcast: true, receivedAt, refusals: [], done: 1, applied: 0, mark }
+}
+
+function changeOf({ key, value, geo, datetime }: AcceptedRecord, { receivedAt }: Commit): MagicChange {
+  const change = { key, value: JSON.parse(value) as unknown, datetime, receivedAt }
+  return geo ? { ...change, geo } : change
+}
+
+function refusalOf(thingId: string, record: AcceptedRecord, problem: Problem): MagicRefusal {
+  const error = new ThingwireError(problem.reason, `record ${record.place}: ${problem.message}`, {
+    errors: [atRecord(record.place, problem)],
+  })
+  return { thingId, record, error }
+}

@@ -1,0 +1,122 @@
+import { latestDatetime } from '../core/datetime.ts'
+import type { Latest, RecordStore } from '../core/ports.ts'
+import { isProblem, type Problem } from '../core/problem.ts'
+import type { StoredRecord } from '../core/record.ts'
+import { valueText } from '../core/value.ts'
+import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
+import type { MagicRegistry } from './registry.ts'
+
+/** Characters of states, looked at or made, after which a draft is full: what one commit says, and one turn costs. */
+const fullDraft = 1024 * 1024
+const changeOverhead = 256
+
+export interface StateDraftParts {
+  readonly records: Pick<RecordStore, 'state'>
+  readonly magic: MagicRegistry
+  /** What a magic resource threw. */
+  readonly onDefect: (error: unknown) => void
+}
+
+const defect: Problem = {
+  field: 'value',
+  reason: 'internal_error',
+  message: 'the magic resource has failed at this record',
+}
+
+/** States of one thing on their way into the store: each change is applied to what the one before it has left. */
+export class StateDraft {
+  /** Every change of a state, in order. */
+  readonly states: Latest[] = []
+  readonly #thingId: string
+  readonly #parts: StateDraftParts
+  readonly #known: Map<string, KnownState>
+  #weight = 0
+
+  /** @param known states to begin with, where it is not what the store holds */
+  constructor(thingId: string, parts: StateDraftParts, known: KnownStates = new Map()) {
+    this.#thingId = thingId
+    this.#parts = parts
+    this.#known = new Map(known)
+  }
+
+  /** What the changes so far have come to. */
+  get known(): KnownStates {
+    return this.#known
+  }
+
+  /** Whether the next change is to wait for another draft. */
+  get isFull(): boolean {
+    return this.#weight >= fullDraft
+  }
+
+  /** @returns why the state stays as it is, if that is to be noted @throws ThingwireError of the store */
+  async apply(change: MagicChange): Promise<Problem | undefined> {
+    // Undefined after a restart of a host that has one resource less.
+    const resource = this.#parts.magic.find(change.key)
+    if (!resource) return undefined
+    const known = await this.#stateOf(resource.key)
+    const applied = this.#applied(resource, known.state, change)
+    this.#weight += changeOverhead + known.length
+    if (applied === undefined || 'reason' in applied) return applied
+    this.#put(applied.record, applied.state)
+    return undefined
+  }
+
+  /** @throws ThingwireError of the store */
+  async remove(key: string): Promise<void> {
+    const { state } = await this.#stateOf(key)
+    if (!state) return
+    this.#known.set(key, { state: undefined, length: 0 })
+    this.states.push({ key, record: undefined })
+  }
+
+  /** A defect of one magic resource must not stop the others. */
+  #applied(resource: MagicResource, before: MagicState | undefined, change: MagicChange) {
+    try {
+      const state = resource.apply(before, change)
+      if (state === undefined || isProblem(state)) return state
+      const record = recordOf(resource.key, state)
+      return isProblem(record) ? record : { state, record }
+    } catch (error) {
+      this.#parts.onDefect(error)
+      return defect
+    }
+  }
+
+  #put(record: StoredRecord, state: MagicState): void {
+    this.#weight += record.value.length
+    this.#known.set(record.key, { state, length: record.value.length })
+    this.states.push({ key: record.key, record })
+  }
+
+  async #stateOf(key: string): Promise<KnownState> {
+    const known = this.#known.get(key)
+    if (known) return known
+    const stored = await this.#parts.records.state(this.#thingId, key)
+    const read = { state: stored && stateOf(stored), length: stored?.value.length ?? 0 }
+    this.#known.set(key, read)
+    return read
+  }
+}
+
+/** By key. */
+export type KnownStates = ReadonlyMap<string, KnownState>
+
+interface KnownState {
+  readonly state: MagicState | undefined
+  /** Characters of its JSON. */
+  readonly length: number
+}
+
+/** A state as a magic resource sees it. */
+export function stateOf({ value, datetime }: StoredRecord): MagicState {
+  return { value: JSON.parse(value), datetime }
+}
+
+function recordOf(key: string, { value, datetime }: MagicState): StoredRecord | Problem {
+  if (!Number.isInteger(datetime) || datetime < 0 || datetime > latestDatetime) {
+    throw new RangeError(`the new state of ${key} has no datetime that can be kept: ${datetime}`)
+  }
+  const text = valueText(value)
+  return typeof text === 'string' ? { key, datetime, value: text } : text
+}
