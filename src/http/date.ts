@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { formatDatetime } from '../core/datetime.ts'
+import { serverTimeText } from '../core/server-time.ts'
 import { ThingwireError } from '../errors.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
@@ -13,8 +13,6 @@ export function dateRoute(scope: FastifyInstance, { access, clock }: HttpThings)
     if (!thingToken) throw new ThingwireError('missing_thing_token')
     await access.thingOfToken(thingToken)
     const format = query.oneOf('format', ['UTC', 'unix_timestamp'])
-    const now = clock.receive()
-    const value = format === 'UTC' ? formatDatetime(now) : Math.floor(now / 1000)
-    return replyJson(reply, 200, JSON.stringify([{ key: 'date', value }]))
+    return replyJson(reply, 200, serverTimeText(clock.receive(), format))
   })
 }

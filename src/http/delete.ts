@@ -1,20 +1,33 @@
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { credentialOf } from './credential.ts'
+import { createReads } from './magic-states.ts'
 import { type OfResource, resourceKey } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
 import type { HttpThings } from './things.ts'
 
 /** `DELETE /v2/things/<ref>/resources/<key>`. */
-export function deleteRoute(scope: FastifyInstance, { access, records }: HttpThings): void {
+export function deleteRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+  const { history } = createReads(records, magic)
+
   scope.delete<OfResource>('/things/:ref/resources/:key', async (request, reply) => {
     const thingId = await access.authorise(request.params.ref, credentialOf(request), 'delete')
     const key = resourceKey(request.params)
     const range = new Query(request).range()
-    const known = await records.read(thingId, key, { order: 'desc', limit: 1 })
+    const known = await history.read(thingId, key, { order: 'desc', limit: 1 })
     if (!known) throw new ThingwireError('unknown_resource')
-    const deleted = await records.remove(thingId, key, range)
+    let deleted = 0
+    for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
+    const isAll = range.from === undefined && range.to === undefined
+    // After the history: so what is left of a write that comes in between is its record, and no state without one.
+    if (isAll) await magic.remove(thingId, key)
     return replyJson(reply, 200, JSON.stringify({ status: 'success', deleted }))
   })
+
+  /** With a state, everything that was written to it. */
+  async function keysOf(thingId: string, key: string): Promise<readonly string[]> {
+    if (magic.stateKeyOf(key) !== key) return [key]
+    return (await records.resources(thingId)).filter(each => magic.stateKeyOf(each) === key)
+  }
 }

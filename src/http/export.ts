@@ -1,8 +1,8 @@
 import { formatDatetime } from '../core/datetime.ts'
 import type { RecordStore } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record.ts'
+import { recordText } from '../core/record-text.ts'
 import { pages, type WalkQuery } from './pages.ts'
-import { recordText } from './record-text.ts'
 
 /** A form in which a whole range is given out, one record per line. */
 export interface ExportFormat {

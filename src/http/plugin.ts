@@ -18,6 +18,7 @@ import { readRoute } from './read.ts'
 import { refusedWritesRoute } from './refused-writes.ts'
 import { replyError } from './reply-error.ts'
 import { resourceRoutes } from './resources.ts'
+import { streamRoute } from './stream.ts'
 import type { HttpThings } from './things.ts'
 import { writeRoute } from './write.ts'
 
@@ -30,6 +31,8 @@ export interface ThingsHttpOptions {
   readonly allowedOrigins?: readonly string[] | undefined
   /** Whether the host is stopping: `/readyz` then answers 503. Default: never. */
   readonly isDraining?: () => boolean
+  /** How long a client of a live stream may take nothing before it is cut, milliseconds. Default 5,000. */
+  readonly drainTimeout?: number
   /** Whether unknown paths and errors of the whole app are answered in the shape of `/v2`. Default false. */
   readonly ownsApp?: boolean
 }
@@ -60,7 +63,7 @@ async function registerDoor(
   options: ThingsHttpOptions,
   paths: KnownPaths,
 ): Promise<void> {
-  const { things, isDraining = () => false, allowedOrigins = ['*'] } = options
+  const { things, isDraining = () => false, allowedOrigins = ['*'], drainTimeout = 5_000 } = options
   const bodyLimit = options.bodyLimit ?? scope.initialConfig.bodyLimit ?? 1024 * 1024
   scope.setErrorHandler(replyError)
   takeBodiesAsBytes(scope, bodyLimit)
@@ -77,6 +80,7 @@ async function registerDoor(
       writeRoute(v2, things, bodyLimit)
       readRoute(v2, things)
       resourceRoutes(v2, things)
+      streamRoute(v2, things, drainTimeout)
       deleteRoute(v2, things)
       refusedWritesRoute(v2, things)
       dateRoute(v2, things)

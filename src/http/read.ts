@@ -1,18 +1,20 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PageQuery } from '../core/ports.ts'
+import { arrayText, recordText } from '../core/record-text.ts'
 import { ThingwireError } from '../errors.ts'
 import { aggregate, aggregationOf } from './aggregate.ts'
 import { credentialOf } from './credential.ts'
 import { exportFormatOf, exportText } from './export.ts'
+import { createReads } from './magic-states.ts'
 import { type OfResource, resourceKey } from './paths.ts'
 import { Query } from './query.ts'
-import { arrayText, recordText } from './record-text.ts'
 import { replyJson } from './reply-json.ts'
 import { replyStream } from './reply-stream.ts'
 import type { HttpThings } from './things.ts'
 
 /** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
-export function readRoute(scope: FastifyInstance, { access, records }: HttpThings): void {
+export function readRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+  const { history, page: readPage } = createReads(records, magic)
   scope.get<OfResource>('/things/:ref/resources/:key', async (request, reply) => {
     const { ref } = request.params
     const thingId = await access.authorise(ref, credentialOf(request), 'read')
@@ -24,18 +26,18 @@ export function readRoute(scope: FastifyInstance, { access, records }: HttpThing
 
     const aggregation = aggregationOf(query)
     if (aggregation) {
-      const { items, next } = await aggregate(records, thingId, key, aggregation)
+      const { items, next } = await aggregate(history, thingId, key, aggregation)
       if (next) linkNext(next)
       return replyJson(reply, 200, arrayText(items))
     }
 
     const format = exportFormatOf(request.headers.accept)
     if (format) {
-      const chunks = exportText(format, records, thingId, key, exportQuery(query))
+      const chunks = exportText(format, history, thingId, key, exportQuery(query))
       return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
     }
 
-    const page = await records.read(thingId, key, pageQuery(query))
+    const page = await readPage(thingId, key, pageQuery(query))
     if (!page) throw new ThingwireError('unknown_resource')
     if (page.next !== undefined) linkNext({ cursor: page.next })
     return replyJson(reply, 200, arrayText(page.records.map(recordText)))

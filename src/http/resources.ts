@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify'
+import { arrayText, recordText } from '../core/record-text.ts'
 import { credentialOf } from './credential.ts'
+import { createReads } from './magic-states.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
-import { arrayText, recordText } from './record-text.ts'
 import { replyStream } from './reply-stream.ts'
 import type { HttpThings } from './things.ts'
 
 const json = { 'content-type': 'application/json' }
 
 /** `GET /v2/things/<ref>/resources` and `…/all_resources` [wild]. */
-export function resourceRoutes(scope: FastifyInstance, { access, records }: HttpThings): void {
+export function resourceRoutes(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+  const { page: readPage } = createReads(records, magic)
+
   scope.get<OfThing>('/things/:ref/resources', async (request, reply) => {
     const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
     return await replyStream(request, reply, json, namesText(thingId))
@@ -28,7 +31,7 @@ export function resourceRoutes(scope: FastifyInstance, { access, records }: Http
   async function* newestText(thingId: string, limit: number): AsyncGenerator<string> {
     let before = '['
     for (const key of await listedKeys(thingId)) {
-      const page = await records.read(thingId, key, { order: 'desc', limit })
+      const page = await readPage(thingId, key, { order: 'desc', limit })
       if (!page) continue
       yield `${before}{"key":${JSON.stringify(key)},"values":${arrayText(page.records.map(recordText))}}`
       before = ','
@@ -36,9 +39,10 @@ export function resourceRoutes(scope: FastifyInstance, { access, records }: Http
     yield before === '[' ? '[]' : ']'
   }
 
-  /** A write to a settings path is a change of the one document `$settings`. */
+  /** What is kept under several keys of one state is one resource; a state can be all that is left of one. */
   async function listedKeys(thingId: string): Promise<readonly string[]> {
-    const keys = await records.resources(thingId)
-    return [...new Set(keys.map(key => (key.startsWith('$settings.') ? '$settings' : key)))]
+    const [keys, stateKeys] = await Promise.all([records.resources(thingId), magic.stateKeys(thingId)])
+    const names = keys.map(key => magic.stateKeyOf(key) ?? key)
+    return [...new Set([...names, ...stateKeys])].sort()
   }
 }

@@ -2,12 +2,19 @@ import type { Access, ActivationCodes, ThingRegistry } from '../access/access.ts
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
+import type { Live } from '../live/index.ts'
+import type { MagicStates } from './magic-states.ts'
+import type { StreamLog } from './stream-log.ts'
 
 /** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */
 export interface HttpThings {
   readonly ingest: Ingest
   readonly records: Pick<RecordStore, 'read' | 'resources' | 'remove'>
   readonly refused: Pick<RefusedWrites, 'list'>
+  readonly live: Live
+  /** What streams may have to read again of it. */
+  readonly streamLog: StreamLog
+  readonly magic: MagicStates
   readonly access: Access
   readonly registry: ThingRegistry
   readonly activationCodes: ActivationCodes

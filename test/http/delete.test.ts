@@ -43,4 +43,34 @@ describe('DELETE …/resources/<key>', () => {
     expect(await remove('a%20b')).toBe('unknown_resource')
     expect(await remove('k?startDate=x')).toBe('invalid_range')
   })
+
+  it('removes of $settings what was written under every path, and counts it', async () => {
+    const { inject, things, thingId, path, write } = await openHost()
+    const url = `/v2/things/${thingId}/resources/$settings`
+    const remove = async () => await inject({ method: 'DELETE', url, headers: asAdmin })
+    expect(reasonOf(await remove())).toBe('unknown_resource')
+    await write(
+      { key: '$settings', value: { a: 1 } },
+      { key: '$settings.b.c', value: 2 },
+      { key: 'k', value: 3 },
+    )
+    await write({ key: '$settings.b.c', value: 3 })
+    expect((await remove()).json()).toEqual({ status: 'success', deleted: 3 })
+    expect(await things.records.state(thingId, '$settings')).toBeUndefined()
+    expect((await inject({ url: `${path}/resources` })).json()).toEqual({ resources: ['k'] })
+    expect((await remove()).json()).toEqual({ status: 'success', deleted: 0 })
+  })
+
+  it('removes a state that was not applied yet when it was asked to', async () => {
+    const { inject, things, thingId, write } = await openHost()
+    const url = `/v2/things/${thingId}/resources/$geo`
+    for (let round = 0; round < 20; round++) {
+      await write(...Array.from({ length: 50 }, () => ({ key: '$geo', value: [round, 0] })))
+      const answer = await inject({ method: 'DELETE', url, headers: asAdmin })
+      expect(answer.json().deleted).toBe(50)
+      expect(await things.records.state(thingId, '$geo')).toBeUndefined()
+    }
+    await things.magic.whenApplied()
+    expect(await things.records.state(thingId, '$geo')).toBeUndefined()
+  })
 })

@@ -36,8 +36,8 @@ describe('an unknown path', () => {
 
 describe('a wrong method on a known path', () => {
   it.each([
-    ['PUT', '/v2/things/<token>', 'POST'],
-    ['GET', '/v2/things/<token>/', 'POST'],
+    ['PUT', '/v2/things/<token>', 'GET, HEAD, POST'],
+    ['PATCH', '/v2/things/<token>/', 'GET, HEAD, POST'],
     ['POST', '/v2/things/<token>/resources/k', 'DELETE, GET, HEAD'],
     ['GET', '/v2/things', 'POST'],
     ['PUT', '/v2/admin/things', 'GET, HEAD, POST'],

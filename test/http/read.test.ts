@@ -102,14 +102,6 @@ describe('GET …/resources/<key>', () => {
     }
   })
 
-  it('gives the position under $geo and the track with a limit', async () => {
-    const { inject, path, write } = await openHost()
-    await write({ key: '$geo', value: [2, 41] }, { key: '$geo', value: [3, 42] })
-    const newest = { key: '$geo', value: { type: 'Point', coordinates: [3, 42] } }
-    expect((await inject({ url: `${path}/resources/$geo` })).json()).toMatchObject([newest])
-    expect((await inject({ url: `${path}/resources/%24geo?limit=5` })).json()).toHaveLength(2)
-  })
-
   it('answers HEAD like GET, without the body', async () => {
     const { inject, path } = await openWithHours()
     const url = `${path}/resources/t`

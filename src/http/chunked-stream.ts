@@ -1,0 +1,22 @@
+import type { Live, Subscriber } from '../live/index.ts'
+import type { LiveStream, StreamForm } from './live-stream.ts'
+
+const subscribed = Buffer.from('{"status":"success","message":"subscribed"}')
+
+/** One JSON document per chunk, nothing between them (contract §8). */
+export const chunkedJson: StreamForm = {
+  contentType: 'application/json',
+  keepAlive: Buffer.from('{}'),
+}
+
+/** Sends the writes of a thing from now on, as `v2/things/<ref>` of MQTT does. */
+export function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
+  const subscriber: Subscriber = {
+    deliver: write => {
+      if (write.hasWhole) stream.send(write.whole())
+    },
+  }
+  stream.onClose(() => live.unsubscribe(thingId, subscriber))
+  live.subscribe(thingId, subscriber)
+  stream.send(subscribed)
+}

@@ -1,0 +1,134 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Gap, Outbox } from '../live/index.ts'
+
+export interface StreamForm {
+  readonly contentType: string
+  /** Sent when nothing else may have been for a while. */
+  readonly keepAlive: Uint8Array
+}
+
+interface StreamTimes {
+  /** Between two of `StreamForm.keepAlive`, milliseconds. */
+  readonly keepAlive: number
+  /** How long the socket may take nothing, milliseconds. */
+  readonly drainTimeout: number
+}
+
+/** An answer without an end, sent piece by piece: each with a write, so in HTTP/1.1 a chunk, of its own. */
+export class LiveStream {
+  readonly #response: ServerResponse
+  readonly #socket: Socket
+  readonly #outbox: Outbox<Uint8Array>
+  readonly #drainTimeout: number
+  readonly #keepAlive: NodeJS.Timeout
+
+  /** Sends the head. */
+  constructor(request: FastifyRequest, reply: FastifyReply, form: StreamForm, times: StreamTimes) {
+    reply.headers(streamHeaders(form))
+    const response = reply.hijack().raw
+    const { socket } = request.raw
+    socket.setNoDelay(true)
+    // The host's bound on silence is shorter than what a client may ask for as keepAlive.
+    socket.setTimeout(0)
+    // That the connection is gone is told by `close` of the socket.
+    response.on('error', () => {})
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
+    response.writeHead(200)
+    this.#response = response
+    this.#socket = socket
+    this.#drainTimeout = times.drainTimeout
+    this.#outbox = new Outbox({
+      sink: response,
+      socket,
+      encode: bytes => bytes,
+      weigh: ({ length }) => length,
+      joined: 0,
+      drainTimeout: times.drainTimeout,
+      onStuck: why => {
+        request.log.debug({ why }, 'live stream cut')
+        this.cut()
+      },
+    })
+    this.#keepAlive = setInterval(() => this.send(form.keepAlive), times.keepAlive)
+    this.#keepAlive.unref()
+    this.onClose(() => this.#stop())
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed || this.#response.writableEnded
+  }
+
+  send(piece: Uint8Array): void {
+    this.#outbox.push(piece)
+  }
+
+  /** A place among the pieces that is filled later. */
+  openGap(): Gap<Uint8Array> {
+    return this.#outbox.openGap()
+  }
+
+  /** Calls `listener` when the connection is gone, whoever ended it. */
+  onClose(listener: () => void): void {
+    // Not of the response: one that waits for its turn on the connection is told nothing.
+    this.#socket.once('close', listener)
+  }
+
+  /** Ends the answer as one that is complete. */
+  end(): void {
+    if (this.isClosed) return
+    this.#outbox.pump()
+    this.#stop()
+    this.#response.end()
+    const cut = setTimeout(() => this.cut(), this.#drainTimeout)
+    cut.unref()
+    this.onClose(() => clearTimeout(cut))
+  }
+
+  /** Breaks the answer off. */
+  cut(): void {
+    this.#socket.destroy()
+  }
+
+  #stop(): void {
+    clearInterval(this.#keepAlive)
+    this.#outbox.close()
+  }
+}
+
+/** The streams of a host that are open. */
+export class OpenStreams {
+  readonly #open = new Set<LiveStream>()
+  #isEnded = false
+
+  /** Whether none is to be opened any more. */
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  add(stream: LiveStream): void {
+    this.#open.add(stream)
+    stream.onClose(() => this.#open.delete(stream))
+  }
+
+  /** The host stops, and would wait for them. */
+  endAll(): void {
+    this.#isEnded = true
+    for (const stream of this.#open) stream.end()
+  }
+}
+
+/** The head of a stream. */
+export function streamHeaders({ contentType }: StreamForm): Record<string, string> {
+  return {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+    // nginx would hold pieces back until it has many.
+    'x-accel-buffering': 'no',
+    // What is asked behind a stream is never answered; and when the host stops, nobody has to wait for idle connections.
+    connection: 'close',
+  }
+}
