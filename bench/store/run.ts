@@ -39,7 +39,10 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   const { thingId, thingToken } = (await response.json()) as { thingId: string; thingToken: string }
   await registering.stop()
 
-  const onProgress = createProgress(`round ${round}, records appended:`, records)
+  const onProgress = createProgress(
+    records,
+    done => `round ${round}, records appended: ${done.toLocaleString('en')}`,
+  )
   const filling = await fill({ location: join(dataDir, 'store'), thingId, records, slice, onProgress })
   const [first = 0] = filling.rates
   const last = filling.rates.at(-1) ?? 0

@@ -7,6 +7,7 @@ import { createLevelStore, createThings } from 'thingwire'
 import { hostOptions, thingsHttp } from 'thingwire/http'
 import { attachThings } from 'thingwire/mqtt'
 import { addPlantRoute, addPlantRules } from './plant.ts'
+import { addReadingsRoute } from './readings.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -28,6 +29,7 @@ await addPlantRoute(app, broker)
 const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
 const detach = attachThings(broker, things)
 await app.register(thingsHttp, { things })
+addReadingsRoute(app, things)
 
 // `broker.handle` is read after attaching.
 const mqttServer = createServer(broker.handle)

@@ -1,19 +1,22 @@
 const width = 30
 
-/** Shows how far a long work is: one line that is drawn over on a terminal, a line every tenth elsewhere. */
-export function createProgress(label: string, total: number): (done: number) => void {
+/**
+ * Shows how far a long work is: one line that is drawn over on a terminal, a line every tenth elsewhere.
+ *
+ * @param describe says it in words; asked each time
+ */
+export function createProgress(total: number, describe: (done: number) => string): (done: number) => void {
   let shownTenth = -1
   return done => {
     const share = done / total
-    const text = `${label} ${done.toLocaleString('en')} of ${total.toLocaleString('en')}`
     if (process.stdout.isTTY) {
       const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
-      process.stdout.write(`\r${bar} ${text}${done === total ? '\n' : ''}`)
+      process.stdout.write(`\r${bar} ${describe(done)}${done === total ? '\n' : ''}`)
       return
     }
     const tenth = Math.floor(share * 10)
     if (tenth === shownTenth) return
     shownTenth = tenth
-    console.log(`${String(tenth * 10).padStart(3)} %  ${text}`)
+    console.log(`${String(tenth * 10).padStart(3)} %  ${describe(done)}`)
   }
 }

@@ -1,4 +1,4 @@
-import type { VoyageRecord } from './voyage.ts'
+import { positionKey, type VoyageRecord } from './voyage.ts'
 
 /** What the boat is once it is activated. */
 export interface ActivatedThing {
@@ -18,15 +18,36 @@ export async function activateThing(url: string, adminKey: string): Promise<Acti
   return await call<ActivatedThing>(`${url}/v2/things`, activation)
 }
 
-/** Every record of one resource, oldest first, in the spelling in which it was sent. */
+/** A record as the service gives it, over HTTP and MQTT alike. */
+export interface GivenRecord {
+  readonly key: string
+  readonly value: unknown
+  readonly geo?: VoyageRecord['geo']
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly datetime: string
+}
+
+/** A given record in the spelling in which it was sent. */
+export function asSent({ key, value, geo, datetime }: GivenRecord): VoyageRecord {
+  const time = datetime.replace(/[-:T]|\..*/g, '')
+  if (key !== positionKey) return { key, value, geo, datetime: time } as VoyageRecord
+  // A GeoJSON Point, whatever form it came in.
+  const [long, lat] = (value as { coordinates: [number, number] }).coordinates
+  return { key, value: null, geo: { lat, long }, datetime: time }
+}
+
+/** Every record of one resource, oldest first. */
 export async function readRecords(resource: string): Promise<VoyageRecord[]> {
   const headers = { accept: 'application/x-ndjson' }
   const response = await fetch(`${resource}?order=asc`, { headers })
   const lines = (await response.text()).split('\n').slice(0, -1)
-  return lines.map(line => {
-    const { key, value, geo, datetime } = JSON.parse(line) as VoyageRecord
-    return { key, value, geo, datetime: datetime.replace(/[-:T]|\..*/g, '') }
-  })
+  return lines.map(line => asSent(JSON.parse(line) as GivenRecord))
+}
+
+/** What is latest of one resource. */
+export async function readLatest(resource: string): Promise<VoyageRecord | undefined> {
+  const [latest] = await call<GivenRecord[]>(resource)
+  return latest && asSent(latest)
 }
 
 /** Averages of one resource over `interval`, oldest first. */

@@ -3,20 +3,24 @@ import { readFile } from 'node:fs/promises'
 /** A record as a device would send it. */
 export interface VoyageRecord {
   readonly key: string
-  readonly value: number
+  /** null: the position itself is what was measured, as a GPS device says it. */
+  readonly value: number | null
   readonly geo: { readonly lat: number; readonly long: number }
   /** `YYYYMMDDHHmmss`, UTC. */
   readonly datetime: string
 }
 
 export interface Voyage {
-  /** The non-empty cells of every row, in the order of the file. */
+  /** The position and the non-empty cells of every row, in the order of the file. */
   readonly rows: readonly (readonly VoyageRecord[])[]
   /** The same without the rows. */
   readonly records: readonly VoyageRecord[]
   /** The same, by resource. */
   readonly resources: ReadonlyMap<string, readonly VoyageRecord[]>
 }
+
+/** The magic resource of which the newest position becomes the thing's. */
+export const positionKey = '$geo'
 
 const file = new URL('voyage.csv', import.meta.url)
 
@@ -34,13 +38,16 @@ export async function readVoyage(end: Date): Promise<Voyage> {
     const measuredAt = new Date(end.getTime() - (lastSecond - secondOfDay(time)) * 1000)
     const datetime = measuredAt.toISOString().replace(/[-:T]|\..*/g, '')
     const geo = { lat: Number(lat), long: Number(long) }
-    return keys.flatMap((key, column) => {
+    const readings = keys.flatMap((key, column) => {
       const value = values[column]
       return value === undefined || value === '' ? [] : [{ key, value: Number(value), geo, datetime }]
     })
+    return [{ key: positionKey, value: null, geo, datetime }, ...readings]
   })
   const records = rows.flat()
-  const resources = new Map(keys.map(key => [key, records.filter(record => record.key === key)]))
+  const resources = new Map(
+    [positionKey, ...keys].map(key => [key, records.filter(record => record.key === key)]),
+  )
   return { rows, records, resources }
 }
 

@@ -1,22 +1,18 @@
-import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import type { IClientOptions, MqttClient } from 'mqtt'
+import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { connectMqttJs, type Transport } from './mqtt-js-subscriber.ts'
 import { serve } from './serve.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serve()
-const transports = ['TCP', 'WebSocket'] as const
+const transports: readonly Transport[] = ['TCP', 'WebSocket']
 /** MQTT knows no password without a username. */
 const credential = ({ thingToken }: Thing) => ({ username: 'device', password: thingToken })
 const writeTopic = ({ thingToken }: Thing) => `things/${thingToken}/write`
 
-/** A client that is gone at the end of the test, however the test ended. */
-async function connect(transport: (typeof transports)[number], options: IClientOptions = {}) {
-  const url = transport === 'TCP' ? server().mqttUrl : server().webSocketUrl
-  const client = await connectAsync(url, { reconnectPeriod: 50, ...options }, false)
-  onTestFinished(() => client.endAsync(true))
-  return client
-}
+const connect = async (transport: Transport, options: IClientOptions = {}) =>
+  (await connectMqttJs(server(), transport, options)).client
 
 /** Breaks the connection under the client, which knows nothing of it. */
 function breakConnection(client: MqttClient): void {

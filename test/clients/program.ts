@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 
 /** Milliseconds; the programs end by themselves long before. */
@@ -56,6 +57,16 @@ export class Program {
       throw new Error(`it ended without saying ${pattern}: ${JSON.stringify(ending)}`)
     })
     while (!pattern.test(this.#output)) await Promise.race([ended, once(this.#heard, 'output')])
+  }
+
+  /** Calls `listener` for every line of stdout from now on. */
+  onLine(listener: (line: string) => void): void {
+    if (this.#child.stdout) createInterface({ input: this.#child.stdout }).on('line', listener)
+  }
+
+  /** SIGTERM, after which a program says goodbye. */
+  terminate(): void {
+    this.#child.kill('SIGTERM')
   }
 
   /** SIGKILL: the connection breaks without a DISCONNECT. */

@@ -12,6 +12,8 @@ export interface StreamClient {
   next(): Promise<Packet>
   /** Breaks the connection. */
   destroy(): void
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<void>
 }
 
 /** Subprotocols as the dashboards of their days asked for them. */
@@ -28,10 +30,18 @@ export function openStreamClient(url: string, subprotocol: Subprotocol): StreamC
   const incoming = parser()
   incoming.on('packet', packet => queue.add(packet))
   stream.on('data', (bytes: Buffer) => incoming.parse(bytes))
-  stream.on('close', () => queue.end(new Error('the stream is closed')))
+  const closed = new Promise<void>(resolve => {
+    const end = (error = new Error('the stream is closed')) => {
+      queue.end(error)
+      resolve()
+    }
+    stream.on('close', () => end())
+    stream.on('error', end)
+  })
   return {
     send: packet => void writeToStream(packet, stream),
     next: () => queue.next(() => true),
     destroy: () => void stream.destroy(),
+    closed,
   }
 }

@@ -71,6 +71,33 @@ describe('a thing at that host', () => {
     expect((await readAll(address(), thing, 'depth')).map(({ value }) => value)).toEqual([4, 3, 2, 1])
   })
 
+  test('sees what is there and what comes through both doors, as the panel does with its token', async () => {
+    const { thing, client } = await connectThing()
+    const panel = await connectAs('panel')
+    const topic = `things/${thing.thingToken}/values/depth`
+    await write(address(), thing, { values: [depth(1)] })
+    for (const subscriber of [client, panel]) expect(await subscriber.subscribe(topic)).toBe(1)
+    await client.publish(`things/${thing.thingToken}/write`, { values: [depth(2)] }, { qos: 2 })
+    await write(address(), thing, { values: [depth(3)] })
+    for (const subscriber of [client, panel]) {
+      for (const value of [1, 2, 3]) {
+        const { payload, retain } = await subscriber.next(isMessageOn(topic))
+        expect(JSON.parse(payload.toString())).toMatchObject({ key: 'depth', value })
+        expect(retain).toBe(value === 1)
+      }
+    }
+  })
+
+  test('is seen by the host itself', async () => {
+    const { thing, client } = await connectThing()
+    await client.subscribe(`things/${thing.thingId}/values/depth`)
+    await write(address(), thing, { values: [depth(6)] })
+    // Live messages may come behind the acknowledgement.
+    await client.next(isMessageOn(`things/${thing.thingId}/values/depth`))
+    const readings = (await (await fetch(`${url()}/plant/readings`)).json()) as Record<string, unknown>
+    expect(readings[thing.thingId]).toEqual({ depth: 6 })
+  })
+
   test('can neither read nor write the topics of the host', async () => {
     const { client } = await connectThing()
     expect(await client.subscribe('plant/#')).toBe(128)

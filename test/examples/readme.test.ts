@@ -4,24 +4,52 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { Shell } from './shell.ts'
 
 /** What README.md says to paste, with other ports and directories. */
 
 const run = promisify(execFile)
 const readme = await readFile('README.md', 'utf8')
 
-test('the commands of the first screen put a reading through each door and read both', async () => {
+test('the commands show readings of both doors live, present, missed, magic and as streams', async () => {
   const dataDir = await temporaryDirectory()
   const server = await startServer({ dataDir })
   onTestFinished(async () => void (await server.stop()))
-  const script = blockWith('KEY=$(')
-    .replaceAll('data/admin-key', `${dataDir}/admin-key`)
-    .replaceAll('http://127.0.0.1:8080', server.url)
-    .replace('mosquitto_pub', `mosquitto_pub -p ${new URL(server.mqttUrl).port}`)
-  const { stdout } = await run('bash', ['-e', '-c', script])
-  const [, created, read] = /^(\{.*\})(\[.*\])$/s.exec(stdout.trim()) ?? []
-  expect(JSON.parse(created ?? '')).toMatchObject({ status: 'created' })
-  expect(JSON.parse(read ?? '')).toMatchObject([{ value: 9.9 }, { value: 9.8 }])
+  const shell = new Shell()
+  const paste = (text: string) =>
+    shell.paste(
+      blockWith(text)
+        .replaceAll('data/admin-key', `${dataDir}/admin-key`)
+        .replaceAll('http://127.0.0.1:8080', server.url)
+        .replaceAll('-h 127.0.0.1', `-h 127.0.0.1 -p ${new URL(server.mqttUrl).port}`),
+    )
+
+  // Who watches sees all of it.
+  await paste('KEY=$(')
+  await shell.said(/things\/\S{43}\/values\/depth \{"key":"depth","value":9\.8,"datetime":"\S+"\}$/m)
+  const read = await paste('resources/depth?limit=2')
+  expect(read).toMatch(/\[\{"key":"depth","value":9\.9,.*\},\{"key":"depth","value":9\.8,.*\}\]/)
+  await shell.said(/things\/\S{43}\/values\/depth \{"key":"depth","value":9\.9,/m)
+
+  expect(await paste("'things/+/values/depth'")).toMatch(
+    /things\/[a-z2-7]{16}\/values\/depth .*"value":9\.9/m,
+  )
+  expect(await paste('retained: %r')).toMatch(/retained: 1 \{"key":"depth","value":9\.9,/m)
+  const missed = await paste('-i tablet')
+  expect(missed).toMatch(/\n?\{"key":"depth","value":10\.1,.*\n\{"key":"depth","value":10\.2,/)
+
+  await paste('"key":"$geo"')
+  await shell.said(/\/values\/\$geo .*"value":\{"type":"Point","coordinates":\[23\.54,60\.08\]\}/)
+  await shell.said(/\/values\/\$settings .*"value":\{"alarm":\{"depth":3,"sound":"horn"\}\}/)
+  expect(await paste('\\$settings.alarm')).toContain('"value":{"depth":3,"sound":"horn"}')
+
+  await paste('text/event-stream')
+  await shell.said(/id: \S/)
+  await shell.said(/\{"status":"success","message":"subscribed"\}/)
+  await paste('"value":10.3')
+  await shell.said(/data: \[\{"key":"depth","value":10\.3,"datetime":"\S+"\}\]/)
+  await shell.said(/\[\{"key":"depth","value":10\.3\}\]/)
+  await paste('kill %1')
 })
 
 test('the library example serves both doors', async () => {
