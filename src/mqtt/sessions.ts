@@ -94,9 +94,16 @@ export class Sessions {
 
   /** A session that ends with its connection; whatever was kept under the client id is dropped (MQTT-3.1.2-6). */
   async begin(clientId: string): Promise<Session> {
-    const stored = await this.#documents.get(sessionName(clientId))
-    if (stored) await this.#forget(clientId)
-    return this.beginNew(clientId)
+    const isKept = this.#open.get(clientId)?.session.isPersistent === true
+    // First: whatever would still keep the session before it finds that its place is taken.
+    const session = this.beginNew(clientId)
+    try {
+      if (isKept || (await this.#documents.get(sessionName(clientId)))) await this.#forget(clientId)
+    } catch (error) {
+      await this.leave(session)
+      throw error
+    }
+    return session
   }
 
   /** The session of a client that wants to find it again when it comes back, durable when this resolves. */
@@ -198,8 +205,7 @@ export class Sessions {
     const state = {
       instance,
       subscriptions: [...interests],
-      acked: unacked.acked,
-      sent: unacked.sent.slice(-maximumMissed.messages),
+      ...unacked.newest(maximumMissed.messages),
       isInUse: (this.#open.get(clientId)?.users ?? 0) > 0,
     }
     const text = JSON.stringify(state)

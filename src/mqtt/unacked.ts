@@ -44,6 +44,12 @@ export class Unacked {
     return this.#sent
   }
 
+  /** The newest that was sent; what is older is not owed any more. @param count at most so many */
+  newest(count: number): { readonly acked: Position; readonly sent: readonly Sent[] } {
+    const sent = this.#sent.slice(-count)
+    return { acked: this.#sent[this.#sent.length - sent.length - 1]?.position ?? this.#acked, sent }
+  }
+
   /** Nothing is owed up to here. */
   settle(position: Position): void {
     if (this.#sent.length === 0 && isBehind(position, this.#acked)) this.#acked = position
@@ -58,6 +64,9 @@ export class Unacked {
    */
   take(position: Position | undefined, nextId: () => number): number | undefined {
     if (this.#byId.size === maximumMessageId) return undefined
+    // One that is never acknowledged must not keep all that are.
+    const [oldest] = this.#sent
+    if (oldest && this.#sent.length === maximumMessageId) this.ack(oldest.messageId)
     let messageId = nextId()
     while (this.#byId.has(messageId)) messageId = nextId()
     if (position) this.#add(messageId, position)
