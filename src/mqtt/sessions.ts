@@ -168,6 +168,8 @@ export class Sessions {
     await this.save(session)
     // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
     if (isLeft()) this.#open.delete(session.clientId)
+    // It was kept as one that nobody uses.
+    else if (open.users > 0) await this.save(session)
   }
 
   /** Of a client that is connected. */

@@ -24,10 +24,10 @@ import type {
  * The contract of a store.
  *
  * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write.
- * Write numbers follow commit order; appends of one caller commit in the order in which they were called.
- * Listeners of `onCommit` are called in commit order, each before its append resolves. An `append`, `put` or
- * `transact` takes effect on documents before any of them that is called after it; a `transact` sees what was put
- * before it.
+ * Write numbers follow commit order; appends of one caller commit in the order in which they were called, and what
+ * waits behind a commit that fails is rejected with it. Listeners of `onCommit` are called in commit order, each
+ * before its append resolves. An `append`, `put` or `transact` takes effect on documents before any of them that is
+ * called after it; a `transact` sees what was put before it.
  *
  * **Atomicity.** An append is kept whole or not at all, its write id, its states, its documents and its entry in the
  * commit log included, and a `put` or `transact` with all its documents, whatever happens to the process or the

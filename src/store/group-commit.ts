@@ -81,6 +81,10 @@ export class GroupCommit<Item, Result> {
       }
     } catch (error) {
       for (const entry of group) entry.reject(error)
+      // What waits behind it was handed in without knowing: of one sender, it would be committed before what failed is sent again.
+      const left = this.#queue.filter(entry => 'task' in entry)
+      for (const entry of this.#queue) if (!('task' in entry)) entry.reject(error)
+      this.#queue = left
     }
   }
 }
