@@ -15,7 +15,7 @@ export const killPoints = [
   'QoS 2 before PUBCOMP',
 ] as const
 
-/** What a broken server does, see kill-points.ts; it is killed, too. */
+/** What a broken server does, see door-points.ts; it is killed, too. */
 export const defects = ['early ack', 'forgotten packet ids', 'kept packet ids'] as const
 
 export type KillPoint = (typeof killPoints)[number] | (typeof defects)[number]
@@ -25,7 +25,11 @@ export function isWithinServer(point: KillPoint): boolean {
   return point !== 'random moment' && point !== 'torn write' && point !== 'during reopen'
 }
 
-const preload = [import.meta.resolve('tsx'), new URL('kill-points.ts', import.meta.url).href]
+const preload = [
+  import.meta.resolve('tsx'),
+  ...(process.env.EXTRA_PRELOAD ? [process.env.EXTRA_PRELOAD] : []),
+  new URL('kill-points.ts', import.meta.url).href,
+]
 
 /**
  * The environment of a server that kills itself at the point.
@@ -34,10 +38,14 @@ const preload = [import.meta.resolve('tsx'), new URL('kill-points.ts', import.me
  * @param proof file that is written just before
  */
 export function killedAt(point: string, after: number, proof: string): NodeJS.ProcessEnv {
-  return {
-    NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '),
-    FAULT_POINT: point,
-    FAULT_AFTER: String(after),
-    FAULT_PROOF: proof,
-  }
+  return { ...watched(proof), FAULT_POINT: point, FAULT_AFTER: String(after) }
+}
+
+/** The environment of a server that kills itself at a point that it is told by SIGUSR2. */
+export function killedOnOrder(order: string, proof: string): NodeJS.ProcessEnv {
+  return { ...watched(proof), FAULT_ORDER: order }
+}
+
+function watched(proof: string): NodeJS.ProcessEnv {
+  return { NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '), FAULT_PROOF: proof }
 }

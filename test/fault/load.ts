@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import type { Thing } from '../helpers/http-client.ts'
 import type { Device } from './device.ts'
 import type { Ledger } from './ledger.ts'
-import { type PlannedWrite, planWrite, type Sizes, type Way } from './planned-write.ts'
+import { type PlannedWrite, planWrite, type Sizes, type Way, type WriteKind } from './planned-write.ts'
 
 export interface Answer {
   readonly status: number
@@ -57,6 +57,8 @@ export interface LoadSetup {
   /** Ends the load after so many writes of each way; without it the load goes on until the server is gone. */
   readonly writes?: number
   readonly sizes: Sizes
+  /** Default: all. */
+  readonly kinds?: readonly WriteKind[]
   readonly onAnswer?: (answer: Answer) => void
   /**
    * Told of the return code of each CONNACK, undefined if there was none. Without it, a device that is closed although
@@ -97,10 +99,11 @@ class Planner {
 
   /** @returns undefined if there were enough of this way */
   next(way: Way, place: number, itsThing?: number): PlannedWrite | undefined {
-    const { run, sizes, things, writes = Infinity } = this.#setup
+    const { run, sizes, kinds, things, writes = Infinity } = this.#setup
     if (this.#begun[way] >= writes) return undefined
     const number = this.#begun[way]++
-    return planWrite({ run, way, place, number, thing: itsThing ?? number % things.length, sizes })
+    const thing = itsThing ?? number % things.length
+    return planWrite({ run, way, place, number, thing, sizes, ...(kinds && { kinds }) })
   }
 }
 

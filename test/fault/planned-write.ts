@@ -25,13 +25,13 @@ export interface Plan {
   readonly number: number
   readonly thing: number
   readonly sizes: Sizes
-  /** Default: by chance. */
-  readonly kind?: WriteKind
+  /** Default: one of them by chance. */
+  readonly kinds?: readonly WriteKind[]
 }
 
 /** What makes a write repeatable: nothing, explicit datetimes (some of them equal), or a write id. */
 const writeKinds = ['plain', 'with datetimes', 'with an id'] as const
-type WriteKind = (typeof writeKinds)[number]
+export type WriteKind = (typeof writeKinds)[number]
 
 /** How many records the writes have: one, or 1 to 50. */
 export type Sizes = 'one' | 'mostly small' | 'any'
@@ -43,11 +43,12 @@ const recordCounts: Record<Sizes, () => number> = {
   any: () => 1 + Math.floor(maximumRecords * Math.random()),
 }
 const keys = ['temperature', 'depth', 'status']
-const wayLetters = { HTTP: 'h', 'QoS 1': '1', 'QoS 2': '2' } as const satisfies Record<Way, string>
+export const wayLetters = { HTTP: 'h', 'QoS 1': '1', 'QoS 2': '2' } as const satisfies Record<Way, string>
 
 export function planWrite(plan: Plan): PlannedWrite {
   const { run, way, place, number, thing, sizes } = plan
-  const kind = plan.kind ?? writeKinds[Math.floor(Math.random() * writeKinds.length)]
+  const { kinds = writeKinds } = plan
+  const kind = kinds[Math.floor(Math.random() * kinds.length)]
   const name = `${run}-${wayLetters[way]}-${place}-${number}`
   const values = Array.from({ length: recordCounts[sizes]() }, (_, index) => `${name}-${index}`)
   const now = Date.now()

@@ -23,6 +23,16 @@ export class Report {
     this.line(countViolations(violations) === 0, `${what}: ${named.join('; ') || 'everything as promised'}`)
   }
 
+  /** @param violations in words */
+  list(what: string, violations: readonly string[]): void {
+    const some = violations.slice(0, 3).map(text => text.slice(0, 300))
+    const text = `${violations.length} violations: ${some.join('; ')}`
+    this.line(
+      violations.length === 0,
+      `${what}: ${violations.length === 0 ? 'everything as promised' : text}`,
+    )
+  }
+
   answers(what: string, answers: Answers, expected: readonly string[]): void {
     const counts = Object.entries(answers).map(([answer, count]) => `${count} times ${answer}`)
     const isExpected = Object.keys(answers).every(answer => expected.includes(answer))

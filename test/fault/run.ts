@@ -5,6 +5,7 @@ import { cutConnections } from './cut.ts'
 import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
 import { type Kill, KillRun } from './kill.ts'
 import { type KillPoint, killPoints } from './kill-point.ts'
+import { killApplying, killSessions } from './live-kills.ts'
 import { type Way, wayOf } from './planned-write.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
 import { Report } from './report.ts'
@@ -25,6 +26,8 @@ const target = {
   writes: 200,
   roundsPerFault: 5,
   willRounds: 5,
+  magicKills: 200,
+  sessionKills: 30,
   /** Of each way. */
   cutWrites: 2_000,
   /** Milliseconds. */
@@ -143,8 +146,14 @@ async function failDisk(dataDir: string): Promise<void> {
 
 const directory = await mkdtemp(join(tmpdir(), 'thingwire-fault-'))
 try {
-  await killUnderLoad(join(directory, 'killed'))
-  await endWithWills(join(directory, 'wills'))
+  await Promise.all([
+    killUnderLoad(join(directory, 'killed')),
+    killApplying(report, join(directory, 'magic'), target.magicKills),
+  ])
+  await Promise.all([
+    endWithWills(join(directory, 'wills')),
+    killSessions(report, join(directory, 'sessions'), target.sessionKills),
+  ])
   await cutUnderLoad(join(directory, 'cut'))
   await losePower(directory)
   await failDisk(directory)

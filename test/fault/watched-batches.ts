@@ -4,6 +4,7 @@ type Batch = ReturnType<ClassicLevel['batch']>
 
 /** One operation of a batch; `value` is undefined for a removal. */
 export interface Operation {
+  /** A character for each byte. */
   readonly key: string
   readonly value: string | undefined
 }
@@ -23,14 +24,14 @@ export function watchBatches({ isDropped = () => false, write }: BatchWatcher): 
     const operations: Operation[] = []
     const put = batch.put.bind(batch)
     batch.put = (key: string, value: string, options = {}) => {
-      const operation = { key: key.toString(), value: value.toString() }
+      const operation = { key: textOf(key), value: value.toString() }
       if (isDropped(operation)) return batch
       operations.push(operation)
       return put(key, value, options)
     }
     const del = batch.del.bind(batch)
     batch.del = (key: string, options = {}) => {
-      const operation = { key: key.toString(), value: undefined }
+      const operation = { key: textOf(key), value: undefined }
       if (isDropped(operation)) return batch
       operations.push(operation)
       return del(key, options)
@@ -39,4 +40,20 @@ export function watchBatches({ isDropped = () => false, write }: BatchWatcher): 
     batch.write = (options: ChainedBatchWriteOptions = {}) => write(operations, () => writeBatch(options))
     return batch
   } as ClassicLevel['batch']
+}
+
+/** Holds up for ever, from now on, who reads a key that begins so. @param onHeld called for each */
+export function holdReads(prefix: string, onHeld: () => void): void {
+  const get = ClassicLevel.prototype.get as (...parameters: unknown[]) => Promise<string | undefined>
+  ClassicLevel.prototype.get = function (this: ClassicLevel, ...parameters: unknown[]) {
+    const [key] = parameters as [string]
+    if (!textOf(key).startsWith(prefix)) return get.apply(this, parameters)
+    onHeld()
+    return new Promise(() => {})
+  } as ClassicLevel['get']
+}
+
+/** The server's database has keys of bytes. */
+function textOf(key: string | Uint8Array): string {
+  return Buffer.from(key as string).toString('latin1')
 }

@@ -31,6 +31,37 @@ export function watchReleases(onRelease: () => void): void {
   }
 }
 
+/** Calls `onPublished` with the number of live messages in each piece, once it is handed to a socket. */
+export function watchPublished(onPublished: (count: number) => void): void {
+  const write = Socket.prototype.write as (this: Socket, ...parameters: unknown[]) => boolean
+  Socket.prototype.write = function (this: Socket, ...parameters: unknown[]) {
+    const [piece] = parameters
+    const isTaken = write.apply(this, parameters)
+    const count = piece instanceof Uint8Array ? countPublishes(piece) : 0
+    if (count > 0) onPublished(count)
+    return isTaken
+  } as Socket['write']
+}
+
+/** Calls `onAcknowledged` with the number of PUBACKs in each piece that was read, before anyone in the process sees it. */
+export function watchAcknowledged(onAcknowledged: (count: number) => void): void {
+  const push = Socket.prototype.push
+  Socket.prototype.push = function (this: Socket, piece: unknown, encoding?: BufferEncoding) {
+    const count = piece instanceof Uint8Array ? countAcks(piece, packetStart.PUBACK) : 0
+    if (count > 0) onAcknowledged(count)
+    return push.call(this, piece, encoding)
+  }
+}
+
+/** In a piece that begins with a PUBLISH at QoS 1 on a topic of a thing. */
+function countPublishes(piece: Uint8Array): number {
+  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  const isPublish = bytes[0] === 0x32 || bytes[0] === 0x3a
+  const topic = bytes.subarray(0, 20).indexOf('things/')
+  if (!isPublish || topic < 4) return 0
+  return bytes.toString('latin1').split('things/').length - 1
+}
+
 /** In a piece that consists of acks, each of four bytes. */
 function countAcks(piece: Uint8Array, start: Buffer): number {
   if (piece.length % 4 !== 0) return 0

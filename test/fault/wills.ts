@@ -138,8 +138,8 @@ export class WillRun {
     return Array.from({ length: clients }, (_, index) => {
       const number = first + index
       const run = `w${this.#round}`
-      const plan = { run, way: 'QoS 2', place: 0, number, thing: 0, sizes: 'any', kind: 'plain' } as const
-      const will = planWrite(plan)
+      const plan = { run, way: 'QoS 2', place: 0, number, thing: 0, sizes: 'any' } as const
+      const will = planWrite({ ...plan, kinds: ['plain'] })
       this.#ledger.add(will)
       return { clientId: `testator-${this.#round}-${number}`, will }
     })

@@ -15,6 +15,8 @@ export interface CliSetup {
   readonly args?: readonly string[]
   /** Variables on top of this process's own, of which none named THINGWIRE_ is passed on. */
   readonly environment?: NodeJS.ProcessEnv
+  /** What is run instead of the command: a file that takes the same arguments. */
+  readonly program?: string
 }
 
 export interface ServerSetup extends CliSetup {
@@ -59,8 +61,10 @@ export async function startServer({
   dataDir,
   args = [],
   environment = {},
+  program = cli,
 }: ServerSetup): Promise<ServerProcess> {
   const { child, exited, output } = launch({
+    program,
     args: ['start', '--data-dir', dataDir, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
@@ -87,9 +91,9 @@ export async function startServer({
   }
 }
 
-function launch({ args = [], environment = {} }: CliSetup) {
+function launch({ args = [], environment = {}, program = cli }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
-  const child = spawn(process.execPath, [...nodeFlags, '--import', tsx, cli, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, '--import', tsx, program, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

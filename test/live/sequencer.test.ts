@@ -125,6 +125,44 @@ describe('at()', () => {
   })
 })
 
+describe('room()', () => {
+  const mebibyte = 1024 * 1024
+  const large = (writeNumber: number): Commit => {
+    const record = { key: 'k', datetime: 0, value: 'x'.repeat(mebibyte), place: 0, explicit: false }
+    return { ...commit(writeNumber), records: [record] }
+  }
+
+  it('is there until more than 64 MiB wait, and again when half of them are handed on', async () => {
+    const waiting: number[] = []
+    const sequencer: Sequencer = new Sequencer(0, ({ writeNumber }) => {
+      const end = performance.now() + 2
+      while (performance.now() < end);
+      if (sequencer.room()) waiting.push(writeNumber)
+    })
+    for (let number = 1; number <= 63; number++) sequencer.take(large(number))
+    expect(sequencer.room()).toBeUndefined()
+    for (let number = 64; number <= 70; number++) sequencer.take(large(number))
+    const room = sequencer.room()
+    expect(room).toBeInstanceOf(Promise)
+    expect(sequencer.room()).toBe(room)
+    await room
+    expect(sequencer.room()).toBeUndefined()
+    expect(waiting.length).toBeGreaterThan(30)
+    expect(waiting.length).toBeLessThan(70)
+    await settle()
+    expect(sequencer.position).toBe(70)
+  })
+
+  it('is given when it is stopped', async () => {
+    const { sequencer } = start()
+    for (let number = 1; number <= 70; number++) sequencer.take(large(number))
+    const room = sequencer.room()
+    expect(room).toBeDefined()
+    sequencer.stop()
+    await room
+  })
+})
+
 describe('stop()', () => {
   it('hands nothing on any more', async () => {
     const { sequencer, seen, mark } = start()

@@ -23,6 +23,8 @@ export interface DoorServiceOptions {
   readonly dataDir?: string
   readonly adminKey?: string
   readonly willGrace?: number
+  /** Milliseconds. */
+  readonly drainTimeout?: number
   /** Changes the store before it is opened. */
   readonly alter?: (store: StoreDriver) => void
 }
@@ -37,11 +39,12 @@ interface Parts extends MqttService {
 /** The doors of the ready server in this process; closed at the end of the test. */
 export class DoorService implements MqttService {
   static async start(options: DoorServiceOptions = {}): Promise<DoorService> {
-    const { dataDir = await temporaryDirectory(), adminKey = createToken(), willGrace = 30_000 } = options
+    const { dataDir = await temporaryDirectory(), adminKey = createToken() } = options
+    const { willGrace = 30_000, drainTimeout = 5_000 } = options
     const store = createLevelStore({ location: join(dataDir, 'store') })
     options.alter?.(store)
     const things = await createThings({ store, adminKey })
-    const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace })
+    const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout })
     const log = createLogger('silent')
     const stopping = new AbortController()
     const mqtt = await openMqttDoor(things, serverOptions, log, stopping.signal)
@@ -80,12 +83,21 @@ export class DoorService implements MqttService {
     return this.#parts.webSocketUrl
   }
 
+  get dataDir(): string {
+    return this.#parts.dataDir
+  }
+
   get adminKey(): string {
     return this.#parts.adminKey
   }
 
   get things(): Things {
     return this.#parts.things
+  }
+
+  /** Stops it in the orderly way. Idempotent. */
+  stop(): Promise<void> {
+    return this.#parts.stop()
   }
 
   /** From now on as while it stops, but for that it does not. */

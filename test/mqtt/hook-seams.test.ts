@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream'
 import { Aedes } from 'aedes'
 import { describe, expect, test } from 'vitest'
-import { isMessageOn, isOf } from '../helpers/mqtt-client.ts'
+import { encodePackets, isMessageOn, isOf } from '../helpers/mqtt-client.ts'
 import { accept, connectPacket, openBroker, watch } from './stock-aedes.ts'
 
 /**
@@ -63,7 +64,6 @@ describe('a broker', () => {
     const added = calls('addSubscriptions')
     const removed = calls('removeSubscriptions')
     const restored = calls('subscriptionsByClient')
-    const cleaned = calls('cleanSubscriptions')
     const { peer } = await accept(broker)
     await peer.connect({ clientId: 'peer', clean: false })
     expect(restored).toEqual([[{ id: 'peer' }]])
@@ -72,9 +72,73 @@ describe('a broker', () => {
     peer.send({ cmd: 'unsubscribe', messageId: 9, unsubscriptions: ['a/b'] })
     await peer.next(isOf('unsuback'))
     expect(removed).toMatchObject([[{ id: 'peer' }, ['a/b']]])
-    expect(cleaned).toEqual([])
-    await (await accept(broker)).peer.connect({ clientId: 'other' })
-    expect(cleaned).toMatchObject([[{ id: 'other' }]])
+  })
+
+  test('says that a client is ready, once, behind CONNACK', async () => {
+    const broker = await openBroker()
+    const ready: unknown[] = []
+    const { client, peer } = await accept(broker)
+    broker.on('clientReady', client => {
+      ready.push(client)
+      client.conn.write(encodePackets({ cmd: 'pingresp' }))
+    })
+    await peer.connect()
+    await peer.next(isOf('pingresp'))
+    expect(ready).toEqual([client])
+    expect(peer.received.map(({ cmd }) => cmd)).toEqual(['connack', 'pingresp'])
+  })
+
+  test('says nothing of that of a client that is refused', async () => {
+    const broker = await openBroker()
+    broker.authenticate = (_client, _username, _password, done) => done(null, false)
+    let isReady = false
+    broker.on('clientReady', () => {
+      isReady = true
+    })
+    const { peer } = await accept(broker)
+    await peer.connect()
+    await peer.closed
+    expect(isReady).toBe(false)
+  })
+
+  test('says that a client has subscribed, once for each SUBSCRIBE, right behind SUBACK', async () => {
+    const broker = await openBroker()
+    broker.authorizeSubscribe = (_client, subscription, done) => {
+      done(null, subscription.topic === 'refused' ? null : subscription)
+    }
+    const clients: unknown[] = []
+    broker.on('subscribe', (_subscriptions, client) => {
+      clients.push(client)
+      client.conn.write(encodePackets({ cmd: 'pingresp' }))
+    })
+    const { client, peer } = await accept(broker)
+    await peer.connect()
+    const packets = [['a', 'b', 'refused'], ['refused'], ['a']].map((topics, index) => ({
+      cmd: 'subscribe' as const,
+      messageId: index + 1,
+      subscriptions: topics.map(topic => ({ topic, qos: 1 as const })),
+    }))
+    peer.sendBytes(encodePackets(...packets))
+    for (const _ of packets) await peer.next(isOf('pingresp'))
+    expect(clients).toEqual([client, client, client])
+    const commands = peer.received.map(({ cmd }) => cmd).slice(1)
+    expect(commands).toEqual(['suback', 'pingresp', 'suback', 'pingresp', 'suback', 'pingresp'])
+  })
+
+  test('says nothing of that for subscriptions that are restored', async () => {
+    const broker = await openBroker()
+    const first = await accept(broker)
+    await first.peer.connect({ clientId: 'peer', clean: false })
+    await first.peer.subscribe('a')
+    await first.peer.disconnect()
+    let isTold = false
+    broker.on('subscribe', () => {
+      isTold = true
+    })
+    const { peer } = await accept(broker)
+    expect(await peer.connect({ clientId: 'peer', clean: false })).toMatchObject({ sessionPresent: true })
+    await peer.ping()
+    expect(isTold).toBe(false)
   })
 })
 
@@ -146,16 +210,24 @@ describe('the hooks', () => {
 })
 
 describe('the persistence', () => {
-  test('is given all filters of a SUBSCRIBE, those that were refused too', async () => {
+  test('is asked for the retained messages of the filters that were granted, as they were renamed', async () => {
     const broker = await openBroker()
     broker.authorizeSubscribe = (_client, subscription, done) => {
-      done(null, subscription.topic === 'refused' ? null : subscription)
+      const granted = Object.assign(subscription, { topic: `inside ${subscription.topic}` })
+      done(null, subscription.topic === 'inside refused' ? null : granted)
     }
-    const added = watch(Reflect.get(broker, 'persistence'), 'addSubscriptions')
+    const persistence: object = Reflect.get(broker, 'persistence')
+    const asked: unknown[] = []
+    Reflect.set(persistence, 'createRetainedStreamCombi', (filters: string[]) => {
+      asked.push(filters)
+      return Readable.from([])
+    })
     const { peer } = await accept(broker)
-    await peer.connect({ clean: false })
-    expect(await peer.subscribeAll(['granted', 'refused'])).toEqual([1, 128])
-    expect(added.at(-1)?.[1]).toMatchObject([{ topic: 'granted' }, { topic: 'refused' }])
+    await peer.connect()
+    expect(await peer.subscribeAll(['a', 'refused', 'b'])).toEqual([1, 128, 1])
+    await peer.ping()
+    expect(asked).toEqual([['inside a', 'inside b']])
+    expect(peer.received.filter(isOf('publish'))).toEqual([])
   })
 
   test('tells by the subscriptions of a client whether it has a session, and each is authorised again', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Aedes, Client } from 'aedes'
 import { describe, expect, test } from 'vitest'
-import { encodePackets, isOf, publishPacket } from '../helpers/mqtt-client.ts'
+import { encodePackets, isMessageOn, isOf, publishPacket } from '../helpers/mqtt-client.ts'
 import { accept, connectPacket, openBroker, watch } from './stock-aedes.ts'
 
 /**
@@ -160,22 +160,27 @@ describe('a client', () => {
     expect(order).toEqual(['not found silent', 'found silent'])
   })
 
-  test('calls back who waits for drain when the connection takes bytes again', async () => {
-    const { client, internals, peer } = await accept(await openBroker())
+  test('has in _nextId the packet id that it gives to the next message, 1 behind 65,535', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    expect(internals._nextId).toBeGreaterThanOrEqual(1)
+    expect(internals._nextId).toBeLessThanOrEqual(65_535)
     await peer.connect()
-    peer.stream.pause()
-    fill(client)
-    const drained = new Promise(resolve => internals.waitForDrain(resolve))
-    peer.stream.destroy()
-    await drained
+    await peer.subscribe('a')
+    internals._nextId = 65_534
+    const ids: (number | undefined)[] = []
+    for (const value of ['1', '2', '3']) {
+      await peer.publish('a', value)
+      ids.push((await peer.next(isMessageOn('a'))).messageId)
+    }
+    expect(ids).toEqual([65_534, 65_535, 1])
+    expect(internals._nextId).toBe(2)
   })
 
-  test('calls back who waits for drain with an error past drainTimeout', async () => {
-    const { client, internals, peer } = await accept(await openBroker({ drainTimeout: 50 }))
-    await peer.connect()
-    peer.stream.pause()
-    fill(client)
-    expect(await new Promise(resolve => internals.waitForDrain(resolve))).toBeInstanceOf(Error)
+  test('stays connected when it acknowledges a packet id that Aedes does not know', async () => {
+    const { peer } = await accept(await openBroker())
+    await peer.connect({ clean: false })
+    peer.send({ cmd: 'puback', messageId: 4711 })
+    await peer.ping()
   })
 
   test('takes away who listens for packets and bytes when it is closed', async () => {
@@ -290,10 +295,4 @@ async function connected(broker: Aedes) {
 function pass(client: Client, packet: object): void {
   const { _parser: parser } = client as unknown as { _parser: NodeJS.EventEmitter }
   parser.emit('packet', packet)
-}
-
-/** Writes until the connection takes no more. */
-function fill({ conn }: Client): void {
-  const chunk = Buffer.alloc(1024 * 1024)
-  for (let written = 0; written < 64; written++) conn.write(chunk)
 }

@@ -19,9 +19,9 @@ export interface Internals {
   _nextBatch: (error?: Error) => void
   _parsingBatch: number
   _paused?: boolean
+  _nextId: number
   _keepaliveTimer: NodeJS.Timeout | null
   resume(): void
-  waitForDrain(callback: (error?: Error | null) => void): void
 }
 
 export interface Accepted {

@@ -1,0 +1,41 @@
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { loadAdminKey } from '../../src/access/admin-key.ts'
+import { openHttpDoor } from '../../src/server/http-door.ts'
+import { urlOf } from '../../src/server/listening.ts'
+import { loadOptions } from '../../src/server/load-options.ts'
+import { createLogger } from '../../src/server/log.ts'
+import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { flagName, optionNames } from '../../src/server/options.ts'
+import { storeLocation } from '../../src/server/server.ts'
+import { webSocketPath } from '../../src/server/websocket.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { createThings } from '../../src/things.ts'
+import { counter } from './counter.ts'
+
+/** The server's parts put together by a host that brings a magic resource of its own. */
+const flags = Object.fromEntries(optionNames.map(name => [flagName(name), { type: 'string' }] as const))
+const { values } = parseArgs({ options: flags, allowPositionals: true })
+const options = await loadOptions(values as Record<string, string>, process.env)
+const { dataDir, durability, minFreeSpace, storeTimeout } = options
+const log = createLogger(options.logLevel)
+const stopping = new AbortController()
+const { key } = await loadAdminKey({ file: join(resolve(dataDir), 'admin-key') })
+const things = await createThings({
+  store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
+  adminKey: key,
+  storeTimeout,
+  magicResources: [counter],
+  onDefect: error => log.error({ err: error }, 'defect'),
+})
+const mqtt = await openMqttDoor(things, options, log, stopping.signal)
+const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
+
+process.on('SIGTERM', async () => {
+  stopping.abort()
+  await Promise.all([mqtt.close(), http.close()])
+  await things.close()
+  process.exit(0)
+})
+console.log(`MQTT at ${mqtt.url}, over WebSocket at ${urlOf('ws', http.address)}${webSocketPath}`)
+console.log(`Thingwire is ready at ${http.url}`)

@@ -1,0 +1,68 @@
+import { Findings } from './findings.ts'
+import type { DueMessage, Ledger, ThingLedger } from './ledger.ts'
+import { type LinkSetup, MqttLink } from './mqtt-link.ts'
+import { eventually } from './within.ts'
+
+export interface RetainedResult {
+  readonly findings: Findings
+  readonly taken: number
+}
+
+/**
+ * A new subscriber of everything, when nothing is written any more: it gets what is latest of each resource, with RETAIN,
+ * byte by byte what REST gives, and nothing else.
+ *
+ * @param compared of how many things the answers of REST are compared
+ */
+export async function checkRetained(
+  ledger: Ledger,
+  link: Pick<LinkSetup, 'url' | 'password'>,
+  { url, compared }: { readonly url: string; readonly compared: number },
+): Promise<RetainedResult> {
+  const findings = new Findings()
+  const retained = new Map<string, string>()
+  const client = await MqttLink.open({
+    ...link,
+    clientId: 'late',
+    onMessage: ({ topic, payload, retain }) => {
+      if (!retain) findings.add('retained', `${topic} without RETAIN`)
+      if (retained.has(topic)) findings.add('doubled', topic)
+      retained.set(topic, payload.toString())
+    },
+  })
+  await client.subscribe({ topic: 'things/+/values/#', qos: 1 })
+  const latest = new Map(ledger.things.flatMap(thing => [...latestOf(thing)]))
+  await eventually(() => retained.size >= latest.size)
+  // What comes too much comes before this is answered.
+  await client.ping()
+  for (const [topic, due] of latest) {
+    const text = retained.get(topic)
+    if (text === undefined) findings.add('lost', topic)
+    else if (!text.startsWith(`{"key":"${due.key}","value":${due.value},`))
+      findings.add('altered', `${topic} ${text}`)
+  }
+  for (const topic of retained.keys()) if (!latest.has(topic)) findings.add('unexpected', topic)
+  for (const { thing } of ledger.things.slice(0, compared)) {
+    for (const [topic, text] of retained) {
+      if (!topic.startsWith(`things/${thing.thingId}/`)) continue
+      const key = topic.split('/').at(-1)
+      const response = await fetch(`${url}/v2/things/${thing.thingToken}/resources/${key}`)
+      const answer = await response.text()
+      if (answer !== `[${text}]`) findings.add('altered', `${text}, where REST gives ${answer}`)
+    }
+  }
+  await client.disconnect()
+  return { findings, taken: retained.size }
+}
+
+/** What is latest by datetime of each resource, by the topic of its retained message. */
+function latestOf({ thing, due, silent }: ThingLedger): Map<string, DueMessage> {
+  const latest = new Map<string, DueMessage>()
+  const kept = [...due.ordinary, ...due.$settings, ...due.$geo, ...silent].filter(({ isKept }) => isKept)
+  for (const message of kept) {
+    const topic = `things/${thing.thingId}/values/${message.key}`
+    const { datetime = '' } = latest.get(topic) ?? {}
+    if ((message.datetime ?? '') >= datetime) latest.set(topic, message)
+  }
+  return latest
+}

@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { createProgress } from '../../examples/voyage/progress.ts'
+import { startServer } from '../helpers/server-process.ts'
+import { SoakReport } from './report.ts'
+import { watchMemory } from './server-memory.ts'
+import { runSoak } from './soak.ts'
+
+/**
+ * `npm run soak [-- --things 100 --records 100000 --rate 2000]`: order and loss of live messages, with
+ * subscribers of every kind at once. Ends with status 1 if a promise broke. Linux only.
+ */
+const { values } = parseArgs({
+  options: {
+    things: { type: 'string', default: '100' },
+    records: { type: 'string', default: '100000' },
+    rate: { type: 'string', default: '2000' },
+    padding: { type: 'string', default: '300' },
+  },
+})
+const [things, records, rate] = [values.things, values.records, values.rate].map(Number)
+if (!things || !records || !rate) throw new Error('options are whole numbers')
+
+console.log(`${things} things, ${records} records at ${rate} records/s`)
+const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
+const server = await startServer({ dataDir })
+const memory = watchMemory(Number(server.process.pid))
+const clientDelay = monitorEventLoopDelay({ resolution: 10 })
+clientDelay.enable()
+const result = await runSoak({
+  server,
+  things,
+  records,
+  rate,
+  padding: Number(values.padding),
+  awayFor: 600,
+  patience: 15_000,
+  hasStuck: true,
+  slowPace: { all: 170_000, some: 20_000 },
+  onProgress: createProgress(records, done => `records written: ${done} of ${records}`),
+}).finally(async () => {
+  clientDelay.disable()
+  await server.stop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+const exit = await server.exited
+
+const report = new SoakReport()
+report.load(result.load, rate)
+report.live(result.live)
+report.slow(result.slow)
+report.sessions(result.sessions)
+report.joining(result.joining)
+report.stuck(result.stuck)
+report.retained(result.retained)
+report.server(exit, memory.stop())
+const { user, system } = process.cpuUsage()
+console.log(
+  `this process: ${((user + system) / 1e6).toFixed(0)} s of processor time; ` +
+    `event-loop delay p99 ${ms(clientDelay.percentile(99))} ms, max ${ms(clientDelay.max)} ms`,
+)
+process.exit(report.broken === 0 ? 0 : 1)
+
+function ms(nanoseconds: number): string {
+  return (nanoseconds / 1e6).toFixed(0)
+}

@@ -1,0 +1,91 @@
+import { createThing } from '../helpers/http-client.ts'
+import { Cast, type CastSetup, habitsOf } from './cast.ts'
+import { type JoiningSubscriber, startJoining } from './joining-subscriber.ts'
+import { Ledger } from './ledger.ts'
+import { type LiveSubscriber, type Subscriber, subscribeLive } from './live-subscriber.ts'
+import { type LoadResult, runLoad } from './load.ts'
+import { checkRetained, type RetainedResult } from './retained-check.ts'
+import { type ReturningSession, startReturningSession } from './returning-session.ts'
+import { type StuckResult, stickUntilGone } from './stuck-reader.ts'
+import { eventually } from './within.ts'
+
+export interface SoakSetup extends CastSetup {
+  /** At least 10. */
+  readonly things: number
+  readonly records: number
+  /** Records a second. */
+  readonly rate: number
+  /** Whether subscribers get stuck, one of each kind at a time. */
+  readonly hasStuck: boolean
+  /** Milliseconds without a message after which nothing more is expected. */
+  readonly patience: number
+  readonly onProgress?: (sent: number) => void
+}
+
+export interface SoakResult {
+  readonly load: LoadResult
+  readonly live: readonly LiveSubscriber[]
+  readonly slow: readonly Subscriber[]
+  readonly sessions: readonly ReturningSession[]
+  readonly joining: readonly JoiningSubscriber[]
+  readonly stuck: readonly StuckResult[]
+  readonly retained: RetainedResult
+}
+
+/** Share of the records after which nobody else gets stuck: the rest would not fill a socket. */
+const lastStuck = 0.5
+
+/** Writes to all things through both doors while every kind of subscriber is there. */
+export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
+  const { server, records, rate, onProgress } = setup
+  const made = []
+  for (let place = 0; place < setup.things; place++) made.push(await createThing(server))
+  const ledger = new Ledger(made)
+  const cast = new Cast(setup, ledger)
+  const live = await Promise.all(cast.live().map(subscribeLive))
+  const slow = await Promise.all(cast.slow().map(subscribeLive))
+  const sessions = await Promise.all(cast.sessions().map(startReturningSession))
+  const joining = await Promise.all(cast.joining().map(startJoining))
+  let share = 0
+  const stuck = setup.hasStuck ? stickAgainAndAgain(cast, () => share < lastStuck) : Promise.resolve([])
+  // Thrown where it is awaited, in the end.
+  stuck.catch(() => {})
+  const { url, mqttUrl } = server
+  const load = await runLoad({
+    url,
+    mqttUrl,
+    ledger,
+    habits: place => habitsOf(place, setup),
+    records,
+    rate,
+    onProgress: sent => {
+      share = sent / records
+      onProgress?.(sent)
+    },
+  })
+  await Promise.all(joining.map(subscriber => subscriber.leave()))
+  await Promise.all(sessions.map(session => session.settle()))
+  const stuckResults = await stuck
+  const all = [...live, ...slow, ...sessions]
+  await untilComplete(all, setup.patience)
+  const link = { url: mqttUrl, password: server.adminKey }
+  const retained = await checkRetained(ledger, link, { url, compared: 10 })
+  for (const subscriber of all) await subscriber.finish()
+  return { load, live, slow, sessions, joining, stuck: stuckResults, retained }
+}
+
+async function stickAgainAndAgain(cast: Cast, goesOn: () => boolean): Promise<StuckResult[]> {
+  const results: StuckResult[] = []
+  for (let round = 1; goesOn(); round++) {
+    const stuck = cast.stuck(round).map(stickUntilGone)
+    results.push(...(await Promise.all(stuck)))
+  }
+  return results
+}
+
+async function untilComplete(subscribers: readonly Subscriber[], patience: number): Promise<void> {
+  const missing = () => subscribers.reduce((sum, subscriber) => sum + subscriber.countMissing(), 0)
+  for (let before = missing(); before > 0; before = missing()) {
+    if (!(await eventually(() => missing() < before, patience))) return
+  }
+}

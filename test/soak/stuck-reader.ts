@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Findings } from './findings.ts'
+import { connectionEnd } from './kernel-queues.ts'
+import { type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
+import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
+import { within } from './within.ts'
+
+export interface StuckSetup extends ValueCheckSetup {
+  readonly name: string
+  readonly link: Pick<LinkSetup, 'url' | 'password'>
+  readonly subscriptions: readonly Subscription[]
+}
+
+export interface StuckResult {
+  readonly name: string
+  /** What it got was a beginning without gaps: disconnected, never thinned. */
+  readonly findings: Findings
+  /** Messages it got, with those that it read in the end out of the kernel's buffers. */
+  readonly taken: number
+  /** Bytes that its socket took after it had stopped to read. */
+  readonly tookBytes: number
+  /** Milliseconds from when it stopped to read until its socket took the last of them. */
+  readonly tookFor: number
+  /** Milliseconds from then until the server had closed the connection; Infinity if it did not. */
+  readonly goneAfter: number
+}
+
+/** Milliseconds. */
+const lookInterval = 100
+/** Also where too little was written to fill the socket. */
+const patience = 60_000
+
+/**
+ * Subscribes, and reads nothing until the server ends the connection. What the socket takes is seen
+ * in the kernel: bytes read, bytes that wait to be read, bytes that wait to be sent; when they no longer become more,
+ * it takes nothing any more.
+ */
+export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
+  const { name } = setup
+  const check = new ValueCheck(setup)
+  const link = await MqttLink.open({
+    ...setup.link,
+    clientId: name,
+    onMessage: message => void check.take(message),
+  })
+  await link.subscribe(...setup.subscriptions)
+  // One that has read for a while has larger buffers, which take longer to fill.
+  link.stream.pause()
+  const stuckAt = performance.now()
+  const { port, closed } = link.stream
+  const serverPort = Number(new URL(setup.link.url).port)
+  let before: number | undefined
+  let last = { took: 0, at: stuckAt }
+  let now = stuckAt
+  for (;;) {
+    const server = await connectionEnd(serverPort, port)
+    const client = await connectionEnd(port, serverPort)
+    now = performance.now()
+    if (!server?.isEstablished || !client || now - last.at > patience) break
+    const took = link.stream.bytesRead + client.receiveQueue + server.sendQueue
+    before ??= took
+    if (took - before > last.took) last = { took: took - before, at: now }
+    await delay(lookInterval)
+  }
+  const isGone = now - last.at <= patience
+  if (isGone) link.stream.resume()
+  else link.stream.destroy()
+  await within(closed, `${name}: the end of a stuck connection, seen by its client`)
+  check.finishCutOff()
+  return {
+    name,
+    findings: check.findings,
+    taken: check.taken,
+    tookBytes: last.took,
+    tookFor: last.at - stuckAt,
+    goneAfter: isGone ? now - last.at : Infinity,
+  }
+}
