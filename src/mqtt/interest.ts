@@ -70,13 +70,24 @@ export class Interests {
     this.#index(refOf(added))
   }
 
-  /** The client has missed what it is not sent again: it is to see the present when it returns. */
-  oweRetained(writeNumber: number): void {
-    for (const [filter, subscription] of this.#subscriptions) {
-      if (!selectionOf(filter).values) continue
-      this.#subscriptions.set(filter, { ...subscription, owedRetained: writeNumber })
+  /**
+   * The client has missed what it is not sent again: it is to see the present.
+   *
+   * @param except filters of which it sees the present already
+   * @returns the subscriptions for which it does not
+   */
+  oweRetained(writeNumber: number, except: ReadonlySet<string> = new Set()): readonly Subscription[] {
+    const owed: Subscription[] = []
+    for (const subscription of this.#subscriptions.values()) {
+      const { filter } = subscription
+      if (selectionOf(filter).values && !except.has(filter))
+        owed.push({ ...subscription, owedRetained: writeNumber })
+    }
+    for (const subscription of owed) {
+      this.#subscriptions.set(subscription.filter, subscription)
       this.#index(refOf(subscription))
     }
+    return owed
   }
 
   /** The retained messages as of a write are acknowledged. */

@@ -34,7 +34,9 @@ interface Missed {
   /** Write number. */
   readonly upTo: number
   /** What was owed when the session was left. */
-  retained?: RetainedDelivery | undefined
+  readonly retained?: RetainedDelivery | undefined
+  /** The subscriptions that these are for. */
+  readonly shown?: readonly Subscription[]
 }
 
 /** What one connection is sent: retained, missed and live messages, each in its place. */
@@ -92,7 +94,7 @@ export class LiveClient implements Subscriber {
       return
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
-    if (this.#missed) this.#missed.retained = retained
+    if (this.#missed) Object.assign(this.#missed, { retained, shown: owed })
   }
 
   #begin(session: Session): void {
@@ -108,7 +110,7 @@ export class LiveClient implements Subscriber {
   async sendMissed(): Promise<number> {
     const session = this.#session
     if (!this.#missed || !session) return 0
-    const { gap, upTo, retained } = this.#missed
+    const { gap, upTo, retained, shown = [] } = this.#missed
     this.#missed = undefined
     const sending = retained?.send(this.#parts.clock)
     // Awaited below, unless the log fails before.
@@ -121,14 +123,15 @@ export class LiveClient implements Subscriber {
     }
     gap.close()
     await sending
-    if (dropped > 0) await this.#showPresent(session)
+    if (dropped > 0) await this.#showPresent(session, shown)
     return dropped
   }
 
   /** What a session has lost for good, it would not know of until it changes again. */
-  async #showPresent(session: Session): Promise<void> {
-    session.interests.oweRetained(this.#parts.live.position)
-    const owed = owedRetained(session)
+  async #showPresent(session: Session, shown: readonly Subscription[]): Promise<void> {
+    const filters = new Set(shown.map(({ filter }) => filter))
+    const owed = session.interests.oweRetained(this.#parts.live.position, filters)
+    if (owed.length === 0) return
     const retained = await this.#prepareRetained(session, owed, () => {})
     await retained?.send(this.#parts.clock)
   }

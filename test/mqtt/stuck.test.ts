@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises'
 import type { Packet, QoS } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
@@ -133,6 +133,8 @@ describe('a subscriber that reads slowly', () => {
     await writeAll(service, thing, 1_000, 1_001)
     await delay(1_000)
     clearInterval(pace)
+    // Behind the pause of the last step.
+    await immediate()
     slow.stream.resume()
     await passed(service, thing, slow)
     expect(largeSeen(slow)).toEqual([...numbers(120), 1_000, 1_001])

@@ -61,20 +61,22 @@ describe('GroupCommit', () => {
     ])
   })
 
-  it('push() rejects every item of a group whose commit fails, and goes on with the next', async () => {
-    const { groupCommit, begun, finish } = heldGroups()
+  it('push() rejects every item of a group whose commit fails and what waits behind it, and goes on after that', async () => {
+    const { groupCommit, groups, begun, finish } = heldGroups()
     const pushed = [groupCommit.push(1), groupCommit.push(2)]
     await begun()
-    const next = groupCommit.push(3)
+    const waiting = groupCommit.push(3)
+    const task = groupCommit.alone(async () => 'run')
     const error = new Error('no disk')
     finish(error)
-    expect(await Promise.allSettled(pushed)).toEqual([
-      { status: 'rejected', reason: error },
-      { status: 'rejected', reason: error },
-    ])
+    const rejected = { status: 'rejected', reason: error }
+    expect(await Promise.allSettled([...pushed, waiting])).toEqual([rejected, rejected, rejected])
+    expect(await task).toBe('run')
+    const next = groupCommit.push(4)
     await begun()
-    finish([3])
-    expect(await next).toBe(3)
+    finish([4])
+    expect(await next).toBe(4)
+    expect(groups).toEqual([[1, 2], [4]])
   })
 
   it('push() closes a group before the item that would be too much for it', async () => {
