@@ -115,6 +115,8 @@ export class Sessions {
     try {
       await open.ready
       open.isReady = true
+      // It was just being left, and is kept as one that nobody uses.
+      if (open === present && open.users === 1) await this.save(open.session)
     } catch (error) {
       // It is not kept, so that nobody may find it.
       if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)

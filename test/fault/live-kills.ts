@@ -17,23 +17,31 @@ export async function killApplying(report: Report, dataDir: string, wanted: numb
   const points = magicKillPoints.flatMap<MagicKillPoint>((point, place) =>
     place % 4 === 3 ? [point, 'in replays'] : [point],
   )
-  await killInTurn({ report, what: 'magic', points, wanted }, async point => {
-    const kill = await run.kill(point)
-    waited += kill.waiting
-    return { ...kill, note: `${kill.waiting} of them known to wait` }
-  })
-  report.list('magic: the history of everything', await run.finish())
+  try {
+    await killInTurn({ report, what: 'magic', points, wanted }, async point => {
+      const kill = await run.kill(point)
+      waited += kill.waiting
+      return { ...kill, note: `${kill.waiting} of them known to wait` }
+    })
+    report.list('magic: the history of everything', await run.finish())
+  } finally {
+    await run.abandon()
+  }
   report.line(waited > 0, `magic: ${waited} times an acked write was not applied when its server was killed`)
 }
 
 /** Kills a server that has messages for persistent sessions and streams. @param wanted as above */
 export async function killSessions(report: Report, dataDir: string, wanted: number): Promise<void> {
   const run = new SessionRun(dataDir)
-  await killInTurn({ report, what: 'sessions', points: sessionKillPoints, wanted }, async point => {
-    const kill = await run.kill(point)
-    return { ...kill, note: `messages that came again so far: ${kill.repeated}` }
-  })
-  report.list('sessions: at the end', await run.finish())
+  try {
+    await killInTurn({ report, what: 'sessions', points: sessionKillPoints, wanted }, async point => {
+      const kill = await run.kill(point)
+      return { ...kill, note: `messages that came again so far: ${kill.repeated}` }
+    })
+    report.list('sessions: at the end', await run.finish())
+  } finally {
+    await run.abandon()
+  }
 }
 
 interface InTurn<Point> {

@@ -8,6 +8,7 @@ const points = [
   'magic write committed, not told',
   'magic write taken, not applied',
   'state committed, not told',
+  'some time after the commit of a state has failed',
   'state removed',
   'between two queued writes',
   'in replays',

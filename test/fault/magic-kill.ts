@@ -28,6 +28,8 @@ export const magicKillPoints = [
 const replayPoints = [
   'state not committed',
   'during the commit of a state',
+  'state not committed',
+  'during the commit of a state',
   'state committed, not told',
 ] as const
 

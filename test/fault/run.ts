@@ -146,14 +146,13 @@ async function failDisk(dataDir: string): Promise<void> {
 
 const directory = await mkdtemp(join(tmpdir(), 'thingwire-fault-'))
 try {
-  await Promise.all([
-    killUnderLoad(join(directory, 'killed')),
-    killApplying(report, join(directory, 'magic'), target.magicKills),
-  ])
-  await Promise.all([
-    endWithWills(join(directory, 'wills')),
+  // Two at a time, since much of a life of a server is waiting; the others look at times, and at every call of one.
+  const killed = killUnderLoad(join(directory, 'killed')).then(() =>
     killSessions(report, join(directory, 'sessions'), target.sessionKills),
-  ])
+  )
+  const applying = killApplying(report, join(directory, 'magic'), target.magicKills)
+  await Promise.all([killed, applying])
+  await endWithWills(join(directory, 'wills'))
   await cutUnderLoad(join(directory, 'cut'))
   await losePower(directory)
   await failDisk(directory)

@@ -113,7 +113,8 @@ export class Removals {
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    await database.write(batch, { sync: true }, { added: entry ? [entry[0]] : [], before: removed })
+    // That of a thing, which nobody is told of, ends with a commit that is synced, and begins again after a crash.
+    await database.write(batch, { sync: isTold }, { added: entry ? [entry[0]] : [], before: removed })
     head.counters = counters
     if (!left) resources.forget(thingId, key)
     if (commit) announce(commit)
