@@ -48,9 +48,11 @@ export const sessionDefects: Record<string, (after: number) => void> = {
     let commits = 0
     watchBatches({
       isDropped: ({ key }) => key.startsWith('l'),
-      write: async (_, write) => {
+      write: async (operations, write) => {
         await write()
-        if (++commits > after) die(`${commits} commits without their entries in the log`)
+        if (operations.some(({ key }) => key.startsWith('r')) && ++commits > after) {
+          die(`${commits} commits without their entries in the log`)
+        }
       },
     })
   },

@@ -36,8 +36,6 @@ interface NewRecord {
 /** Milliseconds: explicit datetimes go on, or back, from here. */
 const epoch = Date.UTC(2026, 0, 1)
 const steadyKeys = ['count', 'object', 'list', 'clock', 'place', 'text'] as const
-/** Every key of which the values are small. */
-export const smallKeys: readonly string[] = [...steadyKeys.slice(0, -1), 'late', '$settings', '$geo']
 
 /** The value of a record carries its place in its lane, from which a subscriber sees what came before it. */
 export function placeOf(lane: Lane, value: unknown): number {
