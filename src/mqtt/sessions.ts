@@ -46,8 +46,8 @@ export function inFlightName(
 
 interface OpenSession {
   readonly session: Session
-  /** Resolves when it is read, and kept. */
-  readonly ready: Promise<void>
+  /** Resolves when it is read, and kept as one in use. */
+  ready: Promise<void>
   /** Until then the store knows more of it than we do. */
   isReady: boolean
   /** Connections that use it: two for a moment when one takes over, none while the last one is being left. */
@@ -112,11 +112,11 @@ export class Sessions {
     const open = present?.session.isPersistent ? present : this.#read(clientId)
     open.users++
     open.visits++
+    // It was just being left, and is kept as one that nobody uses.
+    if (open === present && open.users === 1) open.ready = this.save(open.session)
     try {
       await open.ready
       open.isReady = true
-      // It was just being left, and is kept as one that nobody uses.
-      if (open === present && open.users === 1) await this.save(open.session)
     } catch (error) {
       // It is not kept, so that nobody may find it.
       if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
@@ -170,8 +170,6 @@ export class Sessions {
     await this.save(session)
     // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
     if (isLeft()) this.#open.delete(session.clientId)
-    // It was kept as one that nobody uses.
-    else if (open.users > 0) await this.save(session)
   }
 
   /** Of a client that is connected. */

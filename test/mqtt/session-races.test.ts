@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StoreDriver } from '../../src/store/contract.ts'
-import { isOf } from '../helpers/mqtt-client.ts'
+import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService } from './door-service.ts'
 import { messagesOf, nextOn, numbers, passed, valuesOf, writeAll } from './messages.ts'
 
@@ -38,11 +38,6 @@ class HeldPuts {
     while (this.#held.length < count) await new Promise<void>(resolve => this.#awaited.push(resolve))
   }
 
-  /** Lets the oldest one go. */
-  releaseOne(): void {
-    this.#held.shift()?.()
-  }
-
   releaseAll(): void {
     this.#isHolding = false
     for (const release of this.#held.splice(0)) release()
@@ -52,11 +47,26 @@ class HeldPuts {
 async function start() {
   const puts = new HeldPuts()
   const service = await DoorService.start({ alter: store => puts.alter(store) })
+  onTestFinished(() => puts.releaseAll())
   const thing = await service.createThing()
   const first = await service.connectThing(thing, session)
   await first.subscribeAll([`things/${thing.thingId}/values/n`, `things/${thing.thingId}/values/mark`])
   await passed(service, thing, first)
   return { puts, service, thing, first }
+}
+
+/** The connection that `connecting` resolves with once the session it finds being left is kept as in use. */
+async function found(puts: HeldPuts, connecting: Promise<MqttClient>): Promise<MqttClient> {
+  let isAnswered = false
+  void connecting.then(() => {
+    isAnswered = true
+  })
+  await puts.until(2)
+  expect(isAnswered).toBe(false)
+  puts.releaseAll()
+  const client = await connecting
+  puts.hold()
+  return client
 }
 
 describe('a session that is left, found again and left while it is still being kept', () => {
@@ -65,22 +75,27 @@ describe('a session that is left, found again and left while it is still being k
     puts.hold()
     await first.disconnect()
     await puts.until(1)
-    const second = await service.connectThing(thing, session)
+    const second = await found(puts, service.connectThing(thing, session))
     await writeAll(service, thing, 1, 2)
     for (const value of [1, 2]) expect(JSON.parse((await nextOn(second, '/n')).payload).value).toBe(value)
     await second.ping()
     await second.disconnect()
-    await puts.until(2)
-    puts.releaseOne()
-    // The first one is kept, and whoever waits for it goes on.
-    await service.things.documents.put({ 'test/any': {} })
-    const connecting = service.connectThing(thing, session)
-    setImmediate(() => puts.releaseAll())
-    const third = await connecting
+    await puts.until(1)
+    const third = await found(puts, service.connectThing(thing, session))
     expect(third.connack.sessionPresent).toBe(true)
     await writeAll(service, thing, 3)
     await passed(service, thing, third)
     expect(valuesOf(third, 'n')).toEqual([3])
+  })
+
+  it('is kept as one in use before it is answered', async () => {
+    const { puts, service, thing, first } = await start()
+    puts.hold()
+    await first.disconnect()
+    await puts.until(1)
+    await found(puts, service.connectThing(thing, session))
+    const kept = await service.things.documents.list('mqtt-sessions/', { limit: 2 })
+    expect(kept.map(([_name, document]) => document)).toEqual([expect.objectContaining({ isInUse: true })])
   })
 
   it('owes what its last visit has not acknowledged, with DUP', async () => {
@@ -88,16 +103,15 @@ describe('a session that is left, found again and left while it is still being k
     puts.hold()
     await first.disconnect()
     await puts.until(1)
-    const deaf = await service.connect({ acknowledges: false, username: thing.thingToken, ...session })
+    const deaf = await found(
+      puts,
+      service.connect({ acknowledges: false, username: thing.thingToken, ...session }),
+    )
     await writeAll(service, thing, 1)
     const { messageId } = await deaf.next(isOf('publish'))
     await deaf.destroy()
-    await puts.until(2)
-    puts.releaseOne()
-    await service.things.documents.put({ 'test/any': {} })
-    const connecting = service.connectThing(thing, session)
-    setImmediate(() => puts.releaseAll())
-    const third = await connecting
+    await puts.until(1)
+    const third = await found(puts, service.connectThing(thing, session))
     const again = await third.next(isOf('publish'))
     expect([again.messageId, again.dup]).toEqual([messageId, true])
   })
