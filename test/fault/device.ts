@@ -52,6 +52,11 @@ export class Device {
     return this.#client !== undefined
   }
 
+  /** Writes of which the handshake is not over. */
+  get inFlight(): readonly PlannedWrite[] {
+    return [...this.#flights.values()].map(({ write }) => write)
+  }
+
   /** Writes that got PUBREC and no PUBCOMP. */
   get released(): readonly PlannedWrite[] {
     return [...this.#flights.values()].filter(({ isReleased }) => isReleased).map(({ write }) => write)

@@ -20,7 +20,7 @@ export interface Kill {
   readonly proof: string | undefined
   /** In this round. */
   readonly acks: number
-  /** Writes that were neither acked nor refused, and how many of them the store has. */
+  /** Writes sent in this round that were neither acked nor refused, and how many of them the store has. */
   readonly uncertain: number
   readonly kept: number
   /** Writes that had got PUBREC and no PUBCOMP. */
@@ -134,7 +134,11 @@ export class KillRun {
    */
   async #check(server: ServerProcess) {
     const stored = await storedValues(server, this.#things)
-    const uncertain = this.ledger.withOutcome('uncertain').filter(write => this.#isOfThisRound(write))
+    // A write of the round before may have been resent in this one, and its ack be what was about to be sent.
+    const inFlight = new Set(this.#devices.flatMap(device => device.inFlight))
+    const uncertain = this.ledger
+      .withOutcome('uncertain')
+      .filter(write => this.#isOfThisRound(write) || inFlight.has(write))
     const kept = wholeWrites(uncertain, stored)
     const violations = this.ledger.check(stored)
     const connection = new Connection(server.url)
