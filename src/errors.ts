@@ -6,10 +6,10 @@
 /**
  * What a publish that meets the error sees (contract §4 and §7):
  * `report` = acked, dropped and told on `things/<ref>/errors`; `close` = the connection is closed without an
- * ack; `connack 4`, `connack 3` = the CONNECT is refused with that return code; `none` = the error cannot
- * arise over MQTT.
+ * ack; `connack 3`, `connack 4`, `connack 5` = the CONNECT is refused with that return code; `none` = the error
+ * cannot arise over MQTT.
  */
-export type MqttEffect = 'report' | 'close' | 'connack 3' | 'connack 4' | 'none'
+export type MqttEffect = 'report' | 'close' | 'connack 3' | 'connack 4' | 'connack 5' | 'none'
 
 interface CatalogueEntry {
   /** HTTP status (contract §6, status codes). */
@@ -24,6 +24,7 @@ interface CatalogueEntry {
 const refusedContent = { status: 400, retryable: false, mqtt: 'report' } as const
 const badRequest = { status: 400, retryable: false, mqtt: 'none' } as const
 const notFound = { status: 404, retryable: false, mqtt: 'none' } as const
+const overLimit = { status: 429, retryable: true, mqtt: 'close' } as const
 const storeAway = { status: 503, retryable: true, mqtt: 'close' } as const
 
 export const catalogue = {
@@ -90,6 +91,10 @@ export const catalogue = {
   invalid_interval: { ...badRequest, text: '`interval` is not a whole number followed by s, m, h or d.' },
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
   too_many_tokens: { ...badRequest, text: 'The thing has as many live tokens as it may have.' },
+  too_many_sessions: {
+    ...badRequest,
+    text: 'As many sessions of the thing live as may live at one time.',
+  },
   body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
   unsupported_media_type: { status: 415, retryable: false, mqtt: 'none', text: 'The body is not JSON text.' },
   unsupported_encoding: {
@@ -115,6 +120,36 @@ export const catalogue = {
     text: 'The activation code is unknown or spent.',
   },
   forbidden: { status: 403, retryable: false, mqtt: 'close', text: 'The credential does not allow this.' },
+
+  // Limits
+  write_rate_exceeded: {
+    ...overLimit,
+    text: 'The thing writes more often than `writesPerSecond` allows.',
+  },
+  record_rate_exceeded: {
+    ...overLimit,
+    text: 'The thing writes more records than `recordsPerSecond` allows.',
+  },
+  too_many_waiting: {
+    ...overLimit,
+    text: 'Too many live messages wait to be sent on this server.',
+  },
+  too_many_resources: {
+    ...overLimit,
+    retryable: false,
+    mqtt: 'report',
+    text: 'The thing has as many resources as `resourcesPerThing` allows.',
+  },
+  too_many_streams: { ...overLimit, mqtt: 'none', text: 'As many streams of the thing are open as may be.' },
+  too_many_connections: {
+    ...overLimit,
+    text: 'As many connections from the address are open as `connectionsPerAddress` allows.',
+  },
+  too_many_failed_credentials: {
+    ...overLimit,
+    mqtt: 'connack 5',
+    text: 'The address has presented too many credentials that are not valid. A valid one is let in at once.',
+  },
 
   // What is not there
   not_found: { ...notFound, text: 'There is nothing at this path.' },
@@ -154,11 +189,15 @@ export class ThingwireError extends Error {
   /** For a refused write: the bad records, at most 20. */
   readonly errors: readonly FieldError[] | undefined
 
+  /** Whole seconds after which to try again; undefined: as for every error that can be retried. */
+  readonly retryAfter: number | undefined
+
   constructor(reason: Reason, message: string = catalogue[reason].text, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.name = 'ThingwireError'
     this.reason = reason
     this.errors = details.errors
+    this.retryAfter = details.retryAfter
   }
 
   /** HTTP status of the reason. */
@@ -173,6 +212,7 @@ export class ThingwireError extends Error {
 }
 
 interface ErrorDetails {
+  readonly retryAfter?: number
   readonly errors?: readonly FieldError[]
   readonly cause?: unknown
 }

@@ -1,4 +1,11 @@
-import { type Access, type ActivationCodes, createAccess, type ThingRegistry } from './access/index.ts'
+import {
+  type Access,
+  type ActivationCodes,
+  createAccess,
+  type SessionRegistry,
+  type ThingRegistry,
+} from './access/index.ts'
+import { type LimitOptions, Limits } from './access/limits.ts'
 import { type Clock, createClock } from './core/clock.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
 import type { DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
@@ -10,7 +17,7 @@ import { createMagicRegistry } from './magic/registry.ts'
 import { RetainedState } from './magic/retained-state.ts'
 import { SessionLog } from './mqtt/session-log.ts'
 import type { StoreDriver } from './store/contract.ts'
-import { openStore } from './store/open-store.ts'
+import { defaultStoreTimeout, openStore } from './store/open-store.ts'
 
 export interface ThingsOptions {
   /** Where everything is kept, not yet open: `createLevelStore({ location })`. */
@@ -21,6 +28,8 @@ export interface ThingsOptions {
   readonly allowThingDelete?: boolean
   /** How long a write may wait for its commit, milliseconds. Default 5,000. */
   readonly storeTimeout?: number
+  /** Default: those of contract §9. */
+  readonly limits?: Partial<LimitOptions>
   /** Magic resources beside `$geo` and `$settings` (docs/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   /** Called with what a magic resource threw; must not throw. Default: a warning of the process. */
@@ -36,7 +45,9 @@ export interface Things {
   readonly documents: DocumentStore
   readonly access: Access
   readonly registry: ThingRegistry
+  readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
+  readonly limits: Limits
   readonly clock: Clock
   /** Commits on their way to whoever is subscribed. */
   readonly live: Live
@@ -60,10 +71,9 @@ export interface Things {
  */
 export async function createThings(options: ThingsOptions): Promise<Things> {
   const magic = createMagicRegistry(options.magicResources)
-  const store = await openStore(
-    options.store,
-    options.storeTimeout === undefined ? {} : { storeTimeout: options.storeTimeout },
-  )
+  const { storeTimeout = defaultStoreTimeout } = options
+  const limits = new Limits(options.limits)
+  const store = await openStore(options.store, { storeTimeout })
   const { records, documents, refused } = store
   const clock = createClock(records.newestReceipt())
   const live = await openLive(records)
@@ -78,7 +88,8 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     adminKey: options.adminKey,
     allowThingDelete: options.allowThingDelete ?? false,
   })
-  const ingest = createIngest({ records, refused, magic, clock, live })
+  access.access.onRevoke(revocation => limits.rate.revoke(revocation))
+  const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout })
   const retained = await RetainedState.open({
     records,
     documents,
@@ -94,6 +105,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   live.log.follow(retained)
   return {
     ...access,
+    limits,
     ingest,
     records,
     refused,
@@ -106,6 +118,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     backup: () => store.backup(),
     isReady: () => store.isReady(),
     close: async () => {
+      ingest.hurry()
       await access.close()
       await retained.close()
       streamLog.close()

@@ -46,9 +46,10 @@ describe('catalogue', () => {
     )
   })
 
-  it.each(reasons)('%s is retryable only where the fault is the service’s', reason => {
+  it.each(reasons)('%s is retryable only where the fault is the service’s, or time mends it', reason => {
     const { status, retryable } = catalogue[reason]
-    expect(retryable).toBe(status >= 500)
+    const endsByItself = status === 429 && reason !== 'too_many_resources'
+    expect(retryable).toBe(status >= 500 || endsByItself)
   })
 })
 

@@ -1,13 +1,22 @@
 /**
  * Who may do what, for both doors (contract §1, §6). Implemented beside this file: `authorise.ts`,
- * `registry.ts`, `thing-list.ts`, `activation-codes.ts`.
+ * `registry.ts`, `thing-list.ts`, `session-registry.ts`, `activation-codes.ts`.
  */
 
-/** The thing or operator that a credential stands for. Sessions will be a third kind. */
-export type Principal = { readonly kind: 'thing'; readonly thingId: string } | { readonly kind: 'admin' }
+import type { Principal, SessionAccess } from './principal.ts'
+
+export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'
 
 /** What a request wants to do with a thing. */
-export type Action = 'write' | 'read' | 'delete' | 'read refused writes'
+export type Action = 'write' | 'read' | 'delete' | 'read refused writes' | 'mint a session'
+
+/** Credentials that are dead from now on. */
+export interface Revocation {
+  /** `hashToken` of each. */
+  readonly hashes: ReadonlySet<string>
+  /** `principalName` of those who never come back: removed things, ended sessions. */
+  readonly principals: ReadonlySet<string>
+}
 
 export interface Access {
   /**
@@ -33,6 +42,11 @@ export interface Access {
   authoriseAgain(credentialHash: string, thingId: string, action: Action): Promise<void>
   /** The thing whose live token this is. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
+  /**
+   * Calls `listener` as soon as credentials are revoked or have expired, on this node; it must not throw. Returns how to
+   * stop.
+   */
+  onRevoke(listener: (revocation: Revocation) => void): () => void
 }
 
 export interface ThingSummary {
@@ -95,6 +109,66 @@ export interface ThingRegistry {
   removeToken(thingId: string, tokenId: string): Promise<void>
 }
 
+/** What a new session is to be. */
+export interface SessionTerms {
+  readonly access: SessionAccess
+  /** Whole seconds, at least 1. Default: a day. */
+  readonly expiresIn?: number
+}
+
+/** A session that has just been minted: the only time at which its token is shown. */
+export interface MintedSession {
+  readonly sessionToken: string
+  readonly sessionId: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+export interface SessionSummary {
+  readonly sessionId: string
+  readonly things: '*' | readonly string[]
+  readonly access: SessionAccess
+  readonly createdAt: number
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+  /** Whether the operator minted it, and no thing. */
+  readonly isOperators: boolean
+}
+
+/** Credentials for people, dashboards and apps (contract §6). */
+export interface SessionRegistry {
+  /**
+   * By the operator.
+   *
+   * @param things ids of 1 to 1,000 things that there are; `*`: every thing, also those to come
+   * @param terms `expiresIn` at most 366 days
+   * @throws ThingwireError unknown_thing, invalid_body
+   */
+  create(things: '*' | readonly string[], terms: SessionTerms): Promise<MintedSession>
+  /**
+   * For one thing, by its token or by the operator. With the token it dies; a thing has at most 100 that live.
+   *
+   * @param credential the token or the admin key, which is asked for again
+   * @param terms `expiresIn` at most 30 days
+   * @throws ThingwireError as `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
+   */
+  createForThing(thingId: string, credential: string, terms: SessionTerms): Promise<MintedSession>
+  /**
+   * By session id, those that are not over: a page can hold fewer than `limit` and still have a `next`.
+   *
+   * @param query `limit` 1..1000, `cursor`: `next` of the page before
+   * @throws ThingwireError invalid_cursor
+   */
+  list(query: { readonly limit: number; readonly cursor?: string }): Promise<{
+    readonly sessions: readonly SessionSummary[]
+    readonly next?: string
+  }>
+  /** @throws ThingwireError not_found: there is none, or it is over */
+  get(sessionId: string): Promise<SessionSummary>
+  /** @throws ThingwireError not_found */
+  remove(sessionId: string): Promise<void>
+}
+
 export interface ActivationCodeSummary {
   readonly activationCode: string
   readonly createdAt: number
@@ -109,6 +183,9 @@ export interface ActivationCodes {
   list(): Promise<readonly ActivationCodeSummary[]>
   /** @throws ThingwireError not_found */
   remove(code: string): Promise<void>
-  /** @throws ThingwireError unknown_activation_code */
+  /**
+   * While uses are left, each call takes one; then the code answers again for things that have not used their token yet,
+   * with a fresh one in its place. @throws ThingwireError unknown_activation_code: unknown or spent
+   */
   activate(code: string): Promise<{ readonly thingId: string; readonly thingToken: string }>
 }

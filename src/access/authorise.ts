@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { DocumentStore } from '../core/ports.ts'
 import { hashToken, isThingId, isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
-import type { Access, Action, Principal } from './access.ts'
+import type { Access, Action, Principal, SessionPrincipal } from './access.ts'
 import { thingName } from './documents.ts'
 import { LookupCache } from './lookup-cache.ts'
 import type { Tokens } from './tokens.ts'
@@ -16,7 +16,7 @@ export interface AuthoriseParts {
   readonly allowThingDelete: boolean
 }
 
-export interface Authorisation extends Access {
+export interface Authorisation extends Omit<Access, 'onRevoke'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
 }
@@ -56,9 +56,9 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   async function thingOfToken(token: string): Promise<string> {
-    const thingId = isToken(token) ? await tokens.thingOfHash(hashToken(token)) : undefined
-    if (thingId === undefined) throw new ThingwireError('unknown_thing_token')
-    return thingId
+    const principal = isToken(token) ? await tokens.principalOf(hashToken(token)) : undefined
+    if (principal?.kind !== 'thing') throw new ThingwireError('unknown_thing_token')
+    return principal.thingId
   }
 
   /** Whom a credential stands for: the one place that knows every kind of credential. */
@@ -76,9 +76,9 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   async function identifyHash(hash: string): Promise<Principal> {
     if (isAdminKey(hash)) return { kind: 'admin' }
-    const thingId = await tokens.thingOfHash(hash)
-    if (thingId === undefined) throw new ThingwireError('invalid_session')
-    return { kind: 'thing', thingId }
+    const principal = await tokens.principalOf(hash)
+    if (!principal) throw new ThingwireError('invalid_session')
+    return principal
   }
 
   /** What each kind of principal may do with a thing. */
@@ -87,10 +87,22 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       case 'admin':
         if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
         return
+      case 'session':
+        if (principal.things !== '*' && !principal.things.has(thingId)) throw new ThingwireError('forbidden')
+        assertSessionMay(principal, action)
+        if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
+        return
       case 'thing':
         if (principal.thingId !== thingId) throw new ThingwireError('forbidden')
         assertThingMay(action)
     }
+  }
+
+  function assertSessionMay({ access, isOperators }: SessionPrincipal, action: Action): void {
+    if (action === 'read') return
+    if (access === 'read' || action === 'mint a session') throw new ThingwireError('forbidden')
+    // One that a thing minted can do no more than the thing.
+    if (!isOperators) assertThingMay(action)
   }
 
   function assertThingMay(action: Action): void {

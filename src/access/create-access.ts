@@ -1,11 +1,14 @@
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
-import type { Access, ActivationCodes, ThingRegistry } from './access.ts'
+import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from './access.ts'
 import { createActivationCodes } from './activation-codes.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
 import { LastSeen } from './last-seen.ts'
 import { createRegistry } from './registry.ts'
 import { Removals } from './removals.ts'
+import { type Ended, Revocations } from './revocations.ts'
+import { SessionExpiry } from './session-expiry.ts'
+import { createSessionRegistry } from './session-registry.ts'
 import { createThingList } from './thing-list.ts'
 import { Tokens } from './tokens.ts'
 
@@ -21,6 +24,7 @@ export interface AccessParts {
 export interface AccessServices {
   readonly access: Access
   readonly registry: ThingRegistry
+  readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
   /** Writes what is only in memory; to be called before the store is closed. */
   close(): Promise<void>
@@ -37,22 +41,31 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const removals = new Removals(documents, records)
   await removals.resume()
   const lastSeen = new LastSeen(documents)
-  const tokens = new Tokens(documents, lastSeen)
-  const access = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
-  const onRevoke = (hashes: readonly string[]) => {
-    for (const hash of hashes) tokens.forget(hash)
+  const revocations = new Revocations()
+  const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
+  const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
+  const onEnd = (ended: Ended) => {
+    for (const hash of ended.tokens ?? []) tokens.forget(hash)
+    for (const { hash } of ended.sessions ?? []) {
+      tokens.forget(hash)
+      expiry.forget(hash)
+    }
+    if (ended.thingId !== undefined) {
+      authorisation.forgetThing(ended.thingId)
+      lastSeen.forget(ended.thingId)
+      removals.start(ended.thingId)
+    }
+    revocations.tell(ended)
   }
-  const onRemove = (thingId: string) => {
-    access.forgetThing(thingId)
-    lastSeen.forget(thingId)
-    removals.start(thingId)
-  }
+  const expiry = new SessionExpiry(documents, onEnd)
   const list = createThingList({ documents, records, lastSeen })
   return {
-    access,
-    registry: createRegistry({ documents, list, onRevoke, onRemove }),
+    access: { ...authorisation, onRevoke: listener => revocations.onRevoke(listener) },
+    registry: createRegistry({ documents, list, onEnd }),
+    sessions: createSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
     activationCodes: createActivationCodes(documents),
     close: async () => {
+      expiry.close()
       await Promise.all([lastSeen.close(), removals.close()])
     },
   }

@@ -1,3 +1,5 @@
+import type { SessionAccess } from './principal.ts'
+
 /**
  * The documents in which access is kept. A token is in none of them: its SHA-256 stands in its place.
  *
@@ -12,11 +14,38 @@ export type ThingDocument = {
   readonly createdAt: number
   /** The live tokens, oldest first. */
   readonly tokens: readonly TokenEntry[]
+  /** Sessions that were minted for this thing alone; some of them may be over. */
+  readonly sessions?: readonly SessionEntry[]
 }
 
 export type TokenEntry = { readonly tokenId: string; readonly hash: string }
 
-/** `tokens/<SHA-256 of the token>` */
+export type SessionEntry = {
+  readonly sessionId: string
+  /** SHA-256 of its token. */
+  readonly hash: string
+  readonly expiresAt: number
+  /** SHA-256 of the thing token that minted it, and with which it dies. */
+  readonly mintedBy?: string
+}
+
+/** `sessions/<session id>` */
+export type SessionDocument = {
+  readonly hash: string
+  readonly things: '*' | readonly string[]
+  readonly access: SessionAccess
+  readonly createdAt: number
+  readonly expiresAt: number
+  /** The thing in whose document there is an entry for it. */
+  readonly thingId?: string
+  /** Whether a thing token minted it. */
+  readonly isThings?: true
+}
+
+/** `tokens/<SHA-256 of the token>` of a session. */
+export type SessionTokenDocument = { readonly sessionId: string }
+
+/** `tokens/<SHA-256 of the token>` of a thing. */
 export type TokenDocument = {
   readonly thingId: string
   readonly tokenId: string
@@ -52,9 +81,11 @@ export type RemovalDocument = { readonly startedAt: number }
 export const thingPrefix = 'things/'
 export const activationCodePrefix = 'activation-codes/'
 export const removalPrefix = 'removals/'
+export const sessionPrefix = 'sessions/'
 
 export const thingName = (thingId: string): string => `${thingPrefix}${thingId}`
 export const tokenName = (hash: string): string => `tokens/${hash}`
 export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
+export const sessionName = (sessionId: string): string => `${sessionPrefix}${sessionId}`
 export const seenName = (thingId: string): string => `seen/${thingId}`
 export const removalName = (thingId: string): string => `${removalPrefix}${thingId}`

@@ -10,6 +10,8 @@ import {
   thingName,
   tokenName,
 } from './documents.ts'
+import { endOf } from './end-sessions.ts'
+import type { Ended } from './revocations.ts'
 import { type IssuedToken, issueToken } from './tokens.ts'
 
 const maximumTokens = 10
@@ -18,13 +20,11 @@ const maximumNameLength = 200
 export interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
-  /** Called as soon as these tokens of a thing are dead. */
-  readonly onRevoke: (hashes: readonly string[]) => void
-  /** Called as soon as a thing is unlisted, its tokens dead and its removal noted in the store. */
-  readonly onRemove: (thingId: string) => void
+  /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
+  readonly onEnd: (ended: Ended) => void
 }
 
-export function createRegistry({ documents, list, onRevoke, onRemove }: RegistryParts): ThingRegistry {
+export function createRegistry({ documents, list, onEnd }: RegistryParts): ThingRegistry {
   return {
     list,
 
@@ -45,18 +45,19 @@ export function createRegistry({ documents, list, onRevoke, onRemove }: Registry
 
     async remove(thingId) {
       const removal = { startedAt: Date.now() }
-      const hashes = await change(thingId, thing => {
-        const hashes = thing.tokens.map(token => token.hash)
+      const ended = await change(thingId, thing => {
+        const tokens = thing.tokens.map(token => token.hash)
+        const { sessions = [] } = thing
         const put: Record<string, Document | null> = {
+          ...endOf(sessions),
           [thingName(thingId)]: null,
           [seenName(thingId)]: null,
           [removalName(thingId)]: removal,
         }
-        for (const hash of hashes) put[tokenName(hash)] = null
-        return { put, result: hashes }
+        for (const hash of tokens) put[tokenName(hash)] = null
+        return { put, result: { tokens, sessions, thingId } }
       })
-      onRevoke(hashes)
-      onRemove(thingId)
+      onEnd(ended)
     },
 
     async addToken(thingId) {
@@ -78,15 +79,21 @@ export function createRegistry({ documents, list, onRevoke, onRemove }: Registry
     },
 
     async removeToken(thingId, tokenId) {
-      const hash = await change(thingId, thing => {
+      const ended = await change(thingId, thing => {
         const entry = thing.tokens.find(token => token.tokenId === tokenId)
         if (!entry) return { put: {}, result: undefined }
         const tokens = thing.tokens.filter(token => token !== entry)
-        const put = { [tokenName(entry.hash)]: null, [thingName(thingId)]: { ...thing, tokens } }
-        return { put, result: entry.hash }
+        const minted = (thing.sessions ?? []).filter(({ mintedBy }) => mintedBy === entry.hash)
+        const sessions = (thing.sessions ?? []).filter(session => !minted.includes(session))
+        const put = {
+          ...endOf(minted),
+          [tokenName(entry.hash)]: null,
+          [thingName(thingId)]: { ...thing, tokens, sessions },
+        }
+        return { put, result: { tokens: [entry.hash], sessions: minted } }
       })
-      if (hash === undefined) throw new ThingwireError('not_found', 'the thing has no such token')
-      onRevoke([hash])
+      if (!ended) throw new ThingwireError('not_found', 'the thing has no such token')
+      onEnd(ended)
     },
   }
 

@@ -4,6 +4,9 @@ import { createToken, hashToken } from '../core/token.ts'
 import {
   type ActivationCodeDocument,
   activationCodeName,
+  type SessionDocument,
+  type SessionTokenDocument,
+  sessionName,
   type TokenDocument,
   type TokenEntry,
   tokenName,
@@ -11,43 +14,72 @@ import {
 } from './documents.ts'
 import type { LastSeen } from './last-seen.ts'
 import { LookupCache } from './lookup-cache.ts'
+import type { SessionPrincipal, ThingPrincipal } from './principal.ts'
 
 const tokensInMemory = 100_000
 
-/** The live tokens of all things, as the hot path asks for them. */
+/** The live tokens of all things and sessions, as the hot path asks for them. */
 export class Tokens {
   readonly #documents: DocumentStore
   readonly #lastSeen: LastSeen
-  readonly #things = new LookupCache(hash => this.#authenticate(hash), tokensInMemory)
+  readonly #onSession: (hash: string, session: SessionPrincipal) => void
+  readonly #principals = new LookupCache(hash => this.#authenticate(hash), tokensInMemory)
 
-  constructor(documents: DocumentStore, lastSeen: LastSeen) {
+  /** @param onSession told of each session that is used, when it was not in memory */
+  constructor(
+    documents: DocumentStore,
+    lastSeen: LastSeen,
+    onSession: (hash: string, session: SessionPrincipal) => void,
+  ) {
     this.#documents = documents
     this.#lastSeen = lastSeen
+    this.#onSession = onSession
   }
 
   /**
-   * The thing whose live token has this hash; undefined if there is none. That a token was used is durable before the
-   * first answer, because from then on its activation code is dead.
+   * Whose live token has this hash; undefined: nobody's. That a thing's token was used is durable before the first
+   * answer, because from then on its activation code is dead.
    */
-  async thingOfHash(hash: string): Promise<string | undefined> {
-    const thingId = await this.#things.get(hash)
-    if (thingId !== undefined) this.#lastSeen.note(thingId)
-    return thingId
+  async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
+    const principal = await this.#principals.get(hash)
+    if (principal?.kind === 'thing') this.#lastSeen.note(principal.thingId)
+    // It may be over before that is noticed elsewhere.
+    if (principal?.kind === 'session' && principal.expiresAt <= Date.now()) return undefined
+    return principal
   }
 
   /** To be called when the document of a token was removed. */
   forget(hash: string): void {
-    this.#things.forget(hash)
+    this.#principals.forget(hash)
   }
 
-  async #authenticate(hash: string): Promise<string | undefined> {
-    const token = (await this.#documents.get(tokenName(hash))) as TokenDocument | undefined
-    if (!token || token.used) return token?.thingId
-    const { activationCode } = token
+  async #authenticate(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
+    const document = await this.#documents.get(tokenName(hash))
+    if (!document) return undefined
+    if ('sessionId' in document) return await this.#session(hash, document as SessionTokenDocument)
+    const { thingId, used, activationCode } = document as TokenDocument
+    if (used) return { kind: 'thing', thingId }
     const codes = activationCode === undefined ? [] : [activationCodeName(activationCode)]
-    return await this.#documents.transact([tokenName(hash), ...codes], ([token, code]) =>
+    const usedBy = await this.#documents.transact([tokenName(hash), ...codes], ([token, code]) =>
       use(hash, token as TokenDocument | undefined, code as ActivationCodeDocument | undefined),
     )
+    return usedBy === undefined ? undefined : { kind: 'thing', thingId: usedBy }
+  }
+
+  async #session(hash: string, { sessionId }: SessionTokenDocument): Promise<SessionPrincipal | undefined> {
+    const session = (await this.#documents.get(sessionName(sessionId))) as SessionDocument | undefined
+    if (!session || session.expiresAt <= Date.now()) return undefined
+    const { things, access, expiresAt, isThings = false } = session
+    const principal: SessionPrincipal = {
+      kind: 'session',
+      sessionId,
+      things: things === '*' ? things : new Set(things),
+      access,
+      isOperators: !isThings,
+      expiresAt,
+    }
+    this.#onSession(hash, principal)
+    return principal
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { activationText } from '../access/activation-text.ts'
 import { replyJson } from './reply-json.ts'
 import { jsonBodyOf } from './request-body.ts'
 import type { HttpThings } from './things.ts'
@@ -17,8 +18,6 @@ export function activationRoute(
 ): void {
   scope.post('/things', async (request, reply) => {
     const { activationCode } = jsonBodyOf(request, bodyLimit, activationBody)
-    const { thingToken, thingId } = await activationCodes.activate(activationCode)
-    const answer = { status: 'created', message: 'thing activated', thingToken, thingId }
-    return replyJson(reply, 201, JSON.stringify(answer))
+    return replyJson(reply, 201, activationText(await activationCodes.activate(activationCode)))
   })
 }

@@ -62,6 +62,11 @@ export class LiveStream {
     return this.#socket.destroyed || this.#response.writableEnded
   }
 
+  /** Whether the client has closed its half: most have left, and it takes a piece that is not answered to show it. */
+  get isHalfClosed(): boolean {
+    return this.#socket.readableEnded
+  }
+
   send(piece: Uint8Array): void {
     this.#outbox.push(piece)
   }
@@ -101,7 +106,8 @@ export class LiveStream {
 
 /** The streams of a host that are open. */
 export class OpenStreams {
-  readonly #open = new Set<LiveStream>()
+  /** With the thing that it is of. */
+  readonly #open = new Map<LiveStream, string>()
   #isEnded = false
 
   /** Whether none is to be opened any more. */
@@ -109,15 +115,27 @@ export class OpenStreams {
     return this.#isEnded
   }
 
-  add(stream: LiveStream): void {
-    this.#open.add(stream)
+  add(stream: LiveStream, thingId: string): void {
+    this.#open.set(stream, thingId)
     stream.onClose(() => this.#open.delete(stream))
+  }
+
+  /** Cuts the streams of a thing of which the client has closed its half. Resolves when they are closed. */
+  async cutHalfClosed(thingId: string): Promise<void> {
+    const left = [...this.#open].filter(([stream, itsThing]) => itsThing === thingId && stream.isHalfClosed)
+    await Promise.all(
+      left.map(async ([stream]) => {
+        const closed = new Promise<void>(resolve => stream.onClose(resolve))
+        stream.cut()
+        await closed
+      }),
+    )
   }
 
   /** The host stops, and would wait for them. */
   endAll(): void {
     this.#isEnded = true
-    for (const stream of this.#open) stream.end()
+    for (const stream of this.#open.keys()) stream.end()
   }
 }
 

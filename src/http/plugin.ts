@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { ThingwireError } from '../errors.ts'
 import { activationRoute } from './activation.ts'
 import { adminActivationCodeRoutes } from './admin-activation-codes.ts'
+import { adminSessionRoutes } from './admin-sessions.ts'
 import { adminThingRoutes } from './admin-things.ts'
 import { adminTokenRoutes } from './admin-tokens.ts'
 import { backupRoute } from './backup.ts'
@@ -18,6 +19,7 @@ import { readRoute } from './read.ts'
 import { refusedWritesRoute } from './refused-writes.ts'
 import { replyError } from './reply-error.ts'
 import { resourceRoutes } from './resources.ts'
+import { sessionRoute } from './sessions.ts'
 import { streamRoute } from './stream.ts'
 import type { HttpThings } from './things.ts'
 import { writeRoute } from './write.ts'
@@ -74,8 +76,14 @@ async function registerDoor(
   await scope.register(
     async v2 => {
       allowOrigins(v2, allowedOrigins)
-      v2.get('/', async () => {
-        throw new ThingwireError('invalid_session', 'Invalid session token')
+      v2.setErrorHandler((error, request, reply) => {
+        const judged =
+          error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
+        return replyError(judged, request, reply)
+      })
+      // Not thrown: it is no credential that has failed.
+      v2.get('/', (request, reply) => {
+        return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
       })
       writeRoute(v2, things, bodyLimit)
       readRoute(v2, things)
@@ -85,6 +93,7 @@ async function registerDoor(
       refusedWritesRoute(v2, things)
       dateRoute(v2, things)
       activationRoute(v2, things, bodyLimit)
+      sessionRoute(v2, things, bodyLimit)
       await v2.register(async admin => adminRoutes(admin, things, bodyLimit), { prefix: '/admin' })
       paths.refuseRest(v2, '/')
       paths.refuseRest(v2, '/*')
@@ -93,10 +102,16 @@ async function registerDoor(
   )
 }
 
+/** Of the client; empty if the connection is gone. */
+function addressOf({ ip }: { readonly ip: string | undefined }): string {
+  return ip ?? ''
+}
+
 function adminRoutes(admin: FastifyInstance, things: HttpThings, bodyLimit: number): void {
   admin.addHook('onRequest', async request => await things.access.authoriseAdmin(credentialOf(request)))
   adminThingRoutes(admin, things, bodyLimit)
   adminTokenRoutes(admin, things)
   adminActivationCodeRoutes(admin, things, bodyLimit)
+  adminSessionRoutes(admin, things, bodyLimit)
   backupRoute(admin, things)
 }

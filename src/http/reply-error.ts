@@ -10,6 +10,7 @@ interface Refusal {
   readonly reason: Reason
   readonly message: string
   readonly errors?: readonly FieldError[] | undefined
+  readonly retryAfter?: number | undefined
 }
 
 /** Answers with the one error shape (contract §6), whatever was thrown. What no client can cause is logged. */
@@ -19,7 +20,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   else if (refusal.reason === 'store_full') request.log.warn('write refused: too little free disk')
   else if (refusal.status === 503) request.log.warn({ err: error }, 'request not served')
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
-    reply.header('retry-after', retryAfter)
+    reply.header('retry-after', refusal.retryAfter ?? retryAfter)
   }
   return replyJson(reply, refusal.status, errorText(refusal))
 }

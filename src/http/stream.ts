@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { chunkedJson, streamChunks } from './chunked-stream.ts'
 import { credentialOf } from './credential.ts'
+import { CredentialWatch } from './credential-watch.ts'
 import { EventStreams, serverSentEvents } from './event-stream.ts'
 import { LiveStream, OpenStreams, streamHeaders } from './live-stream.ts'
 import type { OfThing } from './paths.ts'
@@ -19,7 +20,7 @@ const keepAliveRange = { minimum: 1_000, fallback: 60_000, maximum: 600_000 }
  */
 export function streamRoute(
   scope: FastifyInstance,
-  { access, live, streamLog }: HttpThings,
+  { access, limits, live, streamLog }: HttpThings,
   drainTimeout: number,
 ): void {
   const open = new OpenStreams()
@@ -31,32 +32,80 @@ export function streamRoute(
   })
 
   scope.get<OfThing>('/things/:ref', async (request, reply) => {
+    const held = new Held()
+    try {
+      const isOpen = await openStream(request, reply, held)
+      if (!isOpen) held.release()
+      return reply
+    } catch (error) {
+      held.release()
+      throw error
+    }
+  })
+
+  /** @returns whether there is a stream; if not, it was answered or the client has gone */
+  async function openStream(
+    request: FastifyRequest<OfThing>,
+    reply: FastifyReply,
+    held: Held,
+  ): Promise<boolean> {
     const query = new Query(request)
+    const { ref } = request.params
     // An EventSource sends no headers of its own.
     const credential = credentialOf(request) ?? query.text('session')
-    const thingId = await access.authorise(request.params.ref, credential, 'read')
+    const watch = new CredentialWatch(access, ref, credential)
+    held.add(watch.stop)
+    const thingId = await access.authorise(ref, credential, 'read')
     const keepAlive = keepAliveOf(query)
     const isEvents = /\btext\/event-stream\b/i.test(request.headers.accept ?? '')
     const form = isEvents ? serverSentEvents : chunkedJson
-    // A stream, since Fastify would announce the length of anything else.
-    if (request.method === 'HEAD') return reply.headers(streamHeaders(form)).send(Readable.from([]))
+    if (request.method === 'HEAD') {
+      // A stream, since Fastify would announce the length of anything else.
+      reply.headers(streamHeaders(form)).send(Readable.from([]))
+      return false
+    }
+    held.add(await enter(thingId))
     const streamed = isEvents ? await streamLog.enter(thingId) : undefined
-    const leave = () => streamed && streamLog.leave(streamed.thing)
-    if (open.isEnded) {
-      leave()
-      throw new ThingwireError('draining')
-    }
+    if (streamed) held.add(() => streamLog.leave(streamed.thing))
+    if (open.isEnded) throw new ThingwireError('draining')
     if (request.raw.socket.destroyed) {
-      leave()
-      return reply.hijack()
+      reply.hijack()
+      return false
     }
+    watch.onDead(() => stream.cut())
     const stream = new LiveStream(request, reply, form, { keepAlive, drainTimeout })
-    stream.onClose(leave)
-    open.add(stream)
+    stream.onClose(() => held.release())
+    open.add(stream, thingId)
     if (streamed) events.begin(stream, streamed, lastEventId(request))
     else streamChunks(stream, live, thingId)
-    return reply
-  })
+    return true
+  }
+
+  /** @returns how to leave again @throws ThingwireError too_many_streams */
+  async function enter(thingId: string): Promise<() => void> {
+    let leave = limits.streams.enter(thingId)
+    if (!leave) {
+      // A page that is loaded again and again would lock itself out.
+      await open.cutHalfClosed(thingId)
+      leave = limits.streams.enter(thingId)
+    }
+    if (leave) return leave
+    limits.count('too_many_streams')
+    throw new ThingwireError('too_many_streams')
+  }
+}
+
+/** What a stream holds for as long as it lasts. */
+class Held {
+  readonly #releases: (() => void)[] = []
+
+  add(release: () => void): void {
+    this.#releases.push(release)
+  }
+
+  release(): void {
+    for (const release of this.#releases.splice(0)) release()
+  }
 }
 
 /** @throws ThingwireError invalid_query */

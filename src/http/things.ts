@@ -1,4 +1,5 @@
-import type { Access, ActivationCodes, ThingRegistry } from '../access/access.ts'
+import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '../access/access.ts'
+import type { Limits } from '../access/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
@@ -16,7 +17,9 @@ export interface HttpThings {
   readonly streamLog: StreamLog
   readonly magic: MagicStates
   readonly access: Access
+  readonly limits: Limits
   readonly registry: ThingRegistry
+  readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: Clock
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { onTestFinished } from 'vitest'
+import type { LimitOptions } from '../../src/access/limits.ts'
 import { createToken } from '../../src/core/token.ts'
 import { type HttpThings, hostOptions, type ThingsHttpOptions, thingsHttp } from '../../src/http/index.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
@@ -30,6 +31,7 @@ export interface HostOptions {
   readonly plugin?: Partial<ThingsHttpOptions>
   readonly fastify?: FastifyServerOptions
   readonly allowThingDelete?: boolean
+  readonly limits?: Partial<LimitOptions>
   /** Puts something else in the place of a part of the service. */
   readonly alter?: (things: Things) => HttpThings
   /** Adds what the host has beside the plugin. */
@@ -38,8 +40,13 @@ export interface HostOptions {
 
 /** A host with the plugin and one thing, on a store in memory unless said otherwise; closed at the end of the test. */
 export async function openHost(options: HostOptions = {}): Promise<Host> {
-  const { driver = createMemoryStore(), allowThingDelete = false, alter = things => things } = options
-  const things = await createThings({ store: driver, adminKey, allowThingDelete })
+  const {
+    driver = createMemoryStore(),
+    allowThingDelete = false,
+    alter = things => things,
+    limits = {},
+  } = options
+  const things = await createThings({ store: driver, adminKey, allowThingDelete, limits })
   const app = fastify({ ...hostOptions, ...options.fastify }) as FastifyInstance
   options.prepare?.(app)
   await app.register(thingsHttp, { things: alter(things), ...options.plugin })

@@ -1,4 +1,4 @@
-import { type Host, openHost } from './host.ts'
+import { type Host, type HostOptions, openHost } from './host.ts'
 
 export interface ListeningHost extends Host {
   /** Of the thing, with its token. */
@@ -6,8 +6,11 @@ export interface ListeningHost extends Host {
 }
 
 /** A host on a port of its own. */
-export async function listeningHost(drainTimeout?: number): Promise<ListeningHost> {
-  const host = await openHost(drainTimeout === undefined ? {} : { plugin: { drainTimeout } })
+export async function listeningHost(
+  drainTimeout?: number,
+  options: HostOptions = {},
+): Promise<ListeningHost> {
+  const host = await openHost(drainTimeout === undefined ? options : { ...options, plugin: { drainTimeout } })
   const address = await host.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...host, url: address + host.path }
 }

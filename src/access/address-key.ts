@@ -1,0 +1,50 @@
+import { isIPv6 } from 'node:net'
+
+const groups = 8
+/** Groups of an IPv6 address that say to which network it belongs: the first 64 bits. */
+const groupsOfNetwork = 4
+
+/**
+ * What counts as one address for a limit: an IPv4 address, also where it is written as `::ffff:192.0.2.1`; the first 64
+ * bits of an IPv6 address, since whoever has one has all of its network. What is no IP address stands for itself.
+ */
+export function addressKey(address: string): string {
+  if (!isIPv6(address)) return address
+  const parts = expand(address)
+  const [high = 0, low = 0] = parts.slice(-2)
+  if (isMappedIPv4(parts)) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
+  const network = parts.slice(0, groupsOfNetwork).map(part => part.toString(16))
+  return `${network.join(':')}::/64`
+}
+
+/** Whether the address is one of the machine itself: 127.0.0.0/8, `::1`. */
+export function isLoopback(address: string): boolean {
+  if (isIPv6(address) && expand(address).every((part, place) => part === (place === groups - 1 ? 1 : 0))) {
+    return true
+  }
+  return /^127\.\d+\.\d+\.\d+$/.test(addressKey(address))
+}
+
+function isMappedIPv4(parts: readonly number[]): boolean {
+  return parts.slice(0, 5).every(part => part === 0) && parts[5] === 0xffff
+}
+
+/** The eight groups of an IPv6 address. */
+function expand(address: string): number[] {
+  const [withoutZone = ''] = address.split('%')
+  const [head = '', tail] = withoutZone.split('::')
+  const first = groupsIn(head)
+  if (tail === undefined) return first
+  const last = groupsIn(tail)
+  const between = Array.from({ length: groups - first.length - last.length }, () => 0)
+  return [...first, ...between, ...last]
+}
+
+function groupsIn(text: string): number[] {
+  if (text === '') return []
+  return text.split(':').flatMap(part => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)]
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number)
+    return [(a << 8) | b, (c << 8) | d]
+  })
+}

@@ -1,0 +1,34 @@
+/** Who a credential stands for (contract §1). */
+export type Principal = ThingPrincipal | SessionPrincipal | { readonly kind: 'admin' }
+
+export interface ThingPrincipal {
+  readonly kind: 'thing'
+  readonly thingId: string
+}
+
+/** A person, a dashboard or an app. What it may do never changes: another session is minted instead. */
+export interface SessionPrincipal {
+  readonly kind: 'session'
+  readonly sessionId: string
+  /** Ids of the things that it may see; `*`: all. */
+  readonly things: '*' | ReadonlySet<string>
+  readonly access: SessionAccess
+  /** Whether the operator minted it, and no thing. */
+  readonly isOperators: boolean
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+export type SessionAccess = 'read' | 'write'
+
+/** Without secrets, such as `thing.<id>`; the same for every credential of a principal. Holds no colon. */
+export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
+  switch (principal.kind) {
+    case 'thing':
+      return `thing.${principal.thingId}`
+    case 'session':
+      return `session.${principal.sessionId}`
+    case 'admin':
+      return 'admin'
+  }
+}

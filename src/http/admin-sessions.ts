@@ -1,0 +1,66 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { SessionSummary } from '../access/access.ts'
+import { formatDatetime } from '../core/datetime.ts'
+import { Query } from './query.ts'
+import { replyJson } from './reply-json.ts'
+import { jsonBodyOf } from './request-body.ts'
+import { sessionTerms, termsOf } from './session-body.ts'
+import type { HttpThings } from './things.ts'
+
+const defaultSessions = 100
+
+const thingsRule = 'must be "*" or an array of thing ids'
+const sessionBody = z.object(
+  { things: z.union([z.literal('*'), z.array(z.string())], thingsRule), ...sessionTerms },
+  'the body must be a JSON object {"things","access","expiresIn"?}',
+)
+
+interface OfSession {
+  Params: { sessionId: string }
+}
+
+/** `/v2/admin/sessions[/<sessionId>]`. */
+export function adminSessionRoutes(
+  scope: FastifyInstance,
+  { sessions }: HttpThings,
+  bodyLimit: number,
+): void {
+  scope.post('/sessions', async (request, reply) => {
+    const { things, ...terms } = jsonBodyOf(request, bodyLimit, sessionBody)
+    const { sessionToken, sessionId, expiresAt } = await sessions.create(things, termsOf(terms))
+    const answer = { sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
+    return replyJson(reply, 201, JSON.stringify(answer))
+  })
+
+  scope.get('/sessions', async (request, reply) => {
+    const query = new Query(request)
+    const cursor = query.text('cursor', 'invalid_cursor')
+    const { sessions: page, next } = await sessions.list({
+      limit: query.limit(defaultSessions),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    return replyJson(reply, 200, JSON.stringify({ sessions: page.map(describe), next }))
+  })
+
+  scope.get<OfSession>('/sessions/:sessionId', async (request, reply) => {
+    const session = await sessions.get(request.params.sessionId)
+    return replyJson(reply, 200, JSON.stringify(describe(session)))
+  })
+
+  scope.delete<OfSession>('/sessions/:sessionId', async (request, reply) => {
+    await sessions.remove(request.params.sessionId)
+    return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
+  })
+}
+
+function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: SessionSummary) {
+  return {
+    sessionId,
+    things,
+    access,
+    mintedBy: isOperators ? 'operator' : 'thing',
+    createdAt: formatDatetime(createdAt),
+    expiresAt: formatDatetime(expiresAt),
+  }
+}

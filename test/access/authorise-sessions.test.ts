@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import type { Action } from '../../src/access/access.ts'
+import { principalName } from '../../src/access/principal.ts'
+import { createThingId, hashToken } from '../../src/core/token.ts'
+import { adminKey, openAccess } from './open-access.ts'
+
+const actions: readonly Action[] = ['write', 'read', 'read refused writes', 'delete', 'mint a session']
+
+/** What each kind of session may do with a thing that it may see (contract §6). */
+const allowed = {
+  "operator's read": ['read'],
+  "operator's write": ['write', 'read', 'read refused writes', 'delete'],
+  "thing's read": ['read'],
+  "thing's write": ['write', 'read', 'read refused writes'],
+} as const satisfies Record<string, readonly Action[]>
+
+async function openWithSessions(allowThingDelete = false) {
+  const opened = await openAccess({ allowThingDelete })
+  const { registry, sessions } = opened
+  const { thingId, thingToken } = await registry.create({})
+  const other = await registry.create({})
+  const tokens = {
+    "operator's read": (await sessions.create([thingId], { access: 'read' })).sessionToken,
+    "operator's write": (await sessions.create([thingId], { access: 'write' })).sessionToken,
+    "thing's read": (await sessions.createForThing(thingId, thingToken, { access: 'read' })).sessionToken,
+    "thing's write": (await sessions.createForThing(thingId, thingToken, { access: 'write' })).sessionToken,
+  }
+  return { ...opened, thingId, thingToken, other, tokens }
+}
+
+const kinds = Object.keys(allowed) as (keyof typeof allowed)[]
+
+describe('authorise() with a session', () => {
+  it.each(kinds)('lets a session of kind %s do what it may, and nothing with other things', async kind => {
+    const { access, thingId, other, tokens } = await openWithSessions()
+    const token = tokens[kind]
+    const may: readonly Action[] = allowed[kind]
+    for (const action of actions) {
+      const asked = access.authorise(thingId, token, action)
+      if (may.includes(action)) expect(await asked).toBe(thingId)
+      else await expect(asked).rejects.toMatchObject({ reason: 'forbidden' })
+      for (const id of [other.thingId, createThingId()]) {
+        const refused = access.authorise(id, token, action)
+        await expect(refused).rejects.toMatchObject({ reason: 'forbidden' })
+      }
+      const again = access.authoriseAgain(hashToken(token), thingId, action)
+      if (may.includes(action)) await again
+      else await expect(again).rejects.toMatchObject({ reason: 'forbidden' })
+    }
+  })
+
+  it("lets a thing's write session delete where the thing may", async () => {
+    const { access, thingId, tokens } = await openWithSessions(true)
+    expect(await access.authorise(thingId, tokens["thing's write"], 'delete')).toBe(thingId)
+    const refused = access.authorise(thingId, tokens["thing's read"], 'delete')
+    await expect(refused).rejects.toMatchObject({ reason: 'forbidden' })
+  })
+
+  it('lets a session of all things at those to come, and at none that there is not', async () => {
+    const { access, registry, sessions } = await openWithSessions()
+    const { sessionToken } = await sessions.create('*', { access: 'read' })
+    const late = await registry.create({})
+    expect(await access.authorise(late.thingId, sessionToken, 'read')).toBe(late.thingId)
+    const refused = access.authorise(createThingId(), sessionToken, 'read')
+    await expect(refused).rejects.toMatchObject({ reason: 'unknown_thing' })
+  })
+
+  it('takes it neither as <ref>, nor for the token of a thing, nor for the admin key', async () => {
+    const { access, tokens, thingToken } = await openWithSessions()
+    for (const token of Object.values(tokens)) {
+      const asRef = access.authorise(token, thingToken, 'read')
+      await expect(asRef).rejects.toMatchObject({ reason: 'unknown_thing_token' })
+      await expect(access.thingOfToken(token)).rejects.toMatchObject({ reason: 'unknown_thing_token' })
+      await expect(access.authoriseAdmin(token)).rejects.toMatchObject({ reason: 'forbidden' })
+    }
+  })
+
+  it('does not count as the thing being seen', async () => {
+    const { access, registry, thingId, tokens } = await openWithSessions()
+    const lastSeen = async () => {
+      const { things } = await registry.list({ limit: 10 })
+      return things.find(thing => thing.thingId === thingId)?.lastSeen
+    }
+    const before = await lastSeen()
+    const start = performance.now()
+    while (performance.now() - start < 2) await access.authorise(thingId, tokens["thing's write"], 'write')
+    await access.authorise(thingId, tokens["operator's write"], 'write')
+    expect(await lastSeen()).toBe(before)
+  })
+})
+
+describe('principalName()', () => {
+  it('is the same for every credential of a principal, and holds no secret', async () => {
+    const { access, registry, thingId, thingToken, tokens } = await openWithSessions()
+    const added = await registry.addToken(thingId)
+    const nameOf = async (credential: string) => principalName(await access.identify(credential))
+    expect(await nameOf(thingToken)).toBe(`thing.${thingId}`)
+    expect(await nameOf(added.thingToken)).toBe(`thing.${thingId}`)
+    expect(await nameOf(tokens["thing's read"])).toMatch(/^session\.[0-9a-f]{16}$/)
+    expect(await nameOf(adminKey)).toBe('admin')
+  })
+})
