@@ -8,6 +8,16 @@ export const puback = (messageId: number): Buffer => acknowledgement(pubackHeade
 export const pubrec = (messageId: number): Buffer => acknowledgement(pubrecHeader, messageId)
 export const pubcomp = (messageId: number): Buffer => acknowledgement(pubcompHeader, messageId)
 
+const subackHeader = 0x90
+
+/** @param codes granted QoS, or 128, of every filter (MQTT-3.8.4-5) */
+export function suback(messageId: number, codes: readonly number[]): Buffer {
+  const lengthBytes: number[] = []
+  let length = 2 + codes.length
+  for (; length > 127; length >>>= 7) lengthBytes.push((length & 127) | 128)
+  return Buffer.from([subackHeader, ...lengthBytes, length, messageId >> 8, messageId & 0xff, ...codes])
+}
+
 function acknowledgement(header: number, messageId: number): Buffer {
   return Buffer.from([header, 2, messageId >> 8, messageId & 0xff])
 }

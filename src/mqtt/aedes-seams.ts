@@ -1,6 +1,10 @@
 import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Aedes, Client, ConnectPacket, PublishPacket, PubrelPacket, SubscribePacket } from 'aedes'
+import { MalformedPacket } from './malformed-packet.ts'
+import { subscribeToAedes } from './subscribe-to-aedes.ts'
+import { isTopicFilter } from './topics.ts'
+import { assertFirstByte, assertLength, assertWellFormed, examinedLength } from './well-formed.ts'
 
 /**
  * Everything of Aedes 1.2 that this door uses and that is not documented API. `test/mqtt/seams.test.ts` holds each
@@ -45,10 +49,18 @@ export function internalsOf(broker: Aedes): BrokerInternals {
 
 interface PacketParser extends EventEmitter {
   readonly packet: { readonly length: number }
-  readonly _list: { readonly length: number; slice(): Buffer; consume(bytes: number): void }
+  /** 0: between two packets. */
+  readonly _stateCounter: number
+  readonly _list: {
+    readonly length: number
+    get(place: number): number
+    slice(start?: number, end?: number): Buffer
+    consume(bytes: number): void
+  }
   parse(bytes: Buffer): number
   _parseHeader(): boolean
   _parseLength(): boolean
+  _parsePayload(): boolean
   _emitError(error: Error): void
 }
 
@@ -69,6 +81,8 @@ export interface ReadingHandlers {
   mayParse(): boolean
   /** A packet is complete. */
   onPacket(packet: InboundPacket): void
+  /** What is being parsed is no packet. Nothing of it is handed on. */
+  onMalformed(error: MalformedPacket): void
   /** Aedes has dealt with a packet that it was given; not called if it failed. */
   onPacketDone(): void
   /** Largest length that a packet may announce, bytes. */
@@ -90,6 +104,7 @@ export class ClientSeam {
   #stalled = false
   /** Bytes that the parser has given back to the connection. */
   #givenBack = 0
+  #isFirstPacket = true
 
   constructor(client: Client, handlers: ReadingHandlers) {
     const internals = client as unknown as ClientInternals
@@ -126,15 +141,42 @@ export class ClientSeam {
   #guardParser(): void {
     const { _parser: parser } = this.#internals
     const { mayParse, maxPacketSize } = this.#handlers
-    const { _parseHeader: parseHeader, _parseLength: parseLength } = parser
+    const { _parseHeader: parseHeader, _parseLength: parseLength, _parsePayload: parsePayload } = parser
+    let firstByte = 0
     parser._parseHeader = () => {
       this.#stalled = !mayParse()
-      return !this.#stalled && parseHeader.call(parser)
+      if (this.#stalled) return false
+      firstByte = parser._list.get(0)
+      if (!this.#passes(() => assertFirstByte(firstByte, this.#isFirstPacket))) return false
+      this.#isFirstPacket = false
+      return parseHeader.call(parser)
     }
     parser._parseLength = () => {
-      const isWhole = parseLength.call(parser)
-      if (!isWhole || parser.packet.length <= maxPacketSize) return isWhole
-      parser._emitError(new Error(`a packet of ${parser.packet.length} bytes is over maxPacketSize`))
+      if (!parseLength.call(parser)) return false
+      const { length } = parser.packet
+      if (length <= maxPacketSize) return this.#passes(() => assertLength(firstByte, length))
+      parser._emitError(new Error(`a packet of ${length} bytes is over maxPacketSize`))
+      return false
+    }
+    parser._parsePayload = () => {
+      const { packet, _list: list } = parser
+      // It is parsed as soon as it is complete.
+      const passes =
+        list.length < packet.length ||
+        this.#passes(() =>
+          assertWellFormed(firstByte, list.slice(0, examinedLength(firstByte, packet.length))),
+        )
+      return passes && parsePayload.call(parser)
+    }
+  }
+
+  #passes(assert: () => void): boolean {
+    try {
+      assert()
+      return true
+    } catch (error) {
+      if (!(error instanceof MalformedPacket)) throw error
+      this.#handlers.onMalformed(error)
       return false
     }
   }
@@ -142,6 +184,12 @@ export class ClientSeam {
   /** Whether the host paused the client. */
   get isPaused(): boolean {
     return this.#internals._paused === true
+  }
+
+  /** Bytes that were received of a packet that is begun, without its header; undefined if none is. */
+  get unfinishedBytes(): number | undefined {
+    const { _stateCounter, _list } = this.#internals._parser
+    return _stateCounter === 0 ? undefined : _list.length
   }
 
   /** Parses what is there, as far as `mayParse` lets it. Must not be called while it runs. */
@@ -171,10 +219,16 @@ export class ClientSeam {
   }
 
   passToAedes(packet: InboundPacket): void {
+    if (packet.cmd === 'subscribe') {
+      subscribeToAedes(this.#client, packet, () => this.#handlers.onPacketDone())
+      return
+    }
+    // Aedes closes the connection at one that it takes for none: there is no subscription that could be meant.
+    if (packet.cmd === 'unsubscribe') packet.unsubscriptions = packet.unsubscriptions.filter(isTopicFilter)
     this.#toAedes(packet)
   }
 
-  /** To be called while the client is not read: it may have sent a PINGREQ that we did not look at. */
+  /** To be called when a packet has come, and while the client is not read: it may have sent one that we did not see. */
   keepAlive(): void {
     this.#internals._keepaliveTimer?.refresh()
   }
@@ -192,7 +246,8 @@ export class ClientSeam {
     const own = this.#internals as { resume?: unknown } & { _nextBatch: unknown; _parsingBatch: number }
     this.#client.conn.removeListener('readable', this.#handlers.onReadable)
     parser.removeListener('packet', this.#handlers.onPacket)
-    for (const method of ['_parseHeader', '_parseLength']) Reflect.deleteProperty(parser, method)
+    for (const method of ['_parseHeader', '_parseLength', '_parsePayload'])
+      Reflect.deleteProperty(parser, method)
     delete own.resume
     own._nextBatch = this.#aedesNextBatch
     own._parsingBatch = 1

@@ -1,4 +1,5 @@
-import type { Aedes } from 'aedes'
+import { Socket } from 'node:net'
+import type { Aedes, Client } from 'aedes'
 import { internalsOf } from './aedes-seams.ts'
 import { MqttDoor } from './door.ts'
 import { replaceHooks } from './hooks.ts'
@@ -17,6 +18,8 @@ export interface AttachOptions {
   readonly willGrace?: number
   /** How long the socket of a client may take nothing of what is sent to it, milliseconds. Default 5,000. */
   readonly drainTimeout?: number
+  /** Where a client is, for the limit of failed credentials. Default: the address at the other end of its socket. */
+  readonly addressOf?: (client: Client) => string
   /** Whether new connections are to be refused (CONNACK 3). */
   readonly isDraining?: () => boolean
   /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
@@ -48,6 +51,7 @@ export function attachThings(
     maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
     willGrace: options.willGrace ?? 30_000,
     drainTimeout: options.drainTimeout ?? 5_000,
+    addressOf: options.addressOf ?? addressOf,
     isDraining: options.isDraining ?? (() => false),
     onDefect: options.onDefect ?? (() => {}),
   })
@@ -58,6 +62,11 @@ export function attachThings(
     detaching ??= door.close(putHooksBack).finally(() => attached.delete(broker))
     return detaching
   }
+}
+
+function addressOf({ req, conn }: Client): string {
+  const socket = req?.socket ?? conn
+  return (socket instanceof Socket && socket.remoteAddress) || 'unknown'
 }
 
 function assertServable(broker: Aedes): void {

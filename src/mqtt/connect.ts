@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
-import type { Access } from '../access/access.ts'
+import type { Access, Principal } from '../access/access.ts'
+import { principalName } from '../access/principal.ts'
 import { redact } from '../core/excerpt.ts'
 import { hashToken, isToken } from '../core/token.ts'
 import { isThingwireTopic, refOfWriteTopic } from './topics.ts'
@@ -11,7 +12,7 @@ const maximumClientIdLength = 256
 /** Longest client id of MQTT 3.1, for clients that are the host's. */
 const maximumClientIdLength31 = 23
 /** Every client id inside the broker begins like one of these, unless the client is the host's. */
-const scopePattern = /^(thing\.[^:]*|admin|anonymous\.[^:]*):/
+const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 
 /** Whether a client id inside the broker is one that was given here, and not a host's. */
 export function isScoped(clientId: string): boolean {
@@ -36,7 +37,9 @@ export class ConnectRefused extends Error {
 export interface Admission {
   /** `host`: its credential is none of Thingwire's, and the broker is not ours alone. */
   readonly kind: 'principal' | 'anonymous' | 'host'
-  /** What the client presented, for a principal. Must not be kept longer than the connection. */
+  /** Who the client is, for a principal. */
+  readonly principal: Principal | undefined
+  /** What it presented, for a principal. Must not be kept longer than the connection. */
   readonly credential: string | undefined
   /** Client id inside the broker: scoped to the principal, free of secrets. */
   readonly clientId: string
@@ -56,44 +59,68 @@ export interface ConnectWill {
  * Decides on a CONNECT (contract §7, connecting).
  *
  * @param ownsBroker whether a credential that is not ours is refused
+ * @param relyOn called with each credential before it is asked for
  * @throws ConnectRefused
  * @throws ThingwireError of the store, if it is away
  */
-export async function admit(packet: ConnectPacket, access: Access, ownsBroker: boolean): Promise<Admission> {
-  const credential = await credentialOf(packet, access)
+export async function admit(
+  packet: ConnectPacket,
+  access: Access,
+  ownsBroker: boolean,
+  relyOn: (credential: string) => void,
+): Promise<Admission> {
+  const credential = await credentialOf(packet, access, relyOn)
   if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
   const given = withoutSecret(packet.clientId ?? '')
   if (credential === 'unknown' || (credential === 'none' && !ownsBroker)) {
     assertHostClientId(packet)
-    const will = await willOf(packet, undefined, access, true)
-    return { kind: 'host', credential: undefined, clientId: packet.clientId, givenClientId: given, will }
+    const will = await willOf(packet, undefined, access, relyOn, true)
+    return {
+      kind: 'host',
+      principal: undefined,
+      credential: undefined,
+      clientId: packet.clientId,
+      givenClientId: given,
+      will,
+    }
   }
   assertClientId(packet)
   if (credential === 'none') {
     if (!packet.clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
-    const will = await willOf(packet, undefined, access, false)
+    const will = await willOf(packet, undefined, access, relyOn, false)
     const clientId = `anonymous.${randomUUID()}:${given}`
-    return { kind: 'anonymous', credential: undefined, clientId, givenClientId: given, will }
+    return {
+      kind: 'anonymous',
+      principal: undefined,
+      credential: undefined,
+      clientId,
+      givenClientId: given,
+      will,
+    }
   }
-  const { scope, secret } = credential
-  const will = await willOf(packet, secret, access, false)
-  const clientId = `${scope}:${given === '' ? randomUUID() : given}`
-  return { kind: 'principal', credential: secret, clientId, givenClientId: given, will }
+  const { principal, secret } = credential
+  const will = await willOf(packet, secret, access, relyOn, false)
+  // Of the thing, not the token: a thing keeps its session when its token is changed.
+  const clientId = `${principalName(principal)}:${given === '' ? randomUUID() : given}`
+  return { kind: 'principal', principal, credential: secret, clientId, givenClientId: given, will }
 }
 
 /** The password, if it is one; else the username, if that is a thing token. */
-async function credentialOf(packet: ConnectPacket, access: Access) {
+async function credentialOf(
+  packet: ConnectPacket,
+  access: Access,
+  relyOn: (credential: string) => void,
+): Promise<{ readonly principal: Principal; readonly secret: string } | 'none' | 'unknown'> {
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
+  relyOn(password)
   const principal = await unlessRefused(access.identify(password))
-  if (principal) {
-    // The thing, not the token: a thing keeps its session when its token is changed.
-    const scope = principal.kind === 'thing' ? `thing.${principal.thingId}` : principal.kind
-    return { scope, secret: password }
-  }
-  const thingId = isToken(username) ? await unlessRefused(access.thingOfToken(username)) : undefined
-  return thingId === undefined ? 'unknown' : { scope: `thing.${thingId}`, secret: username }
+  if (principal) return { principal, secret: password }
+  if (!isToken(username)) return 'unknown'
+  relyOn(username)
+  const thingId = await unlessRefused(access.thingOfToken(username))
+  return thingId === undefined ? 'unknown' : { principal: { kind: 'thing', thingId }, secret: username }
 }
 
 /** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
@@ -121,11 +148,13 @@ async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
   access: Access,
+  relyOn: (credential: string) => void,
   isHost: boolean,
 ): Promise<ConnectWill | undefined> {
   if (!will || (isHost && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
   if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
+  relyOn(ref)
   const thingId = await unlessRefused(access.authorise(ref, credential, 'write'))
   if (thingId === undefined) throw new ConnectRefused(5, 'the will is on a topic of another thing')
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))

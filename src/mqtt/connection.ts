@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import { hashToken, isToken } from '../core/token.ts'
 import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import type { Admission, ConnectRefused } from './connect.ts'
@@ -41,6 +42,8 @@ export class Connection {
   readonly spellings = new Map<string, string>()
   /** Things of which an anonymous client has presented a token. */
   readonly provenThings = new Set<string>()
+  /** SHA-256 of the tokens on which what the connection does relies, by token. */
+  readonly #reliedOn = new Map<string, string>()
 
   constructor(client: Client, handlers: ConnectionHandlers) {
     this.client = client
@@ -58,6 +61,26 @@ export class Connection {
       spellingOf: thingId => this.spellings.get(thingId) ?? thingId,
     })
     this.acks = new Acks(client, bytes => this.inbound.finished(bytes))
+  }
+
+  /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */
+  relyOn(credential: string): void {
+    // No other credential can be revoked while the server runs.
+    if (!isToken(credential) || this.#reliedOn.has(credential)) return
+    this.#reliedOn.set(credential, hashToken(credential))
+  }
+
+  /** @param hashes SHA-256 of tokens */
+  reliesOnAny(hashes: ReadonlySet<string>): boolean {
+    for (const hash of this.#reliedOn.values()) if (hashes.has(hash)) return true
+    return false
+  }
+
+  /** A text of the client without the tokens that it has presented. */
+  strikeOut(text: string): string {
+    let struck = text
+    for (const token of this.#reliedOn.keys()) struck = struck.replaceAll(token, '[redacted]')
+    return struck
   }
 
   /** Ends the connection without an ack; the client is to come again. */

@@ -1,4 +1,5 @@
-import type { Client, ConnectPacket, SubscribePacket } from 'aedes'
+import type { Client, ConnectPacket } from 'aedes'
+import type { Revocation } from '../access/access.ts'
 import { ThingwireError } from '../errors.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
@@ -7,9 +8,9 @@ import { Connection } from './connection.ts'
 import { PublishDoor } from './publish-door.ts'
 import { RefusedMessages } from './refused-messages.ts'
 import { type Session, Sessions } from './sessions.ts'
-import { canonicalFilter, grantFilter, restoreSpellings } from './subscriptions.ts'
+import { SubscribeDoor } from './subscribe-door.ts'
+import { restoreSpellings } from './subscriptions.ts'
 import type { MqttThings } from './things.ts'
-import { refOfThingTopic } from './topics.ts'
 import { unlessRefused } from './unless-refused.ts'
 import { Wills } from './wills.ts'
 
@@ -23,6 +24,7 @@ export interface MqttDoorOptions {
   readonly maxPacketSize: number
   readonly willGrace: number
   readonly drainTimeout: number
+  readonly addressOf: (client: Client) => string
   readonly isDraining: () => boolean
   readonly onDefect: (error: unknown) => void
 }
@@ -35,9 +37,11 @@ export class MqttDoor {
   readonly #things: MqttThings
   readonly #options: MqttDoorOptions
   readonly #wills: Wills
+  readonly #subscribing: SubscribeDoor
   readonly #anonymous = new Anonymous()
   readonly #connections = new Map<Client, Connection>()
   readonly #stopTelling: () => void
+  readonly #stopRevoking: () => void
   readonly #keepAlive: NodeJS.Timeout
   #isClosing = false
 
@@ -48,8 +52,17 @@ export class MqttDoor {
     this.#options = options
     this.sessions = new Sessions(documents, live, sessionLog)
     this.#wills = new Wills({ documents, ingest, access, grace, onDefect })
+    this.#subscribing = new SubscribeDoor({
+      things,
+      sessions: this.sessions,
+      addressOf: options.addressOf,
+      onProven: (connection, thingId) => this.#prove(connection, thingId),
+    })
     const messages = new RefusedMessages(live)
     this.#stopTelling = ingest.onRefused((thingId, refused) => messages.tell(thingId, refused))
+    this.#stopRevoking = access.onRevoke(revocation => {
+      this.#revoke(revocation).catch(onDefect)
+    })
     this.#keepAlive = setInterval(() => {
       for (const { inbound } of this.#connections.values()) inbound.keepAlive()
     }, keepAliveInterval)
@@ -72,6 +85,7 @@ export class MqttDoor {
     const door = new PublishDoor(connection, {
       ...this.#things,
       onProven: (connection, thingId) => this.#prove(connection, thingId),
+      onUnknown: ({ client }, error) => this.#things.limits.judge(error, this.#options.addressOf(client)),
     })
     this.#connections.set(client, connection)
     // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
@@ -93,7 +107,7 @@ export class MqttDoor {
     try {
       await withDeadline(this.#admit(connection, packet), connectDeadline)
     } catch (error) {
-      connection.refusal = refusalOf(error)
+      connection.refusal = this.#limited(connection, refusalOf(error))
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#options.onDefect(error)
     }
   }
@@ -103,11 +117,12 @@ export class MqttDoor {
     const { ownsBroker, isDraining } = this.#options
     const isAway = this.#isClosing || isDraining() || !isReady()
     if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
-    const admission = await admit(packet, access, ownsBroker)
+    const relyOn = (credential: string) => connection.relyOn(credential)
+    const admission = await admit(packet, access, ownsBroker, relyOn)
     if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
     connection.session = await this.#beginSession(admission, packet.clean === true)
     if (admission.will) {
-      connection.will = await this.#keepWill(admission, admission.will)
+      connection.will = await this.#keepWill(connection, admission, admission.will)
       // Ours from here on: Aedes would keep its topic, token included, and publish it.
       delete packet.will
     }
@@ -130,11 +145,14 @@ export class MqttDoor {
     return isClean ? await this.sessions.begin(clientId) : await this.sessions.resume(clientId)
   }
 
-  async #keepWill(admission: Admission, { thingId, credentialHash, body }: ConnectWill) {
+  async #keepWill(connection: Connection, admission: Admission, will: ConnectWill) {
+    const { thingId, credentialHash, body } = will
     const { kind, clientId } = admission
     const owner = kind === 'anonymous' ? this.#anonymous.ownerOf(admission, thingId) : clientId
-    const will = { owner, thingId, credentialHash, body: Buffer.from(body).toString('base64') }
-    return { name: await this.#wills.keep(will), will }
+    // Byte by byte: what is no UTF-8 is to be refused as it came.
+    const struck = Buffer.from(connection.strikeOut(Buffer.from(body).toString('latin1')), 'latin1')
+    const kept = { owner, thingId, credentialHash, body: struck.toString('base64') }
+    return { name: await this.#wills.keep(kept), will: kept }
   }
 
   /** CONNACK is sent. */
@@ -154,36 +172,20 @@ export class MqttDoor {
     connection?.live.sendRetained().catch((error: Error) => connection.close(error))
   }
 
-  /** Decides on a SUBSCRIBE; what is granted is live, and kept, before it is answered. */
-  async #subscribe(connection: Connection, { subscriptions }: SubscribePacket): Promise<void> {
-    const { session, live } = connection
-    const { access } = this.#things
-    const asking = subscriptions.map(async subscription => {
-      const granted = await grantFilter(connection, subscription, access)
-      return granted ? [{ spelled: subscription.topic, ...granted }] : []
-    })
-    const granted = (await Promise.all(asking)).flat()
-    connection.granted = new Map(granted.map(({ spelled, filter }) => [spelled, filter]))
-    if (granted.length === 0 || !session) return
-    for (const { spelled, thingId } of granted) {
-      if (thingId === undefined) continue
-      connection.spellings.set(thingId, refOfThingTopic(spelled) ?? thingId)
-      this.#prove(connection, thingId)
+  /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
+  async #revoke({ hashes, principals }: Revocation): Promise<void> {
+    for (const connection of this.#connections.values()) {
+      if (connection.reliesOnAny(hashes)) connection.close(new Error('the credential was revoked'))
     }
-    const added = granted.map(({ spelled, thingId, ...subscription }) => subscription)
-    this.sessions.cover(session, added)
-    await live.subscribe(added)
-    await this.sessions.save(session)
+    for (const principal of principals) await this.sessions.end(principal)
   }
 
-  async #unsubscribe(connection: Connection, packet: { unsubscriptions: string[] }): Promise<void> {
-    const { access } = this.#things
-    const { session, live } = connection
-    packet.unsubscriptions = await Promise.all(
-      packet.unsubscriptions.map(filter => canonicalFilter(filter, access)),
-    )
-    live.unsubscribe(packet.unsubscriptions)
-    if (session) await this.sessions.save(session)
+  /** An address that presents one bad credential after another is told so (contract §9). */
+  #limited({ client }: Connection, refusal: ConnectRefused): ConnectRefused {
+    if (refusal.returnCode !== 4) return refusal
+    const { limits } = this.#things
+    const error = limits.judge(new ThingwireError('invalid_session'), this.#options.addressOf(client))
+    return error.reason === 'invalid_session' ? refusal : new ConnectRefused(5, error.message)
   }
 
   /** A client has shown that it may act for a thing. */
@@ -198,7 +200,8 @@ export class MqttDoor {
     this.#isClosing = true
     const connections = [...this.#connections.values()]
     for (const { inbound } of connections) inbound.stop()
-    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle()))
+    const hurried = this.#things.ingest.hurry()
+    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(hurried)
     // The last acks are on their way to the socket.
     await new Promise(resolve => setImmediate(resolve))
     putHooksBack()
@@ -209,6 +212,7 @@ export class MqttDoor {
       else client.close()
     }
     this.#stopTelling()
+    this.#stopRevoking()
     clearInterval(this.#keepAlive)
     this.#wills.close()
     this.sessions.close()
@@ -222,9 +226,9 @@ export class MqttDoor {
       case 'pubrel':
         return door.takePubrel(packet)
       case 'subscribe':
-        return this.#subscribe(connection, packet)
+        return this.#subscribing.subscribe(connection, packet)
       case 'unsubscribe':
-        return this.#unsubscribe(connection, packet)
+        return this.#subscribing.unsubscribe(connection, packet)
       case 'puback':
         if (!connection.live.ack(packet.messageId)) return false
         connection.inbound.finished(0)

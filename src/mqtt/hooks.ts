@@ -4,6 +4,7 @@ import type { Aedes, AuthenticateError, Client } from 'aedes'
 import { internalsOf } from './aedes-seams.ts'
 import { type ConnectRefused, isScoped } from './connect.ts'
 import type { MqttDoor } from './door.ts'
+import { markRefused } from './subscribe-to-aedes.ts'
 import { isThingwireTopic } from './topics.ts'
 
 type Hooks = Pick<
@@ -73,12 +74,16 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       const connection = door.connectionOf(client)
       const isOurs = isThingwireTopic(subscription.topic) || (connection && !isHosts(client))
       if (!isOurs) {
-        authorizeSubscribe.call(broker, client, subscription, callback)
+        authorizeSubscribe.call(broker, client, subscription, (error, granted) => {
+          if (!granted) markRefused(subscription)
+          callback(error, granted)
+        })
         return
       }
       const filter = connection?.granted.get(subscription.topic)
       // Aedes goes on with this very object.
       if (filter !== undefined) subscription.topic = filter
+      else markRefused(subscription)
       callback(null, filter === undefined ? null : subscription)
     },
 

@@ -1,5 +1,6 @@
 import type { Client } from 'aedes'
 import { ClientSeam, type InboundPacket } from './aedes-seams.ts'
+import { SlowArrival } from './slow-arrival.ts'
 
 /** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
 const maximumInHand = 256
@@ -30,6 +31,7 @@ export class Inbound {
   readonly #client: Client
   readonly #handlers: InboundHandlers
   readonly #seam: ClientSeam
+  readonly #arrival = new SlowArrival()
   readonly #idle: (() => void)[] = []
   #inHand = 0
   #bytesInHand = 0
@@ -47,6 +49,7 @@ export class Inbound {
       mayParse: () => this.#mayParse(),
       onReadable: () => this.#read(),
       onPacket: packet => this.#onPacket(packet),
+      onMalformed: error => this.#end(error, error.answer),
       onPacketDone: () => this.#onAedesDone(),
     })
   }
@@ -73,9 +76,17 @@ export class Inbound {
     return this.#inHand === this.#withAedes
   }
 
-  /** To be called often, so that a client is not taken for silent while it is we who do not listen. */
+  /**
+   * To be called often, so that a client is not taken for silent, or for slow, while it is we who do not listen. One
+   * whose packet does not come to its end is closed.
+   */
   keepAlive(): void {
-    if (!this.#mayParse()) this.#seam.keepAlive()
+    if (!this.#mayParse()) {
+      this.#seam.keepAlive()
+      this.#arrival.restart()
+    } else if (this.#arrival.isOverdue(this.#seam.unfinishedBytes, performance.now())) {
+      this.#end(new Error('a packet was begun and did not come to its end in time'))
+    }
   }
 
   nextMessageId(): number {
@@ -132,10 +143,9 @@ export class Inbound {
     const bytes = sizeOf(packet)
     this.#inHand++
     this.#bytesInHand += bytes
-    const end = (error: unknown) => {
-      this.stop()
-      this.#client.conn.destroy(error as Error)
-    }
+    this.#arrival.restart()
+    // Any packet says that the client is there (MQTT-3.1.2-24); of those that are taken, Aedes does not hear.
+    this.#seam.keepAlive()
     try {
       const taking = this.#handlers.onPacket(packet)
       if (taking === true) return
@@ -143,10 +153,18 @@ export class Inbound {
       this.#withAedes++
       this.#isHeld = exclusive.has(packet.cmd)
       if (taking === false) this.#seam.passToAedes(packet)
-      else taking.then(() => this.#seam.passToAedes(packet)).catch(end)
+      else taking.then(() => this.#seam.passToAedes(packet)).catch((error: Error) => this.#end(error))
     } catch (error) {
-      end(error)
+      this.#end(error as Error)
     }
+  }
+
+  /** @param answer sent before the connection is closed */
+  #end(error: Error, answer?: Uint8Array): void {
+    const { conn } = this.#client
+    this.stop()
+    if (answer) conn.write(answer, () => conn.destroy(error))
+    else conn.destroy(error)
   }
 
   #onAedesDone(): void {

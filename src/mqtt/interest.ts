@@ -3,8 +3,12 @@ import { parseThingFilter, type Selection, selectionOf } from './topics.ts'
 
 /** A filter that a client is subscribed to. */
 export interface Subscription {
-  /** With the id of its thing, never a token; `+` for every thing. */
+  /** With the id of its thing, never a token; `+` for every thing that the client may see. */
   readonly filter: string
+  /** Ids of the things for which a `+` stands; absent: every thing. */
+  readonly things?: readonly string[]
+  /** Whether the client may see records alone: no refused writes. */
+  readonly isReadOnly?: boolean
   /** As granted: messages are delivered at min(1, qos). */
   readonly qos: 0 | 1 | 2
   /** Write number: what was committed up to here is not for this subscription. */
@@ -46,7 +50,7 @@ export class Interests {
     for (const ref of this.#byRef.keys()) if (ref !== '+') yield ref
   }
 
-  /** Whether there is a filter for every thing. */
+  /** Whether there is a filter for every thing that there is. */
   get ofEveryThing(): boolean {
     return this.#byRef.has('+')
   }
@@ -67,7 +71,7 @@ export class Interests {
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
     this.delete(added.filter)
     this.#subscriptions.set(added.filter, isOwed ? { ...added, from: before.from } : added)
-    this.#index(refOf(added))
+    this.#index(refsOf(added))
   }
 
   /**
@@ -85,7 +89,7 @@ export class Interests {
     }
     for (const subscription of owed) {
       this.#subscriptions.set(subscription.filter, subscription)
-      this.#index(refOf(subscription))
+      this.#index(refsOf(subscription))
     }
     return owed
   }
@@ -96,20 +100,22 @@ export class Interests {
     if (present?.owedRetained !== writeNumber) return
     const { owedRetained: _, ...settled } = present
     this.#subscriptions.set(filter, settled)
-    this.#index(refOf(settled))
+    this.#index(refsOf(settled))
   }
 
   delete(filter: string): void {
     const subscription = this.#subscriptions.get(filter)
     if (!subscription) return
     this.#subscriptions.delete(filter)
-    this.#index(refOf(subscription))
+    this.#index(refsOf(subscription))
   }
 
-  #index(ref: string): void {
-    const ofRef = [...this.#subscriptions.values()].filter(subscription => refOf(subscription) === ref)
-    if (ofRef.length > 0) this.#byRef.set(ref, ofRef)
-    else this.#byRef.delete(ref)
+  #index(refs: readonly string[]): void {
+    for (const ref of refs) {
+      const ofRef = [...this.#subscriptions.values()].filter(subscription => isFor(subscription, ref))
+      if (ofRef.length > 0) this.#byRef.set(ref, ofRef)
+      else this.#byRef.delete(ref)
+    }
     this.#known.clear()
   }
 
@@ -148,8 +154,13 @@ export function* wantedPlaces(
   if (write.hasWhole && interest.whole !== undefined) yield [write.keys.length, interest.whole]
 }
 
-function refOf({ filter }: Subscription): string {
-  return parseThingFilter(filter)?.ref ?? ''
+/** What a subscription is for: thing ids, or `+` for every thing. */
+export function refsOf({ filter, things }: Pick<Subscription, 'filter' | 'things'>): readonly string[] {
+  return things ?? [parseThingFilter(filter)?.ref ?? '']
+}
+
+function isFor({ filter, things }: Subscription, ref: string): boolean {
+  return things ? things.includes(ref) : parseThingFilter(filter)?.ref === ref
 }
 
 function join(subscriptions: readonly Subscription[]): Interest {
@@ -157,11 +168,11 @@ function join(subscriptions: readonly Subscription[]): Interest {
   let whole: DeliveredQoS | undefined
   let errors: DeliveredQoS | undefined
   const byKey = new Map<string, DeliveredQoS>()
-  for (const { filter, qos: granted } of subscriptions) {
+  for (const { filter, qos: granted, isReadOnly = false } of subscriptions) {
     const qos = deliveredQoS(granted)
     const selection: Selection = selectionOf(filter)
     if (selection.whole) whole = higher(whole, qos)
-    if (selection.errors) errors = higher(errors, qos)
+    if (selection.errors && !isReadOnly) errors = higher(errors, qos)
     if (!selection.values) continue
     const { key } = selection.values
     if (key === undefined) every = higher(every, qos)

@@ -50,6 +50,8 @@ export class LiveClient implements Subscriber {
   #missed: Missed | undefined
   /** What is to be sent once SUBACK is. */
   #retained: RetainedDelivery | undefined
+  /** What else is to be sent then. */
+  readonly #answers: Outgoing[] = []
   /** By the packet ids of their messages that are not acknowledged. */
   readonly #retainedById = new Map<number, RetainedDelivery>()
   #needsMessageId = false
@@ -178,8 +180,14 @@ export class LiveClient implements Subscriber {
     return undefined
   }
 
+  /** Sends a message to this client alone once SUBACK is sent. */
+  answer({ topic, payload, qos }: { topic: string; payload: Buffer; qos: 0 | 1 }): void {
+    this.#answers.push({ thingId: '', topic: () => topic, payload, qos })
+  }
+
   /** SUBACK is sent. @throws ThingwireError of the store */
   async sendRetained(): Promise<void> {
+    for (const answer of this.#answers.splice(0)) this.#outbox.push(answer)
     const retained = this.#retained
     this.#retained = undefined
     await retained?.send(this.#parts.clock)

@@ -1,6 +1,6 @@
 import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
-import type { Ingest } from '../core/ingest.ts'
+import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import { Turns } from '../core/turns.ts'
 import { catalogue, ThingwireError } from '../errors.ts'
@@ -16,6 +16,8 @@ export interface PublishDoorParts {
   readonly documents: DocumentStore
   /** The client may act for this thing. */
   readonly onProven: (connection: Connection, thingId: string) => void
+  /** It may not publish there. */
+  readonly onUnknown: (connection: Connection, error: ThingwireError) => void
 }
 
 /** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
@@ -51,29 +53,34 @@ export class PublishDoor {
   /** @returns whether the packet is taken: its packet id is that of a write */
   takePubrel({ messageId }: PubrelPacket): boolean {
     const { session, client, inbound } = this.#connection
-    const committing = messageId === undefined ? undefined : session?.inFlight.get(messageId)
-    if (!session || messageId === undefined || !committing) return false
-    const { inFlight, releasing } = session
-    const release = this.#release(session, messageId, committing)
-    // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
-    inFlight.delete(messageId)
-    releasing.set(messageId, release)
+    if (!session || messageId === undefined) return false
+    // One that comes twice is answered twice, and not before the id is forgotten either.
+    const release = this.#beginRelease(session, messageId) ?? session.releasing.get(messageId)
+    if (!release) return false
     release
       .then(
         () => {
           if (!client.conn.destroyed) client.conn.write(pubcomp(messageId))
         },
-        (error: Error) => {
-          // The client will release it again.
-          if (!inFlight.has(messageId)) inFlight.set(messageId, committing)
-          this.#connection.close(error)
-        },
+        (error: Error) => this.#connection.close(error),
       )
-      .finally(() => {
-        if (releasing.get(messageId) === release) releasing.delete(messageId)
-        inbound.finished(0)
-      })
+      .finally(() => inbound.finished(0))
     return true
+  }
+
+  #beginRelease(session: Session, messageId: number): Promise<void> | undefined {
+    const { inFlight, releasing } = session
+    const committing = inFlight.get(messageId)
+    if (!committing) return undefined
+    const release = this.#release(session, messageId, committing)
+    // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
+    inFlight.delete(messageId)
+    releasing.set(messageId, release)
+    release
+      // The client will release it again.
+      .catch(() => inFlight.has(messageId) || inFlight.set(messageId, committing))
+      .finally(() => releasing.get(messageId) === release && releasing.delete(messageId))
+    return release
   }
 
   /** What is owed for the packet once it is dealt with. @throws Error if nothing is */
@@ -135,15 +142,21 @@ export class PublishDoor {
   async #authorise(topic: string): Promise<string> {
     const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
     if (ref === undefined) throw new ThingwireError('forbidden', 'the topic is none of a thing')
-    const { access, onProven } = this.#parts
-    const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
-    onProven(this.#connection, thingId)
-    return thingId
+    const { access, onProven, onUnknown } = this.#parts
+    this.#connection.relyOn(ref)
+    try {
+      const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
+      onProven(this.#connection, thingId)
+      return thingId
+    } catch (error) {
+      if (error instanceof ThingwireError) onUnknown(this.#connection, error)
+      throw error
+    }
   }
 
   async #write(
     thingId: string,
-    { topic, payload }: PublishPacket,
+    { topic, payload, qos }: PublishPacket,
     documents: DocumentPut | undefined,
   ): Promise<void> {
     const { ingest } = this.#parts
@@ -156,9 +169,11 @@ export class PublishDoor {
     try {
       await ingest.write(documents ? { ...request, documents } : request)
     } catch (error) {
+      if (!(error instanceof ThingwireError)) throw error
       // Noted and told already. To close would make the device send it again for ever.
-      if (error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report') return
-      throw error
+      if (catalogue[error.reason].mqtt === 'report') return
+      if (qos !== 0 || !isRateExceeded(error)) throw error
+      await ingest.noteRefused({ thingId, door: 'mqtt', error, body })
     }
   }
 

@@ -1,6 +1,6 @@
 import type { LatestOfThing, LatestQuery, Snapshot } from '../core/ports.ts'
-import { deliveredQoS, type Subscription } from './interest.ts'
-import { parseThingFilter, selectionOf } from './topics.ts'
+import { deliveredQoS, refsOf, type Subscription } from './interest.ts'
+import { selectionOf } from './topics.ts'
 
 /** What is latest of one resource, at the QoS at which it is to be delivered. */
 export interface RetainedItem {
@@ -21,9 +21,9 @@ export async function* retainedView(
 ): AsyncGenerator<readonly RetainedItem[]> {
   // Those at QoS 1 first: what they have selected is not wanted again at QoS 0.
   const wanted = subscriptions
-    .flatMap(({ filter, qos }) => {
-      const query = queryOf(filter)
-      return query ? { query, qos: deliveredQoS(qos) } : []
+    .flatMap(subscription => {
+      const qos = deliveredQoS(subscription.qos)
+      return queriesOf(subscription).map(query => ({ query, qos }))
     })
     .sort((a, b) => b.qos - a.qos)
   const seen = wanted.length > 1 ? new Set<string>() : undefined
@@ -36,11 +36,10 @@ export async function* retainedView(
   }
 }
 
-function queryOf(filter: string): LatestQuery | undefined {
-  const { values } = selectionOf(filter)
-  const ref = parseThingFilter(filter)?.ref
-  if (!values || ref === undefined) return undefined
-  return ref === '+' ? values : { ...values, thingId: ref }
+function queriesOf(subscription: Subscription): readonly LatestQuery[] {
+  const { values } = selectionOf(subscription.filter)
+  if (!values) return []
+  return refsOf(subscription).map(ref => (ref === '+' ? values : { ...values, thingId: ref }))
 }
 
 async function seeableOf(

@@ -2,10 +2,9 @@ import { listDocuments } from '../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../core/ports.ts'
 import { type Follower, LiveWrite, type LoggedWrite } from '../live/index.ts'
 import { Coverage } from './coverage.ts'
-import { Interests, type Subscription, wantedPlaces } from './interest.ts'
+import { Interests, refsOf, type Subscription, wantedPlaces } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
 import { type SessionDocument, sessionPrefix } from './session-documents.ts'
-import { parseThingFilter } from './topics.ts'
 import { Unacked } from './unacked.ts'
 
 /** What persistent sessions need of the commit log. */
@@ -25,8 +24,8 @@ export class SessionLog implements Follower {
   }
 
   /** From here on the log has what these subscriptions, all that a session has, may miss. */
-  cover(clientId: string, subscriptions: Iterable<Pick<Subscription, 'filter' | 'qos'>>): void {
-    this.#coverage.set(clientId, refsOf(subscriptions))
+  cover(clientId: string, subscriptions: Iterable<Omit<Subscription, 'from'>>): void {
+    this.#coverage.set(clientId, refsAtQoS1(subscriptions))
   }
 
   wants({ thingId, broadcast }: LoggedWrite): boolean {
@@ -38,7 +37,7 @@ export class SessionLog implements Follower {
     const needs = new Map<string, Need[]>()
     for await (const [, session] of this.#sessions()) {
       const need = new Need(session)
-      for (const ref of refsOf(session.subscriptions)) needs.set(ref, [...(needs.get(ref) ?? []), need])
+      for (const ref of refsAtQoS1(session.subscriptions)) needs.set(ref, [...(needs.get(ref) ?? []), need])
     }
     return commit => {
       if (!commit.broadcast) return false
@@ -82,11 +81,10 @@ class Need {
 }
 
 /** What the subscriptions at QoS 1 are for: thing ids, `+` for every thing. */
-function refsOf(subscriptions: Iterable<Pick<Subscription, 'filter' | 'qos'>>): Set<string> {
+function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<string> {
   const refs = new Set<string>()
-  for (const { filter, qos } of subscriptions) {
-    const ref = parseThingFilter(filter)?.ref
-    if (qos > 0 && ref !== undefined) refs.add(ref)
+  for (const subscription of subscriptions) {
+    if (subscription.qos > 0) for (const ref of refsOf(subscription)) refs.add(ref)
   }
   return refs
 }

@@ -228,6 +228,25 @@ export class Sessions {
     }
   }
 
+  /**
+   * Ends every session of a principal that never comes back.
+   *
+   * @param principal as `principalName` has it
+   * @throws ThingwireError of the store
+   */
+  async end(principal: string): Promise<void> {
+    const scope = `${principal}:`
+    const open = [...this.#open.values()].filter(({ session }) => session.clientId.startsWith(scope))
+    for (const { session } of open) this.#open.delete(session.clientId)
+    // What is being committed keeps its packet id with it.
+    await Promise.allSettled(open.flatMap(({ session }) => [...session.inFlight.values()]))
+    const clientIds = new Set(open.map(({ session }) => session.clientId))
+    for await (const [rest] of listDocuments(this.#documents, sessionName(scope))) {
+      clientIds.add(scope + decodeURIComponent(rest))
+    }
+    for (const clientId of clientIds) await this.#forget(clientId)
+  }
+
   async #forget(clientId: string): Promise<void> {
     const removal: Record<string, Document | null> = { [sessionName(clientId)]: null }
     for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {

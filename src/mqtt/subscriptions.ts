@@ -1,8 +1,9 @@
-import type { Access } from '../access/access.ts'
+import type { Access, Action, Principal } from '../access/access.ts'
 import { isToken } from '../core/token.ts'
+import { ThingwireError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import type { Subscription } from './interest.ts'
-import { parseThingFilter, refOfThingTopic, withRef } from './topics.ts'
+import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withRef } from './topics.ts'
 import { unlessRefused } from './unless-refused.ts'
 
 /**
@@ -11,45 +12,125 @@ import { unlessRefused } from './unless-refused.ts'
  */
 
 /** A filter of a SUBSCRIBE that is granted. */
-export interface Granted extends Omit<Subscription, 'from'> {
-  /** undefined: every thing */
+export interface Granted {
+  readonly subscription: Omit<Subscription, 'from'>
+  /** undefined: the filter is one of several things */
   readonly thingId: string | undefined
 }
 
+export interface GrantParts {
+  readonly access: Access
+  /** Told of a token that is none. */
+  readonly onUnknown: (error: ThingwireError) => void
+}
+
+interface Asked {
+  readonly topic: string
+  readonly qos: 0 | 1 | 2
+}
+
 /**
- * Grants a filter.
+ * Grants a filter. A client that has a credential may see what that allows: a token in the filter is only how it spells
+ * its thing, since a subscription may outlive the connection.
  *
  * @returns undefined if it is refused
  * @throws ThingwireError if it cannot be told now
  */
 export async function grantFilter(
   connection: Connection,
-  { topic: filter, qos }: { readonly topic: string; readonly qos: 0 | 1 | 2 },
+  asked: Asked,
+  parts: GrantParts,
+): Promise<Granted | undefined> {
+  const parsed = parseThingFilter(asked.topic)
+  if (!parsed || !connection.admission) return undefined
+  const granted =
+    parsed.ref === '+'
+      ? await grantSeveral(connection, asked, parts.access)
+      : await grantOne(connection, asked, parsed, parts)
+  return granted && isOfNothing(granted.subscription) ? undefined : granted
+}
+
+async function grantOne(
+  connection: Connection,
+  { topic, qos }: Asked,
+  { ref }: ThingFilter,
+  { access, onUnknown }: GrantParts,
+): Promise<Granted | undefined> {
+  const { principal, credential } = connection.admission ?? {}
+  if (!principal) connection.relyOn(ref)
+  const thingId = await thingOf(ref, access, onUnknown)
+  const may = (action: Action) => {
+    const asking = principal
+      ? access.authorise(thingId ?? '', credential, action)
+      : access.authorise(ref, undefined, action)
+    return unlessRefused(asking)
+  }
+  if (thingId === undefined || (await may('read')) === undefined) return undefined
+  const isReadOnly = (await may('read refused writes')) === undefined
+  const subscription = {
+    filter: withRef(topic, thingId),
+    qos,
+    ...(isReadOnly && { isReadOnly }),
+    ...(isToken(ref) && { isSpelledAsToken: true }),
+  }
+  return { subscription, thingId }
+}
+
+async function thingOf(
+  ref: string,
+  access: Access,
+  onUnknown: GrantParts['onUnknown'],
+): Promise<string | undefined> {
+  if (!isToken(ref)) return ref
+  return await unlessRefused(
+    access.thingOfToken(ref).catch((error: unknown) => {
+      if (error instanceof ThingwireError) onUnknown(error)
+      throw error
+    }),
+  )
+}
+
+/** A `+` in the place of the thing. */
+async function grantSeveral(
+  { admission }: Connection,
+  { topic: filter, qos }: Asked,
   access: Access,
 ): Promise<Granted | undefined> {
-  const parsed = parseThingFilter(filter)
-  const { admission } = connection
-  if (!parsed || !admission) return undefined
-  const { ref } = parsed
-  if (ref === '+') {
-    const isAdmin = await unlessRefused(access.authoriseAdmin(admission.credential).then(() => true))
-    return isAdmin ? { filter, qos, thingId: undefined } : undefined
+  const credential = admission?.credential
+  const principal = credential === undefined ? undefined : await unlessRefused(access.identify(credential))
+  if (!principal || principal.kind === 'thing') return undefined
+  const subscription = {
+    filter,
+    qos,
+    ...thingsOf(principal),
+    ...(isReader(principal) && { isReadOnly: true }),
   }
-  const asking = access.authorise(ref, admission.credential, 'read refused writes')
-  const thingId = await unlessRefused(asking)
-  if (thingId === undefined) return undefined
-  return { filter: withRef(filter, thingId), qos, thingId, ...(isToken(ref) && { isSpelledAsToken: true }) }
+  return { subscription, thingId: undefined }
+}
+
+function thingsOf(principal: Principal): Pick<Subscription, 'things'> {
+  if (principal.kind !== 'session' || principal.things === '*') return {}
+  return { things: [...principal.things] }
+}
+
+function isReader(principal: Principal): boolean {
+  return principal.kind === 'session' && principal.access === 'read'
+}
+
+/** Whether it asks for refused writes alone, and may not see them. */
+function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
+  const { values, whole, errors, date } = selectionOf(filter)
+  return isReadOnly && errors && !values && !whole && !date
 }
 
 /** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
 export function restoreSpellings({ spellings, admission, session }: Connection): void {
-  const credential = admission?.credential
-  if (credential === undefined || !isToken(credential)) return
+  const { credential, principal } = admission ?? {}
+  // It knows nothing of the tokens of others.
+  if (principal?.kind !== 'thing' || credential === undefined) return
   for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
     const thingId = parseThingFilter(filter)?.ref
-    // That of the one thing that it is for: of another one's it knows nothing.
-    if (thingId === undefined || !admission?.clientId.startsWith(`thing.${thingId}:`)) continue
-    spellings.set(thingId, isSpelledAsToken ? credential : thingId)
+    if (thingId === principal.thingId) spellings.set(thingId, isSpelledAsToken ? credential : thingId)
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Access } from '../access/access.ts'
+import type { Access, ActivationCodes } from '../access/access.ts'
+import type { Limits } from '../access/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { DocumentStore } from '../core/ports.ts'
@@ -9,6 +10,8 @@ import type { SessionLog } from './session-log.ts'
 export interface MqttThings {
   readonly ingest: Ingest
   readonly access: Access
+  readonly limits: Limits
+  readonly activationCodes: Pick<ActivationCodes, 'activate'>
   readonly documents: DocumentStore
   readonly live: Live
   /** What persistent sessions may have to read again of it. */

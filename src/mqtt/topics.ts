@@ -36,7 +36,7 @@ export function withRef(topic: string, ref: string): string {
 
 /** Whether a topic may be published on: not empty and without wildcards (MQTT-3.3.2-2, -4.7.3-1). */
 export function isTopicName(topic: string): boolean {
-  return topic !== '' && !/[+#\0\ufffd]/.test(topic)
+  return topic !== '' && !/[+#]/.test(topic)
 }
 
 /** Where the records of one resource are sent live; `key` may be the wildcard `+`. */
@@ -59,6 +59,24 @@ export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
+const activationForm = /^v2\/activations\/([^/]+)\/(.+)$/
+
+/** The code in `v2/activations/<code>/<any>`; undefined for every other topic, and for a filter with wildcards. */
+export function activationCodeOf(topic: string): string | undefined {
+  return isTopicName(topic) ? activationForm.exec(topic)?.[1] : undefined
+}
+
+/** More levels than Aedes routes; no topic of ours has as many. */
+const maximumFilterLevels = 100
+
+/** Whether wildcards stand for whole levels, `#` for the last ones only (MQTT-4.7.1-2, -3), and levels are not too many. */
+export function isTopicFilter(filter: string): boolean {
+  const levels = filter.split('/', maximumFilterLevels + 1)
+  if (levels.length > maximumFilterLevels) return false
+  if (levels.at(-1) === '#') levels.pop()
+  return levels.every(level => level === '+' || !/[+#]/.test(level))
+}
+
 /** A subscription that this service may grant. */
 export interface ThingFilter {
   /** Thing token, thing id, or `+` for every thing. */
@@ -68,15 +86,13 @@ export interface ThingFilter {
 }
 
 const filterForm = /^(?:things|v2\/things)\/([^/]+)((?:\/.*)?)$/
-const levelForm = /^(?:\+|[^+#\0\ufffd]*)$/
 
 /** Takes a filter of contract §7 apart; undefined for every other one, such as `things/#`, `+/x`, `things/a+b/x`. */
 export function parseThingFilter(filter: string): ThingFilter | undefined {
+  if (!isTopicFilter(filter)) return undefined
   const [, ref = '', rest = ''] = filterForm.exec(filter) ?? []
   if (ref !== '+' && !isToken(ref) && !isThingId(ref)) return undefined
-  const levels = rest.split('/').slice(1)
-  if (levels.at(-1) === '#') levels.pop()
-  return levels.every(level => levelForm.test(level)) ? { ref, rest } : undefined
+  return { ref, rest }
 }
 
 /** What a filter selects of the things that it is for. */

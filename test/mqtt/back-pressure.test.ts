@@ -152,6 +152,23 @@ describe('a connection with a keep-alive of 1 s', () => {
     await client.closed
   })
 
+  it.each([0, 1, 2] as const)('is not cut while it publishes at QoS %i and sends no PINGREQ', async qos => {
+    const service = await startSlowService({})
+    const thing = await createThing(service)
+    const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken, keepalive: 1 })
+    for (let half = 0; half < 6; half++) {
+      await client.publish(
+        `things/${thing.thingToken}/write`,
+        { values: [{ key: 'n', value: half }] },
+        { qos },
+      )
+      await delay(500)
+    }
+    await client.ping()
+    expect(await stored(service, thing, 'n')).toHaveLength(6)
+    await client.disconnect()
+  })
+
   it('is answered its PINGREQs while a few writes wait for 3 s', async () => {
     const gate = createGate()
     const service = await startSlowService(gate)

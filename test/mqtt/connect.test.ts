@@ -14,6 +14,17 @@ const connectPacket: IConnectPacket = {
   keepalive: 0,
 }
 
+/** A CONNECT of MQTT by name, whose level says something else. @returns the client, when it is closed */
+async function connectWithVersion(version: number) {
+  const service = await DoorService.start()
+  const client = await openMqtt({ url: service.mqttUrl })
+  const bytes = generate(connectPacket)
+  bytes[bytes.indexOf('MQTT') + 4] = version
+  client.sendBytes(bytes)
+  await client.untilClosed()
+  return client
+}
+
 describe('CONNECT', () => {
   it('lets in by password, or else by username, and refuses every other credential with 4', async () => {
     const service = await DoorService.start()
@@ -100,13 +111,16 @@ describe('CONNECT', () => {
     await client.untilClosed()
   })
 
-  it.each([0, 1, 2, 6, 127])('of version %i is closed without CONNACK', async version => {
-    const service = await DoorService.start()
-    const client = await openMqtt({ url: service.mqttUrl })
-    const bytes = generate(connectPacket)
-    bytes[bytes.indexOf('MQTT') + 4] = version
-    client.sendBytes(bytes)
-    await client.untilClosed()
+  it.each([0, 1, 2, 3])(
+    'answers the version %i, which is none of that name, with return code 1',
+    async version => {
+      const client = await connectWithVersion(version)
+      expect(client.received).toMatchObject([{ cmd: 'connack', returnCode: 1 }])
+    },
+  )
+
+  it.each([6, 127, 128 + 3, 128 + 4])('of version %i is closed without CONNACK', async version => {
+    const client = await connectWithVersion(version)
     expect(client.received).toEqual([])
   })
 

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import type { SessionAccess } from '../../src/access/access.ts'
+import type { LimitOptions } from '../../src/access/limits.ts'
 import { createToken } from '../../src/core/token.ts'
 import { openHttpDoor } from '../../src/server/http-door.ts'
 import { completeOptions } from '../../src/server/load-options.ts'
@@ -25,6 +27,7 @@ export interface DoorServiceOptions {
   readonly willGrace?: number
   /** Milliseconds. */
   readonly drainTimeout?: number
+  readonly limits?: Partial<LimitOptions>
   /** Changes the store before it is opened. */
   readonly alter?: (store: StoreDriver) => void
 }
@@ -43,7 +46,8 @@ export class DoorService implements MqttService {
     const { willGrace = 30_000, drainTimeout = 5_000 } = options
     const store = createLevelStore({ location: join(dataDir, 'store') })
     options.alter?.(store)
-    const things = await createThings({ store, adminKey })
+    const limits = { failedCredentialsPerMinute: 1_000_000, ...options.limits }
+    const things = await createThings({ store, adminKey, limits })
     const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout })
     const log = createLogger('silent')
     const stopping = new AbortController()
@@ -126,6 +130,17 @@ export class DoorService implements MqttService {
   /** A connection with the thing's token as password. */
   connectThing({ thingToken }: Thing, options: ConnectOptions = {}): Promise<MqttClient> {
     return this.connect({ username: 'device', password: thingToken, ...options })
+  }
+
+  /** A connection with a new session as password. @param things all, or only these */
+  async connectSession(
+    things: '*' | readonly Thing[],
+    access: SessionAccess,
+    options: ConnectOptions = {},
+  ): Promise<MqttClient> {
+    const ids = things === '*' ? things : things.map(({ thingId }) => thingId)
+    const { sessionToken } = await this.things.sessions.create(ids, { access })
+    return await this.connect({ username: 'dashboard', password: sessionToken, ...options })
   }
 
   /** Has a write of this thing refused, and so told on its errors topic. */

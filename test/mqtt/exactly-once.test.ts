@@ -221,6 +221,41 @@ describe('PUBREL', () => {
     expect(await service.values(thing, 'n')).toEqual([1, 2])
   })
 
+  it('that comes twice is answered twice, both behind what forgets the id', async () => {
+    const removal = createGate()
+    let arrive = () => {}
+    const arrived = new Promise<void>(resolve => {
+      arrive = resolve
+    })
+    const service = await DoorService.start({
+      alter: store => {
+        const { documents } = store
+        const put = documents.put.bind(documents)
+        Object.assign(documents, {
+          put: async (...given: Parameters<typeof put>) => {
+            if (Object.keys(given[0]).some(name => name.startsWith('mqtt-in-flight/'))) {
+              arrive()
+              await removal.before?.()
+            }
+            await put(...given)
+          },
+        })
+      },
+    })
+    const client = await service.connectThing(await service.createThing(), session)
+    const topic = writeTopicOf((await service.createThing()).thingToken)
+    await client.publishUntilPubrec(topic, reading(1), { messageId })
+    const pubrel = { cmd: 'pubrel', messageId } as const
+    client.send(pubrel, pubrel)
+    await arrived
+    await client.ping()
+    expect(client.acknowledgements).toEqual(['pubrec 7'])
+    removal.open()
+    await client.next(isOf('pubcomp', messageId))
+    await client.next(isOf('pubcomp', messageId))
+    expect(await service.documents('mqtt-in-flight/')).toEqual([])
+  })
+
   it('in one segment with its PUBLISH is answered behind PUBREC', async () => {
     const { service, thing } = await start()
     const client = await service.connectThing(thing, session)

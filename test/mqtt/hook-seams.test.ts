@@ -125,6 +125,41 @@ describe('a broker', () => {
     expect(commands).toEqual(['suback', 'pingresp', 'suback', 'pingresp', 'suback', 'pingresp'])
   })
 
+  test('says that behind the callback of subscribe(), which leaves the answer out', async () => {
+    const broker = await openBroker()
+    broker.authorizeSubscribe = (_client, subscription, done) => {
+      done(null, subscription.topic === 'refused' ? null : subscription)
+    }
+    const { client, peer } = await accept(broker)
+    await peer.connect()
+    const order: unknown[] = []
+    broker.on('subscribe', subscriptions => order.push(subscriptions.map(({ topic, qos }) => [topic, qos])))
+    for (const topics of [['a', 'refused'], []]) {
+      const subscriptions = topics.map(topic => ({ topic, qos: 1 as const }))
+      await new Promise<void>(resolve => {
+        client.subscribe({ cmd: 'subscribe', subscriptions }, error => {
+          order.push(error)
+          setImmediate(resolve)
+        })
+      })
+    }
+    await peer.ping()
+    const told = [
+      ['a', 1],
+      ['refused', 128],
+    ]
+    expect(order).toEqual([undefined, told, undefined, []])
+    expect(peer.received.map(({ cmd }) => cmd)).toEqual(['connack', 'pingresp'])
+  })
+
+  test('answers a filter that is named twice once, and none at all if one is none', async () => {
+    const { peer } = await accept(await openBroker())
+    await peer.connect()
+    expect(await peer.subscribeAll(['a', 'b', 'a'])).toEqual([1, 1])
+    await expect(peer.subscribeAll(['a', '#/b'])).rejects.toThrow()
+    await peer.closed
+  })
+
   test('says nothing of that for subscriptions that are restored', async () => {
     const broker = await openBroker()
     const first = await accept(broker)

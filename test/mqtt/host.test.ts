@@ -53,6 +53,20 @@ describe('the clients of a host', () => {
   })
 })
 
+describe('a SUBSCRIBE of a client of the host', () => {
+  test('is answered with a code for each filter, named twice, refused by the host, of a thing or no filter', async () => {
+    attachThings(host.broker, host.things)
+    const user = await connectUser(await host.serve(), 'panel')
+    const { thingToken } = host
+    const filters = ['plant/a', 'closed/a', 'plant/a', `things/${thingToken}/errors`, 'plant/#/a', 'closed/a']
+    expect(await user.subscribeAll(filters, 2)).toEqual([2, 128, 2, 2, 128, 128])
+    await user.publish('plant/a', 'once')
+    await user.next(isMessageOn('plant/a'))
+    await user.ping()
+    expect(user.received.filter(isMessageOn('plant/a'))).toHaveLength(1)
+  })
+})
+
 describe('a thing at a host', () => {
   test('is not a matter of the hooks of the host, but for the one that may keep an address out', async () => {
     attachThings(host.broker, host.things)

@@ -5,7 +5,7 @@ import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
 import { type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { reading, writeTopicOf } from './door-service.ts'
-import { numbers, passed, post, valuesOf } from './messages.ts'
+import { nextOn, numbers, passed, post, valuesOf } from './messages.ts'
 
 const session = { clientId: 'board', clean: false }
 
@@ -46,6 +46,7 @@ it('a session of a server that is killed again and again gets everything that wa
     await delay(100)
     // In every other round it is away when the server dies.
     const client = await connect(server, thing, session)
+    await nextOn(client, '/n')
     await delay(200)
     if (round % 2) await client.disconnect()
     await delay(100)

@@ -201,9 +201,9 @@ describe('a client', () => {
 })
 
 describe('the parser', () => {
-  test('has the methods for header and length from its prototype', async () => {
+  test('has the methods for header, length and content from its prototype', async () => {
     const { internals } = await accept(await openBroker())
-    for (const method of ['_parseHeader', '_parseLength']) {
+    for (const method of ['_parseHeader', '_parseLength', '_parsePayload']) {
       expect(Object.hasOwn(internals._parser, method)).toBe(false)
     }
   })
@@ -223,6 +223,25 @@ describe('the parser', () => {
     Reflect.deleteProperty(parser, '_parseHeader')
     expect(parser.parse(two)).toBe(0)
     for (let answer = 0; answer < 4; answer++) await peer.next(isOf('pingresp'))
+  })
+
+  test('counts in _stateCounter how far a packet has come, 0 between two, and holds its bytes in _list', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const packet = encodePackets(publishPacket('a', 'payload', { qos: 0 }))
+    expect(Reflect.get(parser, '_stateCounter')).toBe(0)
+    for (const [end, held] of [
+      [1, 0],
+      [2, 0],
+      [5, 3],
+    ] as const) {
+      parser.parse(packet.subarray(end === 5 ? 2 : end - 1, end))
+      expect(Reflect.get(parser, '_stateCounter')).toBeGreaterThan(0)
+      expect(parser._list.length).toBe(held)
+    }
+    parser.parse(packet.subarray(5))
+    expect(Reflect.get(parser, '_stateCounter')).toBe(0)
   })
 
   test('begins anew with bytes that were taken from _list and are given back to the connection', async () => {
@@ -263,6 +282,40 @@ describe('the parser', () => {
       [false, -1],
       [true, 303],
     ])
+  })
+
+  test('has the first byte at place 0 of _list when it asks the _parseHeader that is found on it', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const firstBytes: number[] = []
+    const parseHeader = parser._parseHeader
+    parser._parseHeader = () => {
+      firstBytes.push(parser._list.get(0))
+      return parseHeader.call(parser)
+    }
+    parser.parse(encodePackets({ cmd: 'pingreq' }, publishPacket('a', 'b', { qos: 0 }), { cmd: 'pingreq' }))
+    expect(firstBytes).toEqual([0xc0, 0x30, 0xc0])
+  })
+
+  test('has the content at place 0 of _list when it asks the _parsePayload that is found on it, and stops if it says no', async () => {
+    const { internals, peer } = await accept(await openBroker())
+    await peer.connect()
+    const { _parser: parser } = internals
+    const packets: unknown[] = []
+    parser.on('packet', packet => packets.push(packet))
+    const contents: string[] = []
+    const { _parsePayload: parsePayload } = parser
+    parser._parsePayload = () => {
+      const { packet, _list: list } = parser
+      contents.push(list.slice(0, packet.length).toString('latin1'))
+      return contents.length < 3 && parsePayload.call(parser)
+    }
+    const publish = encodePackets(publishPacket('a', 'bc', { qos: 0 }))
+    parser.parse(publish.subarray(0, 5))
+    parser.parse(Buffer.concat([publish.subarray(5), publish, publish]))
+    expect(contents).toEqual(['\0\x01a', '\0\x01abc', '\0\x01abc'])
+    expect(packets).toHaveLength(1)
   })
 
   test('closes the connection and parses nothing more after _emitError', async () => {

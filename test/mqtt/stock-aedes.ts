@@ -10,10 +10,16 @@ import { type MqttClient, openMqtt } from '../helpers/mqtt-client.ts'
 export interface Internals {
   readonly _parser: EventEmitter & {
     readonly packet: { readonly length: number }
-    readonly _list: { readonly length: number; slice(): Buffer; consume(bytes: number): void }
+    readonly _list: {
+      readonly length: number
+      get(place: number): number
+      slice(start?: number, end?: number): Buffer
+      consume(bytes: number): void
+    }
     parse(bytes: Buffer): number
     _parseHeader(): boolean
     _parseLength(): boolean
+    _parsePayload(): boolean
     _emitError(error: Error): void
   }
   _nextBatch: (error?: Error) => void

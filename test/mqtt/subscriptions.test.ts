@@ -116,14 +116,14 @@ describe('a message', () => {
 
   it('is not seen any more after UNSUBSCRIBE, even if the thing was spelled', async () => {
     const { service, a, b, clients } = await start()
-    const client = await clients.thing()
-    await client.subscribeAll([errorsOf(b.thingToken), errorsOf(a.thingId)])
+    const client = await clients.anonymous()
+    await client.subscribeAll([errorsOf(b.thingToken), errorsOf(a.thingToken)])
     expect(await refusal(service, b, client)).toBe(errorsOf(b.thingToken))
     const messageId = client.nextMessageId()
     client.send({ cmd: 'unsubscribe', messageId, unsubscriptions: [errorsOf(b.thingToken)] })
     await client.next(isOf('unsuback', messageId))
     await service.refuse(b)
-    expect(await refusal(service, a, client)).toBe(errorsOf(a.thingId))
+    expect(await refusal(service, a, client)).toBe(errorsOf(a.thingToken))
     expect(topicsReceived(client)).toHaveLength(2)
   })
 })

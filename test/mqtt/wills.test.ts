@@ -57,6 +57,21 @@ describe('a will', () => {
     await eventually(() => wills(service)).toEqual([])
   })
 
+  it('is kept without the tokens that its client has presented', async () => {
+    const service = await DoorService.start()
+    const thing = await service.createThing()
+    const { thingToken } = thing
+    const payload = { token: thingToken, values: [{ key: 'n', value: 'gone' }] }
+    const client = await service.connectThing(thing, { will: { topic: writeTopicOf(thingToken), payload } })
+    const [[, kept] = []] = await service.things.documents.list('mqtt-wills/', { limit: 1 })
+    expect(Buffer.from(String(kept?.body), 'base64').toString()).toContain('"value":"gone"')
+    expect(JSON.stringify(kept) + Buffer.from(String(kept?.body), 'base64')).not.toContain(thingToken)
+    const committed = service.committed(thing)
+    await client.destroy()
+    await committed
+    expect(await service.values(thing, 'n')).toEqual(['gone'])
+  })
+
   it('is a write at each QoS, by token, id and v2 topic, with RETAIN or without', async () => {
     const service = await DoorService.start()
     const thing = await service.createThing()
