@@ -17,6 +17,7 @@ import { refusedWrites } from './refused-writes.ts'
 import { removal } from './removal.ts'
 import { removalTold } from './removal-told.ts'
 import { resend } from './resend.ts'
+import { resourceLimit } from './resource-limit.ts'
 import { snapshotLife } from './snapshot-life.ts'
 import { snapshots } from './snapshots.ts'
 import { type RegisterTest, Stage, type StoreFactory } from './stage.ts'
@@ -77,6 +78,7 @@ const areas = [
   paging,
   resend,
   writeIds,
+  resourceLimit,
   isolation,
   values,
   removal,

@@ -1,12 +1,14 @@
 const excerptCharacters = 200
-/** Anything as long as a token, or longer. */
-const tokenLike = /[A-Za-z0-9_-]{43,}/g
+/** Anything as long as an activation code, the shortest secret, or longer. */
+const secretLike = /[A-Za-z0-9_-]{34,}/g
+/** What write ids often are is as long, and no secret. */
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 /** What belongs to a token that began before. */
 const restOfToken = /^[A-Za-z0-9_-]*/
 
-/** Text of a client's with everything in it that could be a token redacted. */
+/** Text of a client's with everything in it that could be a token or an activation code redacted. */
 export function redact(text: string): string {
-  return text.replace(tokenLike, '[redacted]')
+  return text.replace(secretLike, run => (uuid.test(run) ? run : '[redacted]'))
 }
 
 /**

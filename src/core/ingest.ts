@@ -1,7 +1,17 @@
+import { ThingwireError } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
-import type { Append, Follow, MagicRules, RecordStore, RefusedWrites, WriteAnswer } from './ports.ts'
+import type {
+  Append,
+  Follow,
+  MagicRules,
+  RecordStore,
+  RefusedWrites,
+  WriteAnswer,
+  WriteLimits,
+} from './ports.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
+import { Room } from './room.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -10,10 +20,12 @@ import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
  *  error exit (HTTP, MQTT)               stage
  *
  *                                        receive   a receipt time that never goes back
+ *  429; late, closed without an ack ◄──  rate      as much as the thing may write in a time (contract §9)
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
  *  answer of the first write        ◄──  repeat    a write id that was taken before
- *                                        room      while too many live messages wait, writes do too
- *  503; closed without an ack       ◄──  append    durable, numbered, in commit order
+ *  429; closed without an ack       ◄──  room      while too many live messages wait, writes do too
+ *  429; acked, reported, dropped    ◄──  append    no more resources than the thing may have
+ *  503; closed without an ack       ◄──            durable, numbered, in commit order
  *                                        answer    201, PUBACK, PUBREC
  *                                          ┆
  *                                        live      in commit order, off the way of the answer: subscribers,
@@ -25,11 +37,19 @@ export interface Ingest {
    * Takes one write. When it resolves, every record of the write is durable.
    *
    * @throws WriteRefused for its content: nothing of it was kept, and it is among the thing's refused writes
-   * @throws ThingwireError `store_timeout`, `store_unavailable`, `store_full`: not acknowledged, to be sent again
+   * @throws ThingwireError `too_many_resources`: likewise
+   * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`, `too_many_waiting`, `store_timeout`,
+   * `store_unavailable`, `store_full`: not acknowledged, to be sent again
+   * @throws ThingwireError `unknown_thing`: the thing was removed while the write waited
    */
   write(request: WriteRequest): Promise<WriteAnswer>
-  /** Notes a write that its door refused (too large, no text) among the thing's refused writes. Never rejects. */
+  /**
+   * Notes a write that its door refused (too large, no text) or dropped among the thing's refused writes: it costs the
+   * thing as much as a write. Of those that were dropped for the rate of the thing, one a second is noted. Never rejects.
+   */
   noteRefused(refusal: Refusal): Promise<void>
+  /** For a door that closes: no write waits for the rate of its thing until what is returned is called. */
+  hurry(): () => void
   /** Calls `listener` for every refused write of either door; it must not throw. Returns how to stop. */
   onRefused(listener: RefusedListener): () => void
 }
@@ -51,18 +71,28 @@ export interface IngestParts {
   readonly clock: Clock
   /** Whoever sends on what is committed. */
   readonly live: Follow
+  readonly limits: WriteLimits
+  /** How long a write may wait for room, milliseconds. */
+  readonly storeTimeout: number
 }
 
-export function createIngest({ records, refused, magic, clock, live }: IngestParts): Ingest {
+const noBody = new Uint8Array()
+
+export function createIngest(parts: IngestParts): Ingest {
+  const { records, refused, magic, clock, limits } = parts
+  const { rate } = limits
   const refusals = new Refusals(refused)
+  const room = new Room(parts.live, parts.storeTimeout)
   return {
     write,
-    noteRefused: async refusal => void (await refusals.note(refusal, clock.receive())),
+    noteRefused,
     onRefused: listener => refusals.onRefused(listener),
+    hurry: () => rate.hurry(),
   }
 
   async function write(request: WriteRequest): Promise<WriteAnswer> {
     const receivedAt = clock.receive()
+    const turn = rate.enter(request)
     let parsed: ParsedWrite
     try {
       parsed = parseWrite(request.body, {
@@ -73,31 +103,63 @@ export function createIngest({ records, refused, magic, clock, live }: IngestPar
       })
     } catch (error) {
       if (!(error instanceof WriteRefused)) throw error
-      return await refuse(request, receivedAt, error)
+      if (turn) await turn
+      return await refuse(request, receivedAt, error, error.writeId)
     }
+    rate.charge(request.thingId, parsed.records.length)
+    if (turn) await turn
     if (!parsed.store && !parsed.broadcast) return await dryRun(request, receivedAt, parsed)
     return await append(request, receivedAt, parsed)
   }
 
+  async function noteRefused(refusal: Refusal): Promise<void> {
+    const receivedAt = clock.receive()
+    try {
+      const turn = pay(refusal)
+      if (turn) await turn
+    } catch {
+      return
+    }
+    await refusals.note(refusal, receivedAt)
+  }
+
+  /** What is no write costs as much as one. @throws ThingwireError if it is not to be noted */
+  function pay({ thingId, door, error, body = noBody }: Refusal): Promise<void> | undefined {
+    if (door === 'magic') return undefined
+    if (!isRateExceeded(error)) return rate.enter({ thingId, door, body })
+    if (!rate.mayNote(thingId)) throw error
+    return undefined
+  }
+
   async function append(
-    { thingId, documents }: WriteRequest,
+    request: WriteRequest,
     receivedAt: number,
     parsed: ParsedWrite,
   ): Promise<WriteAnswer> {
+    const { thingId, documents } = request
     const { id, store, broadcast } = parsed
-    const room = live.room()
-    if (room) await room
-    const receipt = await records.append({
-      thingId,
-      records: parsed.records,
-      store,
-      broadcast,
-      receivedAt,
-      answer: answerTo(parsed),
-      ...(id === undefined ? {} : { id }),
-      ...(documents === undefined ? {} : { documents }),
-    })
-    return receipt.answer
+    try {
+      const waiting = room.wait()
+      if (waiting) await waiting
+      const receipt = await records.append({
+        thingId,
+        records: parsed.records,
+        store,
+        broadcast,
+        receivedAt,
+        answer: answerTo(parsed),
+        maximumResources: limits.options.resourcesPerThing,
+        ...(id === undefined ? {} : { id }),
+        ...(documents === undefined ? {} : { documents }),
+      })
+      return receipt.answer
+    } catch (error) {
+      if (!(error instanceof ThingwireError)) throw error
+      if (error.reason === 'too_many_waiting') limits.count(error.reason)
+      if (error.reason !== 'too_many_resources') throw error
+      limits.count(error.reason)
+      return await refuse(request, receivedAt, error, id)
+    }
   }
 
   /** Both flags off: nothing is kept, not even the write id (contract §3). */
@@ -112,12 +174,11 @@ export function createIngest({ records, refused, magic, clock, live }: IngestPar
 
   /** A repeat is answered like the first write, whatever its body says now (contract §4, resend (c)). */
   async function refuse(
-    request: WriteRequest,
+    { thingId, door, body }: WriteRequest,
     receivedAt: number,
-    error: WriteRefused,
+    error: ThingwireError,
+    writeId: string | undefined,
   ): Promise<WriteAnswer> {
-    const { thingId, door, body } = request
-    const { writeId } = error
     const answered = writeId === undefined ? undefined : records.answerOf(thingId, writeId, receivedAt)
     const first = await refusals.note({ thingId, door, error, body, writeId }, receivedAt, answered)
     if (first) return first
@@ -127,4 +188,9 @@ export function createIngest({ records, refused, magic, clock, live }: IngestPar
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? {} : { rejected: parsed.rejected }
+}
+
+/** Whether the thing has written more than it may. */
+export function isRateExceeded({ reason }: ThingwireError): boolean {
+  return reason === 'write_rate_exceeded' || reason === 'record_rate_exceeded'
 }

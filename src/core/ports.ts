@@ -30,6 +30,11 @@ export interface Append {
   /** Whether a live message is wanted; travels with the commit. */
   readonly broadcast: boolean
   /**
+   * Most resources that the thing may have: the write is refused if it would make one more. Absent: any number. A resource
+   * is a key, ordinary or magic, that holds records; where the thing has more already, it keeps them.
+   */
+  readonly maximumResources?: number
+  /**
    * New states of resources of the thing, kept with the records; `store: false` only tells them. Only magic resources
    * have a state: what is latest of any other resource is its newest record.
    */
@@ -138,6 +143,7 @@ export interface Page {
 
 /** The time-ordered records of all things. */
 export interface RecordStore {
+  /** @throws ThingwireError too_many_resources: nothing of the write was kept */
   append(write: Append): Promise<Receipt>
   /** The answer of the write that carried this id, waiting for one in flight; undefined if none is known. */
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
@@ -178,6 +184,41 @@ export interface RecordStore {
 export interface Follow {
   /** Resolves when writes may go on; undefined: they may now. */
   room(): Promise<void> | undefined
+}
+
+/** How much each thing may write (contract §9). */
+export interface WriteLimits {
+  readonly rate: WriteRate
+  readonly options: { readonly resourcesPerThing: number }
+  /** A limit was met. */
+  count(limit: 'too_many_waiting' | 'too_many_resources'): void
+}
+
+/**
+ * Holds each thing to its writes and records a second, both doors together. A thing that has written more than its burst is
+ * in debt, until so much time has passed that what it wrote is paid.
+ */
+export interface WriteRate {
+  /**
+   * A write arrives, and is paid for whatever comes of it. It may be larger than what is left. To be called in the order in
+   * which the writes of a thing are to be stored.
+   *
+   * @returns undefined: it may go on now. Over MQTT, where the thing is in debt: resolves when it may, in the order of the
+   * calls. Rejects with unknown_thing if the thing is removed meanwhile
+   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt, over MQTT for more than 30 s
+   * or with so much waiting that no more is held in memory; the write is not paid for
+   */
+  enter(write: {
+    readonly thingId: string
+    readonly door: 'http' | 'mqtt'
+    readonly body: Uint8Array
+  }): Promise<void> | undefined
+  /** How many records a write turned out to have, right after its `enter`. */
+  charge(thingId: string, records: number): void
+  /** Whether a write that was dropped may be noted: one a second and thing; the rest is counted alone. */
+  mayNote(thingId: string): boolean
+  /** Lets go on what waits, and nothing waits until what is returned is called: for a door that closes. */
+  hurry(): () => void
 }
 
 /** A small JSON document. */

@@ -33,6 +33,11 @@ import type {
  * commit log included, and a `put` or `transact` with all its documents, whatever happens to the process or the
  * machine. A read never sees part of a write.
  *
+ * **Resources.** An append that would give its thing more resources than its `maximumResources` rejects with
+ * `too_many_resources`, as a whole, and is no error of the store: what waits behind it goes on. Of appends that are in
+ * flight together each is judged by what those before it have made; one that makes no resource is never refused for it,
+ * nor one that repeats an id or keeps nothing. A resource whose records are all removed frees its place.
+ *
  * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process and, in
  * a store that is `durable`, the loss of power. When `append` or `put` rejects, nothing of it can be read, now or
  * after a restart, and its documents are as they were before; one exception: after `store_timeout`, or when the

@@ -9,7 +9,8 @@ export interface OpenStoreOptions {
   readonly storeTimeout?: number
 }
 
-const defaultStoreTimeout = 5_000
+/** Milliseconds (contract §4). */
+export const defaultStoreTimeout = 5_000
 
 /**
  * Opens a store and stands guard before it: whatever a driver would have to repeat (life cycle, time limit, copies

@@ -30,6 +30,13 @@ describe('excerpt()', () => {
     )
   })
 
+  it('redacts what is as long as an activation code, and no UUID', () => {
+    const uuid = '0b7c6b5e-4c1f-4f0b-9a43-2f1f6c5d7e8a'
+    expect(of(`{"activationCode":"${createToken().slice(0, 34)}","id":"${uuid}"}`)).toBe(
+      `{"activationCode":"[redacted]","id":"${uuid}"}`,
+    )
+  })
+
   it('shows no seven characters of a token, wherever in a body it stands', () => {
     const token = createToken()
     const parts = Array.from({ length: token.length - 6 }, (_, start) => token.slice(start, start + 7))

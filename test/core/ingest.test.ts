@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Limits } from '../../src/access/limits.ts'
 import { createClock } from '../../src/core/clock.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
@@ -12,6 +13,7 @@ import { openStore } from '../../src/store/open-store.ts'
 const thingId = 'thing'
 const good = { values: [{ key: 'reading', value: 1 }] }
 const bad = { values: [{ key: 'reading' }] }
+const storeTimeout = 5_000
 
 let store: Store
 let ingest: Ingest
@@ -26,6 +28,8 @@ beforeEach(async () => {
     magic: magicRules,
     clock: createClock(0, () => now),
     live: new Live(records, 0),
+    limits: new Limits(),
+    storeTimeout,
   })
 })
 afterEach(() => store.close())
@@ -103,6 +107,8 @@ describe('createIngest()', () => {
       magic: magicRules,
       clock: createClock(0),
       live: new Live(store.records, 0),
+      limits: new Limits(),
+      storeTimeout,
     })
     const refuse = (id: string) =>
       slow.write({ thingId, door: 'mqtt', body: Buffer.from('{"values":1}'), options: { id } })

@@ -42,7 +42,8 @@ export interface CommitParts {
  * Commits a group as one LevelDB batch: first everything that must be read, for all of them at once, then the
  * decisions, in order and without a pause, then the one write.
  *
- * @returns the receipt of each, or an error for one that was no longer waited for or has no room on the disk
+ * @returns the receipt of each, or an error for one that was no longer waited for, has no room on the disk, or makes too
+ * many resources
  * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
  */
 export async function commitGroup(
@@ -87,6 +88,8 @@ class Group {
   readonly #resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
   #points: Awaited<ReturnType<typeof loadPoints>> = new Map()
+  /** How many resources each thing has that is given more by the group, where that is counted. */
+  #growing = new Map<string, number>()
   #keepsAnything = false
   #writeNumber: number
   #nextResource: number
@@ -105,7 +108,9 @@ class Group {
     const { database, resources } = this.#parts
     const writes = pending.flatMap(({ write }) => write ?? [])
     const stored = writes.filter(({ store }) => store)
-    await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), resources.load(stored)])
+    const loading = resources.load(stored)
+    await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), loading])
+    this.#growing = await loading
     this.#points = await loadPoints(database, resources, stored)
   }
 
@@ -150,6 +155,7 @@ class Group {
     const first = id === undefined ? undefined : this.#knownWrites.get(`${thingId} ${id}`)
     if (first) return { receipt: { writeNumber: 0, answer: first.answer } }
     if (takesRoom(write) && this.#parts.isFull()) return new ThingwireError('store_full')
+    if (store && this.#makesTooManyResources(write)) return new ThingwireError('too_many_resources')
     const writeNumber = ++this.#writeNumber
     const records = store ? write.records.filter(record => this.#stageRecord(thingId, record)) : write.records
     const latest = states ? stageStates(this.#batch, write, states) : noStates
@@ -199,7 +205,22 @@ class Group {
     return resource
   }
 
+  #makesTooManyResources({ thingId, records, maximumResources }: Append): boolean {
+    const count = this.#growing.get(thingId)
+    if (count === undefined || maximumResources === undefined) return false
+    const added = new Set<string>()
+    for (const { key } of records) if (!this.#isResource(thingId, key)) added.add(key)
+    return added.size > 0 && count + added.size > maximumResources
+  }
+
+  #isResource(thingId: string, key: string): boolean {
+    const isStaged = this.#resources.get(thingId)?.has(key) === true
+    return isStaged || this.#parts.resources.cached(thingId, key) !== undefined
+  }
+
   #newResource(thingId: string, key: string): Resource {
+    const count = this.#growing.get(thingId)
+    if (count !== undefined) this.#growing.set(thingId, count + 1)
     const number = this.#nextResource++
     this.#put(resourceKey(thingId, key), numberBytes(number))
     if (!isMagicKey(key)) this.#put(resourceByKeyKey(key, thingId), numberBytes(number))
@@ -225,6 +246,7 @@ class Group {
         resources.remember(thingId, key, { number, newest, atNewest })
       }
     }
+    for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)
     resources.evict()
   }
 }

@@ -1,6 +1,7 @@
 import type { Append } from '../contract.ts'
 import type { Database } from './database.ts'
 import { nameInResourceKey, positionInRecordKey, recordKeys, resourceKey, resourceKeys } from './keys.ts'
+import { scan } from './scan.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {
@@ -12,13 +13,22 @@ export interface Resource {
   atNewest: number | undefined
 }
 
+/** What is cached of one thing. */
+interface ResourcesOfThing {
+  readonly byKey: Map<string, Resource>
+  /** How many it has; undefined: not counted. */
+  count: number | undefined
+}
+
+/** Things and resources together. */
 const maximumCached = 200_000
+const countedAtOnce = 1_000
 
 /** The resources of all things: a number for each, and the newest datetime of those lately written. */
 export class Resources {
   readonly #database: Database
-  /** By thing, least recently written first, then by key. */
-  readonly #cache = new Map<string, Map<string, Resource>>()
+  /** By thing, least recently written first. */
+  readonly #cache = new Map<string, ResourcesOfThing>()
   #cached = 0
 
   constructor(database: Database) {
@@ -27,36 +37,72 @@ export class Resources {
 
   /** The resource if it is cached; makes no read. */
   cached(thingId: string, key: string): Resource | undefined {
-    return this.#cache.get(thingId)?.get(key)
+    return this.#cache.get(thingId)?.byKey.get(key)
   }
 
-  /** Caches the resources of these writes; those that do not exist yet are left out. */
-  async load(writes: readonly Append[]): Promise<void> {
+  /**
+   * Caches the resources of these writes; those that do not exist yet are left out.
+   *
+   * @returns how many resources each thing has that is given more by these writes, if it is known or has to be
+   */
+  async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
-    for (const { thingId, records } of writes) {
+    const limited = new Set<string>()
+    for (const { thingId, records, maximumResources } of writes) {
       for (const { key } of records) {
-        if (!this.cached(thingId, key)) missing.set(`${thingId} ${key}`, [thingId, key])
+        if (this.cached(thingId, key)) continue
+        missing.set(`${thingId} ${key}`, [thingId, key])
+        if (maximumResources !== undefined) limited.add(thingId)
       }
     }
-    if (missing.size === 0) return
+    const growing = new Map<string, number>()
+    if (missing.size === 0) return growing
     const wanted = [...missing.values()]
     const numbers = await this.#database.level.getMany(
       wanted.map(([thingId, key]) => resourceKey(thingId, key)),
     )
     const loading = wanted.map(async ([thingId, key], index) => {
       const number = numbers[index]?.readUInt32BE(0)
-      if (number === undefined) return
+      if (number === undefined) {
+        growing.set(thingId, 0)
+        return
+      }
       this.remember(thingId, key, { number, newest: await this.#newest(number), atNewest: undefined })
     })
     await Promise.all(loading)
+    const counting = [...growing.keys()].map(async thingId => {
+      const known = this.#cache.get(thingId)?.count
+      const count = known ?? (limited.has(thingId) ? await this.#count(thingId) : undefined)
+      if (count === undefined) {
+        growing.delete(thingId)
+        return
+      }
+      growing.set(thingId, count)
+      this.rememberCount(thingId, count)
+    })
+    await Promise.all(counting)
+    return growing
   }
 
   remember(thingId: string, key: string, resource: Resource): void {
-    const ofThing = this.#cache.get(thingId) ?? new Map<string, Resource>()
-    this.#cache.delete(thingId)
+    const { byKey } = this.#ofThing(thingId)
+    if (!byKey.has(key)) this.#cached++
+    byKey.set(key, resource)
+  }
+
+  /** How many resources the thing has. */
+  rememberCount(thingId: string, count: number): void {
+    this.#ofThing(thingId).count = count
+  }
+
+  /** Makes it the most recently written one. */
+  #ofThing(thingId: string): ResourcesOfThing {
+    const known = this.#cache.get(thingId)
+    if (known) this.#cache.delete(thingId)
+    else this.#cached++
+    const ofThing = known ?? { byKey: new Map(), count: undefined }
     this.#cache.set(thingId, ofThing)
-    if (!ofThing.has(key)) this.#cached++
-    ofThing.set(key, resource)
+    return ofThing
   }
 
   /** Keeps the cache in its bounds. Not while a group is staged: what it has loaded must stay. */
@@ -67,13 +113,17 @@ export class Resources {
     }
   }
 
+  /** The resource is removed. */
   forget(thingId: string, key: string): void {
-    if (this.#cache.get(thingId)?.delete(key)) this.#cached--
+    const ofThing = this.#cache.get(thingId)
+    if (!ofThing) return
+    if (ofThing.byKey.delete(key)) this.#cached--
+    if (ofThing.count !== undefined) ofThing.count--
   }
 
   forgetThing(thingId: string): void {
-    this.#cached -= this.#cache.get(thingId)?.size ?? 0
-    this.#cache.delete(thingId)
+    const ofThing = this.#cache.get(thingId)
+    if (ofThing && this.#cache.delete(thingId)) this.#cached -= ofThing.byKey.size + 1
   }
 
   /** The number of a resource, or undefined if nothing is stored under the key. */
@@ -86,6 +136,14 @@ export class Resources {
   async names(thingId: string): Promise<string[]> {
     const keys = await this.#database.level.keys(resourceKeys(thingId)).all()
     return keys.map(key => nameInResourceKey(key, thingId))
+  }
+
+  async #count(thingId: string): Promise<number> {
+    let count = 0
+    for await (const entries of scan(this.#database, resourceKeys(thingId), { atOnce: countedAtOnce })) {
+      count += entries.length
+    }
+    return count
   }
 
   async #newest(resource: number): Promise<number> {

@@ -39,6 +39,7 @@ export function createMemoryRecords(
       const texts = toTexts(write.documents)
       return await commits.push(() => {
         if (ticket.expired) return new ThingwireError('store_timeout')
+        if (makesTooManyResources(write)) return new ThingwireError('too_many_resources')
         documents.putTexts(texts)
         return commit(write)
       })
@@ -84,6 +85,17 @@ export function createMemoryRecords(
     if (id !== undefined) thing.writeIds.take(id, answer, receivedAt)
     tell({ thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast })
     return { writeNumber, answer }
+  }
+
+  function makesTooManyResources(write: Append): boolean {
+    const { thingId, id, records, store, receivedAt, maximumResources } = write
+    if (!store || maximumResources === undefined) return false
+    const { resources, writeIds } = thingOf(thingId)
+    if (id !== undefined && writeIds.answerOf(id, receivedAt)) return false
+    const added = new Set(records.flatMap(({ key }) => ((resources.get(key)?.isEmpty ?? true) ? [key] : [])))
+    if (added.size === 0) return false
+    const present = [...resources.values()].filter(({ isEmpty }) => !isEmpty)
+    return present.length + added.size > maximumResources
   }
 
   function remove(thingId: string, key: string, range: TimeRange): number {
