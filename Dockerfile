@@ -19,7 +19,7 @@ COPY config ./config
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
-EXPOSE 8080 1883
+EXPOSE 8080 1883 8443 8883
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.THINGWIRE_HTTP_PORT || 8080}/readyz`).then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]

@@ -1,37 +1,49 @@
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { ThingwireError } from '../errors.ts'
 import { hostOptions, thingsHttp } from '../http/index.ts'
 import type { Things } from '../things.ts'
-import { listenProblem, urlOf } from './listening.ts'
+import { ConnectionLimit } from './connection-limit.ts'
+import { createHttpServer, httpTimeouts } from './http-server.ts'
+import {
+  backlog,
+  listen,
+  listenProblem,
+  outliveAcceptErrors,
+  plainEndpoint,
+  tlsEndpoint,
+  urlOf,
+} from './listening.ts'
 import { RequestLog } from './log.ts'
+import { metricsRoute } from './metrics.ts'
 import type { MqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
-import { acceptWebSockets, UpgradableRequest } from './websocket.ts'
+import type { ServedCertificate } from './served-certificate.ts'
+import { openTlsListener } from './tls-listener.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
+import { acceptWebSockets } from './websocket.ts'
 
 export interface HttpDoor {
+  /** Of the plain listener. */
   readonly address: AddressInfo
+  /** Of the plain listener, such as `http://127.0.0.1:8080`. */
   readonly url: string
+  /** Such as `https://127.0.0.1:8443`; undefined without a certificate. */
+  readonly secureUrl: string | undefined
+  /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
+  readonly lenientUrl: string | undefined
   /** Stops listening and resolves when the last connection is closed. */
   close(): Promise<void>
 }
 
-/** Milliseconds. A device on GPRS must get a body through; one that holds a socket and says nothing must not last. */
-const timeouts = {
-  headers: 30_000,
-  request: 120_000,
-  /** How often Node looks at the two above; between looks they are not enforced. */
-  check: 5_000,
-  /** Longer than the minute for which load balancers keep a connection, so that they are the ones to close it. */
-  keepAlive: 75_000,
-  /** Nothing moved in either direction, on top of the time that a write may wait for the store. */
-  idle: 120_000,
-}
-
 /**
- * Opens the HTTP door (contract §6), with MQTT over WebSocket on its port.
+ * Opens the HTTP door (contract §6), with MQTT over WebSocket on its ports.
  *
  * @param mqtt where the WebSockets go; closing it is left to the caller
  * @param stopping aborted when the server begins to stop
+ * @param certificate what to serve TLS with, if it is to be served
+ * @param timeouts for a test of them
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openHttpDoor(
@@ -40,24 +52,22 @@ export async function openHttpDoor(
   options: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,
+  certificate?: ServedCertificate,
+  timeouts = httpTimeouts(options.storeTimeout),
 ): Promise<HttpDoor> {
+  const proxies = new TrustedProxies(options.trustedProxies)
+  const limit = new ConnectionLimit(things.limits, proxies)
   const app: FastifyInstance = fastify({
     ...hostOptions,
     loggerInstance: log,
     logController: new RequestLog(),
     bodyLimit: options.bodyLimit,
-    requestTimeout: timeouts.request,
-    keepAliveTimeout: timeouts.keepAlive,
-    connectionTimeout: options.storeTimeout + timeouts.idle,
-    http: {
-      ...hostOptions.http,
-      headersTimeout: timeouts.headers,
-      connectionsCheckingInterval: timeouts.check,
-      IncomingMessage: UpgradableRequest,
-    },
+    trustProxy: address => proxies.trusts(address),
+    serverFactory: listener => createHttpServer(listener, timeouts, { insecureHTTPParser: false }),
     // A request that is already on its way when the server stops is served, and is the last of its connection.
     return503OnClosing: false,
   })
+  if (options.trustedProxies) countForwarded(app, proxies, limit)
   await app.register(thingsHttp, {
     things,
     allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
@@ -65,36 +75,83 @@ export async function openHttpDoor(
     drainTimeout: options.drainTimeout,
     ownsApp: true,
   })
-  // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.
-  Object.assign(app.server, { httpAllowHalfOpen: true })
-  // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  acceptWebSockets(app.server, mqtt, options, log, stopping)
-  closeConnectionsWhen(() => stopping.aborted, app)
-  await app.listen({ host: options.host, port: options.httpPort }).catch((cause: unknown) => {
-    const problem = listenProblem(cause as NodeJS.ErrnoException, options.host, 'httpPort', options.httpPort)
-    throw new Error(problem, { cause })
-  })
-  const address = app.server.address() as AddressInfo
-  return {
-    address,
-    url: urlOf('http', address),
-    close: async () => {
-      const cut = setTimeout(() => {
-        log.warn('cutting the connections that are still open')
-        app.server.closeAllConnections()
-      }, options.shutdownTimeout / 2)
-      await app.close().finally(() => clearTimeout(cut))
-    },
+  metricsRoute(app, things)
+  const lenient = createHttpServer(app.routing, timeouts, { insecureHTTPParser: true })
+  lenient.on('clientError', hostOptions.clientErrorHandler)
+  const servers = [app.server, lenient]
+  for (const server of servers) {
+    limit.guard(server)
+    acceptWebSockets(server, mqtt, limit, options, log, stopping)
+  }
+  closeConnectionsWhen(() => stopping.aborted, app, servers)
+
+  const closing: (() => Promise<void>)[] = [() => app.close()]
+  const close = async () => {
+    const cut = setTimeout(() => {
+      log.warn('cutting the connections that are still open')
+      for (const server of servers) server.closeAllConnections()
+    }, options.shutdownTimeout / 2)
+    await Promise.all(closing.map(part => part())).finally(() => clearTimeout(cut))
+  }
+  try {
+    const address = await listenWith(app, options)
+    outliveAcceptErrors(app.server, log)
+    let secureUrl: string | undefined
+    if (certificate) {
+      const secure = await openTlsListener({
+        certificate,
+        endpoint: tlsEndpoint(options, 'httpsPort'),
+        allowHalfOpen: true,
+        admit: (socket, next) => limit.admit(socket, next),
+        // The parser, the timeouts and the closing of the plain listener are then those of TLS, too.
+        accept: socket => app.server.emit('connection', socket),
+        log,
+      })
+      closing.push(secure.close)
+      secureUrl = urlOf('https', secure.address)
+    }
+    let lenientUrl: string | undefined
+    if (options.lenientPort !== undefined) {
+      lenientUrl = urlOf('http', await listen(lenient, plainEndpoint(options, 'lenientPort'), log))
+      closing.push(() => new Promise(resolve => lenient.close(() => resolve())))
+    }
+    return { address, url: urlOf('http', address), secureUrl, lenientUrl, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
+async function listenWith(app: FastifyInstance, options: ServerOptions): Promise<AddressInfo> {
+  const endpoint = plainEndpoint(options, 'httpPort')
+  await app.listen({ host: endpoint.host, port: endpoint.port, backlog }).catch((cause: unknown) => {
+    throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
+  })
+  return app.server.address() as AddressInfo
+}
+
+/** A proxy sends the requests of many clients through one connection: each of these counts as one while it is served. */
+function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
+  app.addHook('onRequest', async ({ raw: request }, reply) => {
+    if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
+    // What `request.ip` is taken from, which believes any text.
+    if (proxies.forwards(request)) request.headers['x-forwarded-for'] = proxies.clientOf(request)
+  })
+}
+
 /** Node closes idle connections once, when it stops listening: those that become idle later would last for `keepAlive`. */
-function closeConnectionsWhen(draining: () => boolean, app: FastifyInstance): void {
+function closeConnectionsWhen(
+  draining: () => boolean,
+  app: FastifyInstance,
+  servers: readonly Server[],
+): void {
   app.addHook('onSend', async (_request, reply) => {
     if (draining()) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async () => {
-    if (draining()) setImmediate(() => app.server.closeIdleConnections())
+    if (!draining()) return
+    setImmediate(() => {
+      for (const server of servers) server.closeIdleConnections()
+    })
   })
 }

@@ -1,4 +1,64 @@
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, BlockList, isIPv6, type Server } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import type { ServerOptions } from './options.ts'
+
+/** Where to listen, and the options that said so. */
+export interface Endpoint {
+  readonly host: string
+  readonly hostOption: 'host' | 'tlsHost'
+  readonly port: number
+  readonly portOption: PlainPort | TlsPort
+}
+
+type PlainPort = 'httpPort' | 'mqttPort' | 'lenientPort'
+type TlsPort = 'httpsPort' | 'mqttsPort'
+
+/** Where a listener in clear is to be. `lenientPort` has to be set. */
+export function plainEndpoint(options: ServerOptions, portOption: PlainPort): Endpoint {
+  return { host: options.host, hostOption: 'host', port: options[portOption] ?? 0, portOption }
+}
+
+/** Where a listener with TLS is to be. */
+export function tlsEndpoint({ host, tlsHost, ...options }: ServerOptions, portOption: TlsPort): Endpoint {
+  const hostOption = tlsHost === undefined ? 'host' : 'tlsHost'
+  return { host: tlsHost ?? host, hostOption, port: options[portOption], portOption }
+}
+
+/**
+ * Connections that may wait to be accepted. Node accepts one in each turn of its event loop: while it is busy, a fleet
+ * that comes back overruns the 511 it asks for, and what is dropped then is not told to the clients.
+ */
+export const backlog = 4_096
+
+/**
+ * Resolves when the server listens.
+ *
+ * @throws Error with one line for the operator if it cannot
+ */
+export async function listen(
+  server: Server,
+  endpoint: Endpoint,
+  log: FastifyBaseLogger,
+): Promise<AddressInfo> {
+  server.listen({ host: endpoint.host, port: endpoint.port, backlog })
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
+  })
+  outliveAcceptErrors(server, log)
+  return server.address() as AddressInfo
+}
+
+/** Where the system has no descriptor or no memory left for a connection, those that there are live on. */
+export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): void {
+  server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
+}
+
+/**
+ * Milliseconds of silence after which the system asks whether a peer is still there, since the keep-alive of MQTT may
+ * be 0, for never.
+ */
+export const probeAfter = 60_000
 
 /** `mqtt://127.0.0.1:1883`, without a slash at its end. */
 export function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
@@ -6,14 +66,21 @@ export function urlOf(scheme: string, { address, family, port }: AddressInfo): s
 }
 
 /** One line for the operator: why nothing listens where the options say. */
-export function listenProblem(
-  { code, message }: NodeJS.ErrnoException,
-  host: string,
-  option: 'httpPort' | 'mqttPort',
-  port: number,
-): string {
-  if (code === 'EADDRINUSE') return `${option} ${port} on ${host} is in use`
-  if (code === 'EACCES') return `${option} ${port} on ${host} needs more rights`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host ${host} is no address of this machine`
-  return `cannot listen on ${option} ${port} of ${host}: ${message}`
+export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
+  const { host, hostOption, port, portOption } = endpoint
+  if (code === 'EADDRINUSE') return `${portOption} ${port} on ${host} is in use`
+  if (code === 'EACCES') return `${portOption} ${port} on ${host} needs more rights`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `${hostOption} ${host} is no address of this machine`
+  }
+  return `cannot listen on ${portOption} ${port} of ${host}: ${message}`
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8)
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether only this machine reaches an address; one of IPv4 may be written as one of IPv6. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }

@@ -1,13 +1,64 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
+import { LogSampling } from './log-sampling.ts'
 import type { ServerOptions } from './options.ts'
+
+/** A log that a flood does not fill. */
+export interface SampledLogger extends Logger {
+  /** Writes how many lines were held back since that was last told; for the end of the process. */
+  tellHeldBack(): void
+}
 
 /**
  * The log: JSON lines on stderr. No secret gets into it (contract §1): a thing token is part of the path, so paths
- * are logged without long segments and without query, headers and bodies not at all, and errors are scrubbed.
+ * are logged without long segments and without query, headers and bodies not at all, and errors are scrubbed. Nobody
+ * can fill it either: of the lines with one text, from `info` to `error`, the first five a minute are written, and
+ * then one with the text and `suppressed`, the number of the others.
+ *
+ * @param period in the place of the minute, milliseconds: for a test
  */
-export function createLogger(level: ServerOptions['logLevel']): Logger {
-  return pino({ level, serializers: { err: errorSummary, req: requestSummary } }, pino.destination(2))
+export function createLogger(level: ServerOptions['logLevel'], period?: number): SampledLogger {
+  const destination = pino.destination(2)
+  let isTelling = false
+  const sampling = new LogSampling(({ kind, suppressed, ...heldBack }) => {
+    isTelling = true
+    log[sampledLevels[heldBack.level] ?? 'error']({ suppressed }, kind)
+    isTelling = false
+  }, period)
+  const log = pino(
+    {
+      level,
+      serializers: { err: errorSummary, req: requestSummary },
+      hooks: {
+        logMethod(line, write, level) {
+          const isSampled = level in sampledLevels && !isTelling
+          if (!isSampled || sampling.admits(level, kindOf(line))) write.apply(this, line)
+        },
+      },
+    },
+    destination,
+  )
+  const tellHeldBack = () => {
+    sampling.endPeriod()
+    destination.flushSync()
+  }
+  return Object.assign(log, { tellHeldBack })
+}
+
+/** Who turns `debug` on wants to see all, and after `fatal` there is nothing more. */
+const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+}
+
+/** The text of a line, which is one of a few; without one the name of its error, whose text is anything. */
+function kindOf(line: readonly unknown[]): string {
+  const [first, text] = line
+  if (typeof first === 'string') return first
+  if (typeof text === 'string') return text
+  const error = first instanceof Error ? first : (first as { err?: unknown } | undefined)?.err
+  return error instanceof Error ? error.name : ''
 }
 
 /** One line per request, at `debug`, when it is over. */
@@ -30,6 +81,10 @@ export class RequestLog extends LogController {
 }
 
 const longestSegment = 20
+/** Characters of a path, of an error's text and of its stack that are logged: a request may hold 16 KiB of them. */
+const longestPath = 200
+const longestText = 1_000
+const longestStack = 4_000
 
 /** Path without what may be a secret: the query, and every segment that is longer than a thing id, however encoded. */
 export function redactPath(url: string): string {
@@ -38,11 +93,12 @@ export function redactPath(url: string): string {
     .split('/')
     .map(segment => (segment.length > longestSegment ? '[redacted]' : segment))
     .join('/')
+    .slice(0, longestPath)
 }
 
 /** Text without anything as long as a token, a session, an activation code or an admin key. */
-export function redactText(text: string): string {
-  return text.replace(/[A-Za-z0-9_%-]{32,}/g, '[redacted]')
+export function redactText(text: string, longest = longestText): string {
+  return text.replace(/[A-Za-z0-9_%-]{32,}/g, '[redacted]').slice(0, longest)
 }
 
 function requestSummary(request: FastifyRequest): object {
@@ -58,7 +114,7 @@ export function errorSummary(error: unknown): object {
     ...(typeof code === 'string' && { code }),
     ...(typeof reason === 'string' && { reason }),
     message: redactText(error.message),
-    stack: redactText(error.stack ?? ''),
+    stack: redactText(error.stack ?? '', longestStack),
     ...(error.cause !== undefined && { cause: errorSummary(error.cause) }),
   }
 }

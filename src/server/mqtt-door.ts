@@ -1,18 +1,26 @@
-import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { Aedes, type AedesOptions, type Client } from 'aedes'
 import type { FastifyBaseLogger } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
-import { listenProblem, urlOf } from './listening.ts'
+import { ConnectionLimit } from './connection-limit.ts'
+import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './listening.ts'
+import { MqttAdmission } from './mqtt-admission.ts'
 import type { ServerOptions } from './options.ts'
+import type { ServedCertificate } from './served-certificate.ts'
+import { openTlsListener, type TlsListener } from './tls-listener.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 export interface MqttDoor {
-  /** Of the TCP listener, such as `mqtt://127.0.0.1:1883`. */
+  /** Of the plain listener. */
+  readonly address: AddressInfo
+  /** Of the plain listener, such as `mqtt://127.0.0.1:1883`. */
   readonly url: string
+  /** Such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
+  readonly secureUrl: string | undefined
   isListening(): boolean
   /** Takes a connection that came in another way, with the request that it began as. */
   handle(connection: Duplex, request: IncomingMessage): void
@@ -24,15 +32,10 @@ export interface MqttDoor {
 const connectTimeout = 30_000
 
 /**
- * Milliseconds of silence after which the system asks whether a peer is still there, since the keep-alive of MQTT may
- * be 0, for never.
- */
-export const probeAfter = 60_000
-
-/**
  * Opens the MQTT door (contract §7) on a broker of its own.
  *
  * @param stopping aborted when the server begins to stop: from then on no client is let in
+ * @param certificate what to serve TLS with, if it is to be served
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openMqttDoor(
@@ -40,7 +43,12 @@ export async function openMqttDoor(
   options: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,
+  certificate?: ServedCertificate,
 ): Promise<MqttDoor> {
+  const proxies = new TrustedProxies(options.trustedProxies)
+  const admission = new MqttAdmission(proxies, new ConnectionLimit(things.limits, proxies), connectTimeout)
+  /** Where the clients are. */
+  const addresses = new WeakMap<Duplex, string>()
   const broker = await Aedes.createBroker({
     connectTimeout,
     authenticate: refuseAll,
@@ -51,21 +59,31 @@ export async function openMqttDoor(
     maxPacketSize: options.maxPacketSize,
     willGrace: options.willGrace,
     drainTimeout: options.drainTimeout,
+    addressOf: ({ conn }) => addresses.get(conn) ?? '',
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect in the MQTT door'),
   })
   const connections = new Set<Duplex>()
-  const handle = (connection: Duplex, request?: IncomingMessage) => {
+  const track = (connection: Duplex) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
+  }
+  const handle = (connection: Duplex, address: string, request?: IncomingMessage) => {
+    track(connection)
+    addresses.set(connection, address)
     broker.handle(connection, request)
   }
+  const accept = (socket: Socket) => handle(socket, admission.addressOf(socket))
   const listener = createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: probeAfter },
-    socket => handle(socket),
+    socket => {
+      track(socket)
+      admission.admit(socket, () => accept(socket))
+    },
   )
+  let secure: TlsListener | undefined
   const close = async () => {
-    const closed = new Promise(resolve => listener.close(resolve))
+    const closed = Promise.all([new Promise(resolve => listener.close(resolve)), secure?.close()])
     const cut = setTimeout(() => {
       log.warn('cutting the MQTT connections that are still open')
       destroyAll(connections)
@@ -77,15 +95,29 @@ export async function openMqttDoor(
     await promisify(broker.close.bind(broker))()
     await closed
   }
-  await listen(listener, options).catch(async (error: unknown) => {
+  try {
+    const address = await listen(listener, plainEndpoint(options, 'mqttPort'), log)
+    if (certificate) {
+      secure = await openTlsListener({
+        certificate,
+        endpoint: tlsEndpoint(options, 'mqttsPort'),
+        allowHalfOpen: false,
+        admit: (socket, next) => admission.admit(socket, next),
+        accept,
+        log,
+      })
+    }
+    return {
+      address,
+      url: urlOf('mqtt', address),
+      secureUrl: secure && urlOf('mqtts', secure.address),
+      isListening: () => listener.listening && (secure?.isListening() ?? true),
+      handle: (connection, request) => handle(connection, proxies.clientOf(request), request),
+      close,
+    }
+  } catch (error) {
     await close()
     throw error
-  })
-  return {
-    url: urlOf('mqtt', listener.address() as AddressInfo),
-    isListening: () => listener.listening,
-    handle,
-    close,
   }
 }
 
@@ -106,14 +138,6 @@ function logProblems(broker: Aedes, log: FastifyBaseLogger): void {
 /** The text of an error of our own may name what the client sent; those of the broker and of sockets are fixed. */
 function summary(error: Error): object {
   return error instanceof ThingwireError ? { reason: error.reason } : { message: error.message }
-}
-
-async function listen(listener: Server, { host, mqttPort }: ServerOptions): Promise<void> {
-  listener.listen({ host, port: mqttPort })
-  await once(listener, 'listening').catch((cause: unknown) => {
-    const problem = listenProblem(cause as NodeJS.ErrnoException, host, 'mqttPort', mqttPort)
-    throw new Error(problem, { cause })
-  })
 }
 
 function destroyAll(connections: Iterable<Duplex>): void {

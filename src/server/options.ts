@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { listOf, type OptionKind, oneOf, optional, text, wholeNumber, yesOrNo } from './option-kinds.ts'
 
@@ -17,6 +18,15 @@ interface OptionDeclaration extends OptionKind {
 }
 
 const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
+/** An address of IPv4 or IPv6, or a network in CIDR notation. */
+const address = z
+  .string()
+  .regex(/^[^/]+(\/\d{1,3})?$/)
+  .refine(text => {
+    const [base = '', length] = text.split('/')
+    const family = isIP(base)
+    return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
+  })
 
 export const optionDeclarations = {
   host: {
@@ -36,6 +46,50 @@ export const optionDeclarations = {
     default: 1883,
     meaning: 'Port of the MQTT door; 0 takes a free one, which a line before the ready line names.',
     reason: 'The port registered for MQTT: where clients look when they are told none.',
+  },
+  tlsCert: {
+    ...optional(text('a path')),
+    default: undefined,
+    meaning:
+      'File of the certificate chain (PEM). With it `https`, `wss` and `mqtts` are served, too; read again when it changes.',
+    reason: 'Without a certificate there is nothing to serve.',
+  },
+  tlsKey: {
+    ...optional(text('a path')),
+    default: undefined,
+    meaning: 'File of the private key of `tlsCert` (PEM).',
+    reason: 'As `tlsCert`.',
+  },
+  tlsHost: {
+    ...optional(text('a host name or address')),
+    default: undefined,
+    meaning: 'Address on which TLS is served, if that is not `host`.',
+    reason: 'With `host` on loopback and this on all addresses, nothing crosses the network in clear.',
+  },
+  httpsPort: {
+    ...wholeNumber(0, 65_535),
+    default: 8443,
+    meaning: 'Port of `https` and `wss`, with `tlsCert`.',
+    reason: 'Needs no privileges.',
+  },
+  mqttsPort: {
+    ...wholeNumber(0, 65_535),
+    default: 8883,
+    meaning: 'Port of `mqtts`, with `tlsCert`.',
+    reason: 'The port registered for MQTT over TLS.',
+  },
+  lenientPort: {
+    ...optional(wholeNumber(0, 65_535)),
+    default: undefined,
+    meaning: 'Port of one more HTTP listener, for devices that end lines with LF alone.',
+    reason: 'What parses such requests leniently can be made to disagree with a proxy in front of it.',
+  },
+  trustedProxies: {
+    ...optional(listOf('a list of addresses or networks such as 10.0.0.0/8', address)),
+    default: undefined,
+    meaning:
+      'Load balancers whose word on the address of a client is taken: `X-Forwarded-For` over HTTP, and over MQTT the PROXY protocol, which they then have to speak.',
+    reason: 'Anybody else could claim any address.',
   },
   dataDir: {
     ...text('a path'),
@@ -119,6 +173,49 @@ export const optionDeclarations = {
     default: ['*'],
     meaning: 'Web origins whose pages may call the server; `*` is any.',
     reason: 'Credentials are never ambient: a page has only those that it was given.',
+  },
+  writesPerSecond: {
+    ...wholeNumber(1, 1_000_000),
+    default: 1_000,
+    meaning: 'Writes of one thing a second, both doors together; a burst may hold those of 5 s.',
+    reason: 'Far above what a sensor sends, and far below what the server takes.',
+  },
+  recordsPerSecond: {
+    ...wholeNumber(1, 100_000_000),
+    default: 20_000,
+    meaning: 'Records of one thing a second, both doors together; a burst may hold those of 5 s.',
+    reason: 'As `writesPerSecond`.',
+  },
+  resourcesPerThing: {
+    ...wholeNumber(1, 10_000_000),
+    default: 10_000,
+    meaning: 'Resources that a thing may have; a write that would make more is refused.',
+    reason: 'A device that puts a counter into its keys is found out before it has filled the disk.',
+  },
+  streamsPerThing: {
+    ...wholeNumber(1, 1_000_000),
+    default: 20,
+    meaning: 'Live streams over HTTP of one thing at one time.',
+    reason: 'Each holds a connection; more belong on MQTT.',
+  },
+  subscriptionsPerConnection: {
+    ...wholeNumber(1, 1_000_000),
+    default: 100,
+    meaning: 'Subscriptions of one MQTT connection; those beyond are refused in SUBACK.',
+    reason: 'Every message is matched against them.',
+  },
+  connectionsPerAddress: {
+    ...wholeNumber(1, 1_000_000),
+    default: 1_000,
+    meaning: 'Connections from one address (IPv6: from one /64) over all doors. Loopback is exempt.',
+    reason: 'A site behind one address has fewer; who wants to exhaust the server needs more.',
+  },
+  failedCredentialsPerMinute: {
+    ...wholeNumber(1, 1_000_000),
+    default: 20,
+    meaning:
+      'Credentials that are not valid, from one address (IPv6: from one /64), after which further ones are refused for a minute with 429 or CONNACK 5. A valid one is let in at any time.',
+    reason: 'A device with a wrong token is told so, and who guesses is held up.',
   },
 } as const satisfies Record<string, OptionDeclaration>
 

@@ -11,6 +11,7 @@ import { createServer, type Server } from './server.ts'
  */
 export async function runServer(options: ServerOptions): Promise<void> {
   const log = createLogger(options.logLevel)
+  process.once('exit', () => log.tellHeldBack())
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
@@ -19,6 +20,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)
+  if (server.lenientUrl !== undefined) console.log(`HTTP for bare LF at ${server.lenientUrl}`)
+  if (server.httpsUrl !== undefined) {
+    console.log(`With TLS: ${server.httpsUrl}, ${server.mqttsUrl}, ${server.secureWebSocketUrl}`)
+  }
   console.log(`MQTT at ${server.mqttUrl}, over WebSocket at ${server.webSocketUrl}`)
   console.log(`Thingwire is ready at ${server.url}`)
 }

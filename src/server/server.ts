@@ -5,16 +5,18 @@ import type { Logger } from 'pino'
 import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
 import { createLevelStore } from '../store/level/index.ts'
 import { createThings, type Things } from '../things.ts'
+import { certificateFiles } from './certificate.ts'
 import { type HttpDoor, openHttpDoor } from './http-door.ts'
-import { urlOf } from './listening.ts'
+import { isLoopback } from './listening.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
 import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
+import { ServedCertificate } from './served-certificate.ts'
 import { webSocketPath } from './websocket.ts'
 
 export interface Server {
-  /** Where the HTTP door listens. */
+  /** Where the HTTP door listens in clear. */
   readonly address: AddressInfo
   /** The same as a URL, such as `http://127.0.0.1:8080`. */
   readonly url: string
@@ -22,6 +24,14 @@ export interface Server {
   readonly mqttUrl: string
   /** MQTT over WebSocket, such as `ws://127.0.0.1:8080/mqtt`. */
   readonly webSocketUrl: string
+  /** Such as `https://127.0.0.1:8443`; undefined without `tlsCert`. */
+  readonly httpsUrl: string | undefined
+  /** Such as `mqtts://127.0.0.1:8883`; undefined without `tlsCert`. */
+  readonly mqttsUrl: string | undefined
+  /** Such as `wss://127.0.0.1:8443/mqtt`; undefined without `tlsCert`. */
+  readonly secureWebSocketUrl: string | undefined
+  /** Where requests with bare LF are taken; undefined without `lenientPort`. */
+  readonly lenientUrl: string | undefined
   readonly adminKey: AdminKey
   /** Stops listening, finishes what is in flight, flushes the store. Idempotent. */
   close(): Promise<void>
@@ -41,8 +51,8 @@ export function storeLocation(dataDir: string): string {
  * Starts the ready server: embedded store, core, broker, HTTP and MQTT door.
  *
  * @param given options that differ from the defaults
- * @throws Error with one line for the operator: a bad option, a port in use, a data directory that cannot be used or
- * that another process holds
+ * @throws Error with one line for the operator: a bad option, a port in use, a certificate that cannot be served, a
+ * data directory that cannot be used or that another process holds
  */
 export async function createServer(
   given: Partial<ServerOptions> = {},
@@ -50,6 +60,21 @@ export async function createServer(
 ): Promise<Server> {
   const options = completeOptions(given)
   const log = parts.log ?? createLogger(options.logLevel)
+  const files = certificateFiles(options)
+  const certificate = files && (await ServedCertificate.open(files, log))
+  try {
+    return await startServer(options, certificate, log)
+  } catch (error) {
+    certificate?.close()
+    throw error
+  }
+}
+
+async function startServer(
+  options: ServerOptions,
+  certificate: ServedCertificate | undefined,
+  log: Logger,
+): Promise<Server> {
   await makeDataDir(options.dataDir)
   const adminKey = await loadAdminKey({
     ...(options.adminKey !== undefined && { configured: options.adminKey }),
@@ -57,14 +82,16 @@ export async function createServer(
   })
   const things = await openThings(options, adminKey.key, log)
   const stopping = new AbortController()
-  const { http, mqtt } = await openDoors(things, options, log, stopping.signal).catch(
+  const { http, mqtt } = await openDoors(things, options, log, stopping.signal, certificate).catch(
     async (error: unknown) => {
       await things.close()
       throw error
     },
   )
+  warnOfClearText(http, mqtt, log)
   const close = async () => {
     stopping.abort()
+    certificate?.close()
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   let closing: Promise<void> | undefined
@@ -72,7 +99,11 @@ export async function createServer(
     address: http.address,
     url: http.url,
     mqttUrl: mqtt.url,
-    webSocketUrl: urlOf('ws', http.address) + webSocketPath,
+    webSocketUrl: webSocketUrl(http.url),
+    httpsUrl: http.secureUrl,
+    mqttsUrl: mqtt.secureUrl,
+    secureWebSocketUrl: http.secureUrl && webSocketUrl(http.secureUrl),
+    lenientUrl: http.lenientUrl,
     adminKey,
     close: () => {
       closing ??= close()
@@ -87,13 +118,31 @@ async function openDoors(
   options: ServerOptions,
   log: Logger,
   stopping: AbortSignal,
+  certificate: ServedCertificate | undefined,
 ): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
-  const mqtt = await openMqttDoor(things, options, log, stopping)
-  const http = await openHttpDoor(things, mqtt, options, log, stopping).catch(async (error: unknown) => {
+  const mqtt = await openMqttDoor(things, options, log, stopping, certificate)
+  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate)
+  const http = await opening.catch(async (error: unknown) => {
     await mqtt.close()
     throw error
   })
   return { mqtt, http }
+}
+
+/** `http` becomes `ws`, `https` becomes `wss`. */
+function webSocketUrl(httpUrl: string): string {
+  return httpUrl.replace(/^http/, 'ws') + webSocketPath
+}
+
+function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
+  const listeners = [http, mqtt].filter(door => !isLoopback(door.address.address)).map(door => door.url)
+  if (listeners.length === 0) return
+  log.warn(
+    { listeners },
+    mqtt.secureUrl === undefined
+      ? 'credentials cross the network in clear: set tlsCert and tlsKey, or host to 127.0.0.1 behind a proxy with TLS'
+      : 'credentials may cross the network in clear: set host to 127.0.0.1 and tlsHost to where TLS is to be served',
+  )
 }
 
 function openThings(options: ServerOptions, adminKey: string, log: Logger): Promise<Things> {
@@ -103,6 +152,7 @@ function openThings(options: ServerOptions, adminKey: string, log: Logger): Prom
     adminKey,
     allowThingDelete,
     storeTimeout,
+    limits: options,
     onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
   })
 }

@@ -1,11 +1,14 @@
-import { IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import { IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { ThingwireError } from '../errors.ts'
-import { errorText } from '../http/reply-error.ts'
-import { type MqttDoor, probeAfter } from './mqtt-door.ts'
+import type { ConnectionLimit } from './connection-limit.ts'
+import { probeAfter } from './listening.ts'
+import type { MqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
+import { refuse } from './refuse.ts'
+import { watchUnfinishedMessage } from './unfinished-message.ts'
 
 /** Where MQTT over WebSocket is on the HTTP port. */
 export const webSocketPath = '/mqtt'
@@ -31,19 +34,23 @@ export class UpgradableRequest extends IncomingMessage {
   }
 }
 
-function asksForMqtt({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
+function asksForMqtt({ method, url = '', headers, httpVersion }: IncomingMessage): boolean {
+  // One in HTTP/1.0 has to be ignored (RFC 9110, 7.8).
+  if (method !== 'GET' || httpVersion !== '1.1') return false
+  return headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
 }
 
 /**
  * Hands WebSockets to the MQTT door (contract §7). Refusals are answered like every other HTTP error.
  *
  * @param server made with `UpgradableRequest`
+ * @param limit met by what trusted proxies forward; other connections are counted when they are opened
  * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
  */
 export function acceptWebSockets(
   server: Server,
   mqtt: MqttDoor,
+  limit: ConnectionLimit,
   { allowedOrigins, maxPacketSize }: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,
@@ -63,6 +70,8 @@ export function acceptWebSockets(
     socket.on('error', ignore)
     const problem = stopping.aborted ? new ThingwireError('draining') : problemOf(request, allowedOrigins)
     if (problem) return refuse(socket, problem)
+    if (!limit.enterForwarded(request, socket))
+      return refuse(socket, new ThingwireError('too_many_connections'))
     request.socket.setKeepAlive(true, probeAfter)
     webSockets.handleUpgrade(request, socket, head, webSocket => {
       socket.off('error', ignore)
@@ -71,6 +80,7 @@ export function acceptWebSockets(
         log.debug({ message }, 'WebSocket broken off')
         request.socket.destroySoon()
       })
+      watchUnfinishedMessage(webSocket)
       mqtt.handle(streamOf(webSocket), request)
     })
   })
@@ -83,6 +93,9 @@ function problemOf(
   const { origin } = headers
   const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
   if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not among allowedOrigins')
+  // Whoever is in between may take it for a body, and we would take it for frames.
+  if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
+    return new ThingwireError('bad_request', 'an upgrade must have no body')
   const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
   if (offered.some(name => subprotocols.includes(name))) return undefined
   return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
@@ -102,25 +115,6 @@ function streamOf(webSocket: WebSocket): Duplex {
   })
   stream.on('error', ignore)
   return stream
-}
-
-/** Seconds. */
-const retryAfter = 5
-
-function refuse(socket: Duplex, error: ThingwireError): void {
-  const body = errorText(error)
-  socket.once('finish', () => socket.destroy())
-  socket.end(
-    [
-      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      ...(error.status === 503 ? [`Retry-After: ${retryAfter}`] : []),
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
 }
 
 function ignore(): void {}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listenProblem, urlOf } from '../../src/server/listening.ts'
+import { isLoopback, listenProblem, urlOf } from '../../src/server/listening.ts'
 
 describe('urlOf()', () => {
   it('puts an IPv6 address into brackets', () => {
@@ -17,6 +17,26 @@ describe('listenProblem()', () => {
     ['EOTHER', /mqttPort 1883 .*why/],
   ])('names the option behind %s', (code, line) => {
     const problem = Object.assign(new Error('why'), { code })
-    expect(listenProblem(problem, 'nowhere', 'mqttPort', 1883)).toMatch(line)
+    const endpoint = { host: 'nowhere', hostOption: 'host', port: 1883, portOption: 'mqttPort' } as const
+    expect(listenProblem(problem, endpoint)).toMatch(line)
   })
+
+  it('names tlsHost where that is the address', () => {
+    const problem = Object.assign(new Error('why'), { code: 'EADDRNOTAVAIL' })
+    const endpoint = { host: 'nowhere', hostOption: 'tlsHost', port: 8883, portOption: 'mqttsPort' } as const
+    expect(listenProblem(problem, endpoint)).toMatch(/^tlsHost nowhere /)
+  })
+})
+
+describe('isLoopback()', () => {
+  it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])('takes %s for loopback', address => {
+    expect(isLoopback(address)).toBe(true)
+  })
+
+  it.each(['0.0.0.0', '::', '192.168.1.7', '::ffff:10.0.0.1', 'fe80::1'])(
+    'does not take %s for it',
+    address => {
+      expect(isLoopback(address)).toBe(false)
+    },
+  )
 })

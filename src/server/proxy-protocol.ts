@@ -1,0 +1,110 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * The header with which a proxy says who its client is, at the beginning of a connection: versions 1 and 2 of HAProxy's
+ * "The PROXY protocol". Sections are those of its specification.
+ */
+export interface ProxyHeader {
+  /** Bytes that it takes; what follows is the client's. */
+  readonly length: number
+  /** Of the client; undefined if it has none that could be told, or the proxy speaks for itself, as in a health check. */
+  readonly address: string | undefined
+}
+
+/** Bytes of the longest line of version 1, CRLF included (2.1). */
+const longestLine = 107
+/** Bytes. Version 2 may announce 64 KiB; what proxies send beside the addresses takes some hundred. */
+const longestBinary = 4_096
+
+const textSignature = Buffer.from('PROXY ')
+const binarySignature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+/** Signature, version and command, family and transport, length. */
+const binaryFixed = 16
+
+/**
+ * Reads the header off the beginning of what was received so far.
+ *
+ * @returns undefined if the rest of it is to come
+ * @throws Error if it is none
+ */
+export function parseProxyHeader(received: Buffer): ProxyHeader | undefined {
+  if (beginsAs(received, textSignature)) return parseLine(received)
+  if (beginsAs(received, binarySignature)) return parseBinary(received)
+  throw malformed('signature')
+}
+
+/** Whether it begins with the signature, as far as either goes. */
+function beginsAs(received: Buffer, signature: Buffer): boolean {
+  const length = Math.min(received.length, signature.length)
+  return received.compare(signature, 0, length, 0, length) === 0
+}
+
+const decimal = '(0|[1-9][0-9]{0,4})'
+const lineForm = new RegExp(`^PROXY (?:UNKNOWN(?: .*)?|(TCP[46]) (\\S+) (\\S+) ${decimal} ${decimal})$`)
+
+/** Version 1 (2.1). */
+function parseLine(received: Buffer): ProxyHeader | undefined {
+  const text = received.toString('latin1', 0, longestLine)
+  const end = text.indexOf('\r\n')
+  if (end === -1) {
+    if (received.length >= longestLine) throw malformed('line')
+    return undefined
+  }
+  const match = lineForm.exec(text.slice(0, end))
+  if (!match) throw malformed('line')
+  const length = end + 2
+  const [, protocol, source = '', destination = '', ...ports] = match
+  if (protocol === undefined) return { length, address: undefined }
+  const isOfFamily = protocol === 'TCP4' ? isIPv4 : isPlainIPv6
+  if (!isOfFamily(source) || !isOfFamily(destination)) throw malformed('address')
+  if (ports.some(port => Number(port) > 65_535)) throw malformed('port')
+  return { length, address: source }
+}
+
+function isPlainIPv6(text: string): boolean {
+  return isIPv6(text) && !text.includes('%')
+}
+
+/** Version 2 (2.2). What follows the addresses is skipped. */
+function parseBinary(received: Buffer): ProxyHeader | undefined {
+  if (received.length < binaryFixed) return undefined
+  const [versionAndCommand = 0, familyAndTransport = 0] = received.subarray(12)
+  const length = binaryFixed + received.readUInt16BE(14)
+  if (versionAndCommand !== 0x20 && versionAndCommand !== 0x21) throw malformed('version or command')
+  if (length > longestBinary) throw malformed('length')
+  // LOCAL: whatever family it names is ignored.
+  const source = versionAndCommand === 0x20 ? unknownSource : sources.get(familyAndTransport)
+  if (source === undefined) throw malformed('family or transport')
+  if (length < binaryFixed + source.addressesLength) throw malformed('length')
+  if (received.length < length) return undefined
+  return { length, address: source.addressOf(received.subarray(binaryFixed)) }
+}
+
+interface Source {
+  /** Bytes of both addresses and ports. */
+  readonly addressesLength: number
+  addressOf(addresses: Buffer): string | undefined
+}
+
+const unknownSource: Source = { addressesLength: 0, addressOf: () => undefined }
+
+/** By family and transport. Those that carry no MQTT are forwarded for somebody unknown. */
+const sources: ReadonlyMap<number, Source> = new Map([
+  [0x00, unknownSource],
+  [0x11, { addressesLength: 12, addressOf: addresses => addresses.subarray(0, 4).join('.') }],
+  [0x12, { ...unknownSource, addressesLength: 12 }],
+  [0x21, { addressesLength: 36, addressOf: addresses => textOfIPv6(addresses.subarray(0, 16)) }],
+  [0x22, { ...unknownSource, addressesLength: 36 }],
+  [0x31, { ...unknownSource, addressesLength: 216 }],
+  [0x32, { ...unknownSource, addressesLength: 216 }],
+])
+
+/** In the form of RFC 5952. */
+function textOfIPv6(bytes: Buffer): string {
+  const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(2 * group).toString(16))
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}
+
+function malformed(what: string): Error {
+  return new Error(`no PROXY protocol header: its ${what} is malformed`)
+}
