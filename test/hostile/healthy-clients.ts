@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Thing, write } from '../helpers/http-client.ts'
+import { connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+
+/** Milliseconds from an answer to the next request. */
+const pause = 50
+const keptFailures = 20
+
+/** The acks that one client waits for. */
+export class Acks {
+  count = 0
+  readonly failures: string[] = []
+  #last = performance.now()
+  #longestGap = 0
+
+  take(): void {
+    this.#longestGap = this.longestGap
+    this.#last = performance.now()
+    this.count++
+  }
+
+  fail(what: string): void {
+    if (this.failures.length < keptFailures) this.failures.push(what)
+  }
+
+  /** Longest time from one to the next, or for which there has been none until now, milliseconds. */
+  get longestGap(): number {
+    return Math.max(this.#longestGap, performance.now() - this.#last)
+  }
+
+  /** What comes from now on counts, and what failed before. */
+  reset(): void {
+    this.count = 0
+    this.#longestGap = 0
+    this.#last = performance.now()
+  }
+}
+
+/** Clients that do nothing wrong while others do, one at each door. */
+export interface HealthyClients {
+  /** By HTTP POST. */
+  readonly http: Acks
+  /** By PUBLISH at QoS 1, with the live message of each at a subscription of its own. */
+  readonly mqtt: Acks
+  stop(): Promise<void>
+}
+
+export async function startHealthyClients(
+  server: ServerProcess,
+  [httpThing, mqttThing]: readonly [Thing, Thing],
+): Promise<HealthyClients> {
+  const [http, mqtt] = [new Acks(), new Acks()]
+  const stopping = new AbortController()
+  const running = [
+    repeat(http, stopping.signal, place => post(server, httpThing, place)),
+    publishAll(server, mqttThing, mqtt, stopping.signal),
+  ]
+  return {
+    http,
+    mqtt,
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+async function repeat(acks: Acks, stop: AbortSignal, once: (place: number) => Promise<void>): Promise<void> {
+  for (let place = 0; !stop.aborted; place++) {
+    try {
+      await once(place)
+      acks.take()
+    } catch (error) {
+      acks.fail((error as Error).message)
+    }
+    await delay(pause)
+  }
+}
+
+async function post(server: ServerProcess, thing: Thing, place: number): Promise<void> {
+  const { status } = await write(server, thing, { values: [{ key: 'healthy', value: place }] })
+  if (status !== 201) throw new Error(`a good POST was answered with ${status}`)
+}
+
+async function publishAll(
+  { mqttUrl }: ServerProcess,
+  { thingToken }: Thing,
+  acks: Acks,
+  stop: AbortSignal,
+): Promise<void> {
+  const live = `things/${thingToken}/values/healthy`
+  let client: MqttClient | undefined
+  await repeat(acks, stop, async place => {
+    if (!client || client.stream.destroyed) {
+      if (client) acks.fail('the connection of a good MQTT client was closed')
+      client = await connectMqtt({ url: mqttUrl, username: thingToken })
+      await client.subscribe(live)
+    }
+    await client.publish(`things/${thingToken}/write`, { values: [{ key: 'healthy', value: place }] })
+    await client.next(
+      packet => isMessageOn(live)(packet) && String(packet.payload).includes(`"value":${place},`),
+    )
+  })
+  await client?.disconnect()
+}

@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createThing, type Thing } from '../helpers/http-client.ts'
+import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { allowedOrigin, type Target } from './http/case.ts'
+
+const program = fileURLToPath(new URL('measured-server.ts', import.meta.url))
+
+/**
+ * The limits of contract §9 are no subject here, and would refuse most of what is sent, before anything looks at it.
+ */
+const environment = {
+  THINGWIRE_ALLOWED_ORIGINS: allowedOrigin,
+  THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000',
+  THINGWIRE_WRITES_PER_SECOND: '1000000',
+  THINGWIRE_RECORDS_PER_SECOND: '100000000',
+}
+
+export interface Condition {
+  /** Bytes, once the garbage is collected. */
+  readonly heapUsed: number
+  readonly external: number
+  /** Longest time for which its event loop did not go round since it was last asked, milliseconds. */
+  readonly longestBlock: number
+}
+
+/** A server in a process of its own that is fed everything, and how it bears it. */
+export interface HostileServer {
+  readonly server: ServerProcess
+  /** Whose tokens the inputs of the tables hold. */
+  readonly things: readonly [Thing, Thing]
+  /** What the placeholders of the HTTP table stand for. */
+  readonly target: Target
+  /** Whose tokens mutated input may hold. */
+  readonly mutated: { readonly things: readonly [Thing, Thing]; readonly target: Target }
+  /** Of whom nothing but good requests come, one for each door. */
+  readonly healthy: readonly [Thing, Thing]
+  condition(): Promise<Condition>
+  /** What the log says so far of defects: lines at the level `error`, or above. */
+  defects(): readonly string[]
+  /** Stops it and removes its data. */
+  end(): Promise<Exit>
+}
+
+export async function startHostileServer(): Promise<HostileServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-hostile-'))
+  const server = await startServer({ dataDir, program, environment })
+  let log = ''
+  server.process.stderr?.on('data', (part: string) => {
+    log += part
+  })
+  const pair = async () => [await createThing(server), await createThing(server)] as const
+  const [things, mutated] = [await pair(), await pair()]
+  return {
+    server,
+    things,
+    target: targetOf(server, things),
+    mutated: { things: mutated, target: targetOf(server, mutated) },
+    healthy: await pair(),
+    condition: () => conditionOf(server),
+    defects: () => log.split('\n').filter(line => /"level":[56]0|^\S*Error|^ {4}at /.test(line)),
+    end: async () => {
+      const exit = await server.stop()
+      await rm(dataDir, { recursive: true, force: true })
+      return exit
+    },
+  }
+}
+
+function targetOf({ adminKey }: ServerProcess, [thing, other]: readonly [Thing, Thing]): Target {
+  return {
+    token: thing.thingToken,
+    id: thing.thingId,
+    otherToken: other.thingToken,
+    otherId: other.thingId,
+    adminKey,
+  }
+}
+
+async function conditionOf({ process, exited }: ServerProcess): Promise<Condition> {
+  let text = ''
+  const told = new Promise<Condition>(resolve => {
+    process.stdout?.on('data', function take(part: string) {
+      text += part
+      const json = /^standing (\{.*\})$/m.exec(text)?.[1]
+      if (json === undefined) return
+      process.stdout?.off('data', take)
+      resolve(JSON.parse(json) as Condition)
+    })
+  })
+  process.kill('SIGUSR2')
+  const gone = exited.then(({ code, signal }) =>
+    Promise.reject(new Error(`the server ended: ${code ?? signal}`)),
+  )
+  return await Promise.race([told, gone])
+}

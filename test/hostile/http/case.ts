@@ -1,0 +1,84 @@
+import type { Reason } from '../../../src/errors.ts'
+
+/** Text is sent as Latin-1, one byte a character, once its placeholders are filled in (`Target`); bytes as they are. */
+export type Part = string | Uint8Array
+
+/** One input of the hostile table, as raw bytes, and what must come back. */
+export interface HttpCase {
+  /** Says what is wrong with it; no other case has it. */
+  readonly name: string
+  /** All of it, in one go. */
+  readonly sends: readonly Part[]
+  /** Whether the client ends its half of the connection behind it. */
+  readonly halfCloses?: true
+  /**
+   * In order: the reason of a refusal, in the one error shape and with the status of the catalogue, or the status of
+   * any other answer.
+   */
+  readonly answers: readonly (Reason | number)[]
+  /**
+   * Whether the server closes the connection after the answers. Otherwise it has to take the next request on the
+   * connection for what it is.
+   */
+  readonly closes?: true
+  /** What the last answer must have among its headers, by name in lower case; undefined: must not have. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+/** What stands for a placeholder. */
+export interface Target {
+  /** `<token>`: of a thing whom nobody minds. */
+  readonly token: string
+  /** `<id>`: its thing id. */
+  readonly id: string
+  /** `<other-token>`, `<other-id>`: of another thing. */
+  readonly otherToken: string
+  readonly otherId: string
+  /** `<admin-key>` */
+  readonly adminKey: string
+}
+
+/** The only origin whose pages may call the server of the table. */
+export const allowedOrigin = 'https://dashboard.example'
+
+/** The head of a request, with the empty line behind it. */
+export function head(...lines: readonly string[]): string {
+  return [...lines, '', ''].join('\r\n')
+}
+
+/** A good write of one record, which others are made from. */
+export const goodBody = '{"values":[{"key":"hostile","value":1}]}'
+
+/** A write with this body and these headers, its length announced as it is. */
+export function write(body: Part, ...headers: readonly string[]): readonly Part[] {
+  return [
+    head('POST /v2/things/<token> HTTP/1.1', 'Host: a', ...headers, `Content-Length: ${body.length}`),
+    body,
+  ]
+}
+
+/** A request without a body. */
+export function get(path: string, ...headers: readonly string[]): readonly Part[] {
+  return [head(`GET ${path} HTTP/1.1`, 'Host: a', ...headers)]
+}
+
+/** The bytes that go over the wire. */
+export function bytesOfParts(parts: readonly Part[], target: Target): Buffer {
+  return Buffer.concat(
+    parts.map(part => (typeof part === 'string' ? Buffer.from(fill(part, target), 'latin1') : part)),
+  )
+}
+
+/** What no answer may hold. */
+export function secretsOf({ token, otherToken, adminKey }: Target): readonly string[] {
+  return [token, otherToken, adminKey]
+}
+
+function fill(text: string, { token, id, otherToken, otherId, adminKey }: Target): string {
+  return text
+    .replaceAll('<token>', token)
+    .replaceAll('<id>', id)
+    .replaceAll('<other-token>', otherToken)
+    .replaceAll('<other-id>', otherId)
+    .replaceAll('<admin-key>', adminKey)
+}

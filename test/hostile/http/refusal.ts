@@ -1,0 +1,94 @@
+import { catalogue } from '../../../src/errors.ts'
+import type { HttpAnswer } from './answers.ts'
+
+export function isRefusal({ status }: HttpAnswer): boolean {
+  return status >= 400
+}
+
+/** Words of the interface itself, parts of which an answer may well contain. */
+const ownWords = [
+  ...Object.values(catalogue).map(({ text }) => text),
+  'things resources all_resources errors sessions utils admin tokens activation-codes backup healthz readyz metrics',
+  'thingToken unix_timestamp startDate endDate datetime YYYYMMDDHHmmss keepAlive aggregate interval broadcast partial',
+].join(' ')
+
+/** Shorter ones may be in any text. */
+const shortestEcho = 6
+
+/**
+ * What of contract §6 an answer breaks: one error shape, no 5xx but 503, a length, a body, no secret, and in a refusal
+ * nothing of the path.
+ *
+ * @param sent all that the client had sent
+ */
+export function refusalProblems(answer: HttpAnswer, sent: Buffer, secrets: readonly string[]): string[] {
+  const { status, headers, text } = answer
+  if (status < 200) return []
+  const problems: string[] = []
+  if (status >= 500 && status !== 503) problems.push(`a ${status}`)
+  if (answer.body.length === 0) problems.push('an empty body')
+  if (headOf(text).includes('{')) problems.push('a header with a brace')
+  // A success may hold the path that was asked for, in `Link`.
+  const isForeign = (secret: string) => isRefusal(answer) || !sent.includes(secret)
+  if (secrets.some(secret => isForeign(secret) && text.includes(secret)))
+    problems.push('a secret in the answer')
+  if (!isRefusal(answer)) return problems
+  problems.push(...shapeProblems(answer))
+  if (!headers.has('content-length')) problems.push('no Content-Length')
+  if ((status === 503 || status === 429) && !headers.has('retry-after')) problems.push('no Retry-After')
+  // The names of its own headers may be in what a client sends as a path.
+  const said = [...headers.values(), answer.body.toString('latin1')].join('\n')
+  for (const echo of pathsIn(sent)) {
+    if (said.includes(echo)) problems.push(`the path is echoed: ${echo.slice(0, 60)}`)
+  }
+  return problems
+}
+
+function shapeProblems({ status, headers, body }: HttpAnswer): string[] {
+  const type = headers.get('content-type')
+  if (type !== 'application/json') return [`a refusal as ${type}`]
+  const { status: word, code, reason, message, errors, ...others } = parse(body)
+  const catalogued = catalogue[reason as keyof typeof catalogue]
+  const isRight =
+    word === 'error' &&
+    code === status &&
+    typeof message === 'string' &&
+    message !== '' &&
+    (errors === undefined || Array.isArray(errors)) &&
+    Object.keys(others).length === 0
+  if (!isRight || !catalogued) return [`another shape: ${body.toString().slice(0, 200)}`]
+  return catalogued.status === status ? [] : [`${status} for ${reason}`]
+}
+
+function parse(body: Buffer): Record<string, unknown> {
+  try {
+    return JSON.parse(body.toString()) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+function headOf(text: string): string {
+  return text.slice(0, text.indexOf('\r\n\r\n'))
+}
+
+/** The parts of the paths and the values of the queries of all requests in the bytes, as they are and decoded. */
+function pathsIn(sent: Buffer): Set<string> {
+  const echoes = new Set<string>()
+  for (const [, target = ''] of sent.toString('latin1').matchAll(/^[A-Za-z]+[ \t]+(\S+)/gm)) {
+    const [path = '', query = ''] = target.split('?', 2)
+    const values = query.split('&').map(parameter => parameter.slice(parameter.indexOf('=') + 1))
+    for (const part of [...path.split('/'), ...values].flatMap(part => [part, decode(part)])) {
+      if (part.length >= shortestEcho && !ownWords.includes(part)) echoes.add(part)
+    }
+  }
+  return echoes
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,33 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/**
+ * The command, run with the arguments of this file, that at SIGUSR2 collects its garbage and says on stdout how much
+ * memory is left, and for how long at most it has done nothing else than one thing since it was last asked:
+ * `standing {"heapUsed":…,"external":…,"longestBlock":…}`, bytes and milliseconds.
+ */
+
+/** What one collection frees may hold, by a finaliser, what the next one can. */
+const collections = 4
+const between = 100
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const blocked = monitorEventLoopDelay({ resolution: 10 })
+blocked.enable()
+
+process.on('SIGUSR2', async () => {
+  const longestBlock = blocked.max / 1e6
+  for (let done = 0; done < collections; done++) {
+    collect()
+    await delay(between)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  console.log(`standing ${JSON.stringify({ heapUsed, external, longestBlock })}`)
+  blocked.reset()
+})
+
+await import('../../src/server/cli.ts')

@@ -1,0 +1,98 @@
+import { mutateBytes } from '../mutate-bytes.ts'
+import type { Random } from '../random.ts'
+import { join, misannounced, packet } from './bytes.ts'
+import { conversation } from './conversation.ts'
+
+type Mutation = (packets: Buffer[], random: Random) => Buffer[]
+
+const mutations: readonly [Mutation, ...Mutation[]] = [
+  function spoilPacket(packets, random) {
+    return change(packets, random, bytes => mutateBytes(bytes, random))
+  },
+  function flipBitOfStart(packets, random) {
+    return change(packets, random, bytes => {
+      const place = random.below(Math.min(bytes.length, 12))
+      bytes[place] = (bytes[place] ?? 0) ^ (1 << random.below(8))
+      return bytes
+    })
+  },
+  function announceOther(packets, random) {
+    const by = random.chance(0.5) ? random.below(9) - 4 : random.below(200_000)
+    return change(packets, random, bytes => misannounced(bytes, by))
+  },
+  function setLength(packets, random) {
+    const start = 1 + random.below(4)
+    const value = random.pick([0, 0x7f, 0x80, 0xff] as const)
+    return change(packets, random, bytes =>
+      bytes.fill(value, 1, Math.max(1, Math.min(start + 1, bytes.length))),
+    )
+  },
+  function spoilText(packets, random) {
+    const text = random.pick(['\0', '\xff', '\xc0\x80', '\xed\xa0\x80', '+', '#', '/', '$', '//'] as const)
+    return change(packets, random, bytes => {
+      Buffer.from(text, 'latin1').copy(bytes, random.below(bytes.length))
+      return bytes
+    })
+  },
+  function otherType(packets, random) {
+    return change(packets, random, bytes => {
+      bytes[0] = random.below(256)
+      return bytes
+    })
+  },
+  function swap(packets, random) {
+    const [one, two] = [random.below(packets.length), random.below(packets.length)]
+    const swapped = [...packets]
+    swapped[one] = packets[two] ?? Buffer.alloc(0)
+    swapped[two] = packets[one] ?? Buffer.alloc(0)
+    return swapped
+  },
+  function drop(packets, random) {
+    return packets.toSpliced(random.below(packets.length), 1)
+  },
+  function repeat(packets, random) {
+    const place = random.below(packets.length)
+    const times = 1 + random.below(random.chance(0.1) ? 300 : 3)
+    return packets.toSpliced(place, 0, ...new Array<Buffer>(times).fill(packets[place] ?? Buffer.alloc(0)))
+  },
+  function insertPacket(packets, random) {
+    const content = Buffer.from(Array.from({ length: random.below(20) }, () => random.below(256)))
+    return packets.toSpliced(random.below(packets.length + 1), 0, packet(random.below(256), content))
+  },
+  function wrap(packets, random) {
+    return change(packets, random, bytes => packet(0x30, bytes))
+  },
+  function interleave(packets, random) {
+    const others = conversation(random)
+    return packets.flatMap((one, place) => [one, ...others.slice(place, place + 1)])
+  },
+]
+
+function change(packets: Buffer[], random: Random, spoil: (bytes: Buffer) => Buffer): Buffer[] {
+  const place = random.below(packets.length)
+  return packets.map((bytes, at) => (at === place && bytes.length > 0 ? spoil(Buffer.from(bytes)) : bytes))
+}
+
+/**
+ * What a client that does nothing wrong would send, spoiled at random, with placeholders in the place of its secrets.
+ *
+ * @returns the pieces in which it is sent
+ */
+export function mutatedConversation(random: Random): Buffer[] {
+  let packets = conversation(random)
+  const times = random.chance(0.6) ? 1 : 2 + random.below(3)
+  for (let done = 0; done < times && packets.length > 0; done++) {
+    packets = random.pick(mutations)(packets, random)
+  }
+  return random.chance(0.5) ? packets : cut(join(...packets), random)
+}
+
+function cut(bytes: Buffer, random: Random): Buffer[] {
+  const pieces: Buffer[] = []
+  for (let start = 0; start < bytes.length && pieces.length < 50; ) {
+    const end = pieces.length === 49 ? bytes.length : start + 1 + random.below(bytes.length)
+    pieces.push(bytes.subarray(start, end))
+    start = end
+  }
+  return pieces
+}

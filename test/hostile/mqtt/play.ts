@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Packet } from 'mqtt-packet'
+import type { Thing } from '../../helpers/http-client.ts'
+import { isOf, type MqttClient, openMqtt } from '../../helpers/mqtt-client.ts'
+import * as placeholders from './bytes.ts'
+import type { MqttCase } from './case.ts'
+
+/** What stands for the placeholders. */
+export interface Target {
+  readonly thing: Thing
+  readonly other: Thing
+}
+
+/** How the bytes are cut into segments, or messages of a WebSocket. */
+export type Pacing = 'at once' | 'packet by packet' | 'byte by byte'
+
+/**
+ * Plays a case on a connection of its own.
+ *
+ * @returns what came back, as the case says it, and what then held
+ */
+export async function play(
+  hostile: MqttCase,
+  url: string,
+  target: Target,
+  pacing: Pacing = 'at once',
+): Promise<Pick<MqttCase, 'answers' | 'outcome'>> {
+  const client = await openMqtt({ url, acknowledges: false })
+  try {
+    await send(
+      client,
+      hostile.sends.map(bytes => fill(bytes, target)),
+      pacing,
+    )
+    if (hostile.outcome === 'open') return { answers: await openAnswers(client, hostile), outcome: 'open' }
+    if (hostile.outcome === 'unfinished') {
+      if (hostile.answers.length > 0) await client.next()
+      client.stream.end()
+    }
+    await client.untilClosed()
+    return { answers: client.received.map(tell), outcome: hostile.outcome }
+  } finally {
+    await client.destroy()
+  }
+}
+
+/** What was answered before two PINGREQs that are sent behind it; PINGRESPs last, which wait for nothing. */
+async function openAnswers(client: MqttClient, { answers }: MqttCase): Promise<readonly string[]> {
+  const others = () => client.received.map(tell).filter(answer => answer !== 'pingresp')
+  const expected = answers.filter(answer => answer !== 'pingresp').length
+  for (let ping = expected; ping < answers.length; ping++) await client.next(isOf('pingresp'))
+  await client.ping()
+  const arrival = () => Promise.race([once(client.stream, 'data'), client.untilClosed()])
+  while (others().length < expected && !client.stream.destroyed) await arrival()
+  // Behind which nothing more is on its way.
+  await client.ping()
+  const pings = client.received.length - others().length - 2
+  return [...others(), ...new Array<string>(pings).fill('pingresp')]
+}
+
+async function send(client: MqttClient, packets: readonly Buffer[], pacing: Pacing): Promise<void> {
+  const all = Buffer.concat(packets)
+  const parts = {
+    'at once': [all],
+    'packet by packet': packets,
+    'byte by byte': [...all].map(byte => Buffer.of(byte)),
+  }
+  for (const part of parts[pacing]) {
+    if (client.stream.destroyed) return
+    client.sendBytes(part)
+    if (pacing !== 'at once') await nextTurn()
+  }
+}
+
+/** The bytes with what their placeholders stand for. */
+export function fill(bytes: Uint8Array, { thing, other }: Target): Buffer {
+  const text = Buffer.from(bytes)
+    .toString('latin1')
+    .replaceAll(placeholders.token, thing.thingToken)
+    .replaceAll(placeholders.thingId, thing.thingId)
+    .replaceAll(placeholders.otherId, other.thingId)
+  return Buffer.from(text, 'latin1')
+}
+
+function tell(packet: Packet): string {
+  const { cmd, messageId } = packet
+  if (cmd === 'connack') return `connack ${packet.returnCode}`
+  if (cmd === 'suback') return `suback ${messageId}: ${packet.granted.join(' ')}`
+  return messageId === undefined ? cmd : `${cmd} ${messageId}`
+}

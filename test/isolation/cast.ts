@@ -1,0 +1,166 @@
+import { hashToken } from '../../src/core/token.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import type { Operator } from './operator.ts'
+
+/**
+ * Who takes part in the tricks: the victim, whose thing nobody else may touch; the attacker, who has a thing of his own
+ * and sessions of all kinds; and credentials that are dead.
+ */
+export interface Cast {
+  readonly victim: Thing
+  readonly own: Thing
+  /** What each `<word>` of the tables stands for. */
+  readonly words: Readonly<Record<Word, string>>
+}
+
+export type Word = keyof Awaited<ReturnType<typeof wordsOf>>
+
+export async function castOf(operator: Operator): Promise<Cast> {
+  const [victim, own] = [await operator.createThing(), await operator.createThing()]
+  return { victim, own, words: await wordsOf(operator, victim, own) }
+}
+
+/** What is presented as a credential; undefined: nothing. */
+export function credentialOf(
+  { words }: Pick<Cast, 'words'>,
+  as: Word | 'nobody' = 'nobody',
+): string | undefined {
+  return as === 'nobody' ? undefined : words[as]
+}
+
+/** Puts what the words stand for in their places. @throws Error for a word that is not in the cast */
+export function spell({ words }: Pick<Cast, 'words'>, text: string): string {
+  return text.replace(/<([^<>]+)>/g, (_, word: string) => {
+    const meaning = (words as Readonly<Record<string, string>>)[word]
+    if (meaning === undefined) throw new Error(`the cast has no word <${word}>`)
+    return meaning
+  })
+}
+
+async function wordsOf(operator: Operator, victim: Thing, own: Thing) {
+  return {
+    ...identities(victim, own),
+    ...nearMisses(victim, operator.adminKey),
+    ...(await livingSessions(operator, victim, own)),
+    ...(await deadCredentials(operator, own)),
+    ...(await deadSessions(operator, victim, own)),
+    ...(await activationCodes(operator)),
+    ...(await names(operator, victim)),
+  }
+}
+
+function identities(victim: Thing, own: Thing) {
+  return {
+    victim: victim.thingId,
+    own: own.thingId,
+    'own token': own.thingToken,
+    'unknown id': 'aaaaaaaaaaaaaaaa',
+    'unknown token': 'A'.repeat(43),
+    nonsense: 'nonsense',
+  }
+}
+
+/** What comes close to a secret of the victim or the operator, and is none. */
+function nearMisses({ thingId, thingToken }: Thing, adminKey: string) {
+  const percentEncoded = (text: string) =>
+    Array.from(text, character => `%${character.charCodeAt(0).toString(16)}`).join('')
+  return {
+    'victim in upper case': thingId.toUpperCase(),
+    'victim less its last': thingId.slice(0, -1),
+    'victim and a': `${thingId}a`,
+    'victim percent-encoded': percentEncoded(thingId),
+    'victim token in upper case': thingToken.toUpperCase(),
+    'victim token in lower case': thingToken.toLowerCase(),
+    'victim token less its last': thingToken.slice(0, -1),
+    'victim token and A': `${thingToken}A`,
+    'victim token and =': `${thingToken}=`,
+    'victim token with another end': withOtherEnd(thingToken),
+    'victim token backwards': [...thingToken].reverse().join(''),
+    'hash of victim token': hashToken(thingToken),
+    'Bearer of victim token': `Bearer ${thingToken}`,
+    'victim token and a blank': `${thingToken} `,
+    'admin key in upper case': adminKey.toUpperCase(),
+    'admin key less its last': adminKey.slice(0, -1),
+    'admin key and A': `${adminKey}A`,
+    'admin key as Basic': Buffer.from(`admin:${adminKey}`).toString('base64'),
+    'hash of admin key': hashToken(adminKey),
+  }
+}
+
+/** The last character of 43 has two bits that mean nothing: a lenient decoder takes both spellings for one. */
+function withOtherEnd(token: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  return token.slice(0, -1) + (alphabet[alphabet.indexOf(token.slice(-1)) ^ 1] ?? '')
+}
+
+async function livingSessions(operator: Operator, victim: Thing, own: Thing) {
+  const session = async (things: '*' | readonly string[], access: 'read' | 'write') =>
+    (await operator.createSession({ things, access })).sessionToken
+  const readSession = await operator.createSession({ things: [victim.thingId], access: 'read' })
+  return {
+    'read session of victim': readSession.sessionToken,
+    'read session id of victim': readSession.sessionId,
+    'write session of victim': await session([victim.thingId], 'write'),
+    'minted write session of victim': (await operator.mint(victim, { access: 'write' })).sessionToken,
+    'minted read session of victim': (await operator.mint(victim, { access: 'read' })).sessionToken,
+    'own read session': await session([own.thingId], 'read'),
+    'own write session': await session([own.thingId], 'write'),
+    'own minted write session': (await operator.mint(own, { access: 'write' })).sessionToken,
+    'read session of all': await session('*', 'read'),
+    'write session of all': await session('*', 'write'),
+  }
+}
+
+/** Of the attacker's own thing and of one that is gone: the worst that somebody could have kept. */
+async function deadCredentials(operator: Operator, own: Thing) {
+  const token = await operator.addToken(own)
+  const minted = await operator.mint({ ...own, thingToken: token.thingToken }, { access: 'write' })
+  await operator.removeToken(own, token.tokenId)
+  const removed = await operator.createThing()
+  const session = await operator.createSession({ things: [removed.thingId], access: 'write' })
+  await operator.removeThing(removed)
+  return {
+    'revoked token': token.thingToken,
+    'session of revoked token': minted.sessionToken,
+    removed: removed.thingId,
+    'token of removed': removed.thingToken,
+    'session of removed': session.sessionToken,
+  }
+}
+
+/** Sessions that would have allowed all that is tried with them. */
+async function deadSessions(operator: Operator, victim: Thing, own: Thing) {
+  const things = [victim.thingId, own.thingId]
+  const revoked = await operator.createSession({ things, access: 'write' })
+  await operator.removeSession(revoked.sessionId)
+  const expired = await operator.createSession({ things, access: 'write', expiresIn: 1 })
+  const mintedExpired = await operator.mint(victim, { access: 'write', expiresIn: 1 })
+  const end = Date.parse(mintedExpired.expiresAt)
+  await new Promise(resolve => setTimeout(resolve, end - Date.now() + 50))
+  return {
+    'revoked session': revoked.sessionToken,
+    'expired session': expired.sessionToken,
+    'expired minted session': mintedExpired.sessionToken,
+  }
+}
+
+async function activationCodes(operator: Operator) {
+  const [spent = '', removed = '', fresh = ''] = await operator.createActivationCodes(3)
+  const first = await operator.activate(spent)
+  await operator.use(first)
+  await operator.removeActivationCode(removed)
+  return {
+    'spent code': spent,
+    'removed code': removed,
+    'guessed code': 'A'.repeat(34),
+    'fresh code': fresh,
+    'fresh code in upper case': fresh.toUpperCase(),
+    'fresh code less its last': fresh.slice(0, -1),
+  }
+}
+
+/** Public names of things that are secret. */
+async function names(operator: Operator, victim: Thing) {
+  const { sessionId } = await operator.createSession({ things: '*', access: 'write' })
+  return { 'session id': sessionId, 'victim token id': await operator.firstTokenId(victim) }
+}

@@ -1,0 +1,89 @@
+import { createToken } from '../../src/core/token.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import type { Evidence } from './evidence.ts'
+import type { Operator } from './operator.ts'
+
+interface Session {
+  readonly sessionToken: string
+  readonly sessionId: string
+}
+
+/** Every kind of credential, alive and dead. */
+export interface Cast {
+  readonly player: Thing
+  readonly neighbour: Thing
+  readonly things: readonly Thing[]
+  /** Of the operator: reads all. */
+  readonly dashboard: Session
+  /** Of the player: reads it, writes to it. */
+  readonly app: Session
+  readonly writer: Session
+  /** What is put into places that it does not belong to, by name. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+export async function createCast(
+  server: ServerProcess,
+  operator: Operator,
+  evidence: Evidence,
+): Promise<Cast> {
+  const thing = (name: string) => operator.mint<Thing>(`token of the ${name}`, '/v2/admin/things', { name })
+  const player = await thing('player')
+  const neighbour = await thing('neighbour')
+  const other = await thing('other')
+  const session = (name: string, path: string, body: object, credential?: string) =>
+    operator.mint<Session>(`session token of the ${name}`, path, body, credential)
+  const ofPlayer = `/v2/things/${player.thingToken}/sessions`
+  const dashboard = await session('dashboard', '/v2/admin/sessions', { things: '*', access: 'read' })
+  const some = [other.thingId]
+  const gateway = await session('gateway', '/v2/admin/sessions', { things: some, access: 'write' })
+  const app = await session('app', ofPlayer, { access: 'read' }, 'none')
+  const writer = await session('writer', ofPlayer, { access: 'write' }, 'none')
+  const ended = await session('ended', ofPlayer, { access: 'write' }, 'none')
+  await operator.ask('DELETE', `/v2/admin/sessions/${ended.sessionId}`)
+  const tokens = `/v2/admin/things/${other.thingId}/tokens`
+  const revoked = await operator.mint<Thing & { tokenId: string }>('revoked token', tokens)
+  await operator.ask('DELETE', `${tokens}/${revoked.tokenId}`)
+  const [code = '', twice = '', fresh = ''] = await operator.mintCodes(3, 2)
+  await operator.mint('token that was not used', '/v2/things', { activationCode: code }, 'none')
+  const activated = await operator.mint<Thing>(
+    'activated token',
+    '/v2/things',
+    { activationCode: code },
+    'none',
+  )
+  const overMqtt = await activateOverMqtt(server, evidence, twice)
+  return {
+    player,
+    neighbour,
+    things: [player, neighbour, other, activated, overMqtt],
+    dashboard,
+    app,
+    writer,
+    secrets: {
+      'the token of the player': player.thingToken,
+      'the token of another': other.thingToken,
+      'an activated token': activated.thingToken,
+      'a revoked token': revoked.thingToken,
+      'an unknown token': evidence.addSecret('unknown token', createToken()),
+      'a session of the operator': gateway.sessionToken,
+      'a session of a thing': writer.sessionToken,
+      'an ended session': ended.sessionToken,
+      'the admin key': server.adminKey,
+      'an activation code': fresh,
+    },
+  }
+}
+
+async function activateOverMqtt(server: ServerProcess, evidence: Evidence, code: string): Promise<Thing> {
+  const client = await connectMqtt({ url: server.mqttUrl })
+  const topic = `v2/activations/${code}/mac`
+  await client.subscribe(topic)
+  const { payload } = await client.next(isMessageOn(topic))
+  await client.disconnect()
+  const thing = JSON.parse(payload.toString()) as Thing
+  evidence.addSecret('token activated over MQTT', thing.thingToken)
+  return thing
+}

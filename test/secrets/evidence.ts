@@ -1,0 +1,53 @@
+import { formsOf } from './forms.ts'
+
+interface Secret {
+  readonly name: string
+  readonly forms: ReadonlyMap<string, Buffer>
+  readonly isKeptInClear: boolean
+}
+
+/** Who may know what was found: `files` holds what is on disk or a copy of that, `told` what others read. */
+export type Kind = 'files' | 'told'
+
+interface Piece {
+  readonly kind: Kind
+  readonly where: string
+  readonly bytes: Buffer
+}
+
+/** Everything that somebody else, or whoever gets hold of a disk or a log, could read; and the secrets it must not hold. */
+export class Evidence {
+  readonly #secrets = new Map<string, Secret>()
+  readonly #pieces: Piece[] = []
+
+  /** @param options `isKeptInClear`: may be in `files` (docs/decisions.md, activation codes) */
+  addSecret(name: string, secret: string, { isKeptInClear = false } = {}): string {
+    this.#secrets.set(secret, { name, forms: formsOf(secret), isKeptInClear })
+    return secret
+  }
+
+  /** @param where told in place of what was found there, so without secrets */
+  add(kind: Kind, where: string, content: string | Uint8Array): void {
+    this.#pieces.push({ kind, where, bytes: Buffer.from(content) })
+  }
+
+  /** Whether something that is no secret was seen: evidence without it would prove nothing. */
+  holds(kind: Kind, where: string, text: string): boolean {
+    return this.#pieces.some(piece => {
+      return piece.kind === kind && piece.where.startsWith(where) && piece.bytes.includes(text)
+    })
+  }
+
+  /** What was found, in words without the secret; each once. */
+  leaks(): readonly string[] {
+    const found = new Set<string>()
+    for (const { name, forms, isKeptInClear } of this.#secrets.values()) {
+      for (const { kind, where, bytes } of this.#pieces) {
+        if (isKeptInClear && kind === 'files') continue
+        for (const [form, needle] of forms)
+          if (bytes.includes(needle)) found.add(`${name}: ${form}, ${where}`)
+      }
+    }
+    return [...found]
+  }
+}
