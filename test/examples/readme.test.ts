@@ -50,6 +50,9 @@ test('the commands show readings of both doors live, present, missed, magic and 
   await shell.said(/data: \[\{"key":"depth","value":10\.3,"datetime":"\S+"\}\]/)
   await shell.said(/\[\{"key":"depth","value":10\.3\}\]/)
   await paste('kill %1')
+
+  const depths = await paste('SESSION=$(')
+  expect(depths.match(/"key":"depth","value":10\.3,/g)).toHaveLength(2)
 })
 
 test('the library example serves both doors', async () => {
