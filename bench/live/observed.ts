@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import type { EventLoopDelay } from './observer.ts'
 
 const preload = [import.meta.resolve('tsx'), new URL('observer.ts', import.meta.url).href]
@@ -29,7 +29,7 @@ export async function startObservedServer(dataDir: string, adminKey: string): Pr
   const socketPath = join(dataDir, 'server.sock')
   const server = await startServer({
     dataDir,
-    environment: { ...environmentOf(socketPath), THINGWIRE_ADMIN_KEY: adminKey },
+    environment: { ...environmentOf(socketPath), ...noRateLimits, THINGWIRE_ADMIN_KEY: adminKey },
   })
   return {
     server,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { connectMqtt } from '../../test/helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 
 /** Milliseconds in which the memory of a server that was busy comes to rest. */
 const settling = 1_000
@@ -32,7 +32,7 @@ export interface MeasuredServer {
 /** Runs the task on a server in a process of its own, as users run it, that has one thing. Linux only. */
 export async function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promise<T>): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-  const server = await startServer({ dataDir })
+  const server = await startServer({ dataDir, environment: noRateLimits })
   const processId = Number(server.process.pid)
   try {
     const thing = await createThing(server)

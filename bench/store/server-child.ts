@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 
 /** The server as users run it, in a process of its own, so that its memory is its own. */
 export async function startServerChild(dataDir: string): Promise<ServerProcess> {
-  return await startServer({ dataDir })
+  return await startServer({ dataDir, environment: noRateLimits })
 }
 
 /** Resident memory of the server now, bytes; Linux only. */

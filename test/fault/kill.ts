@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import type { Device } from './device.ts'
 import { isWithinServer, type KillPoint, killedAt } from './kill-point.ts'
 import { Ledger, type Violations, wholeWrites } from './ledger.ts'
@@ -191,7 +191,7 @@ export class KillRun {
   }
 
   #start(environment: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-    return startServer({ dataDir: this.#setup.dataDir, environment })
+    return startServer({ dataDir: this.#setup.dataDir, environment: { ...noRateLimits, ...environment } })
   }
 
   get #proofFile(): string {

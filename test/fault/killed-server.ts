@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { killedAt, killedOnOrder } from './kill-point.ts'
 
 /** The lives of a server on one data directory, which are ended at named points. */
@@ -75,7 +75,7 @@ export class KilledServer {
   async #start(environment: NodeJS.ProcessEnv): Promise<ServerProcess> {
     const { dataDir } = this
     await mkdir(dataDir, { recursive: true })
-    return await startServer({ dataDir, environment, ...this.#program })
+    return await startServer({ dataDir, environment: { ...noRateLimits, ...environment }, ...this.#program })
   }
 
   get #proofFile(): string {

@@ -10,6 +10,12 @@ const tsx = import.meta.resolve('tsx')
 const nodeFlags = ['--optimize-for-size', '--max-semi-space-size=4']
 const readyLines = /^MQTT at (\S+), over WebSocket at (\S+)\nThingwire is ready at (\S+)$/m
 
+/** The environment of a server that takes from one thing whatever it can: the limits are on, and above any load. */
+export const noRateLimits = {
+  THINGWIRE_WRITES_PER_SECOND: '1000000',
+  THINGWIRE_RECORDS_PER_SECOND: '100000000',
+} as const
+
 export interface CliSetup {
   /** Command line after `thingwire`. */
   readonly args?: readonly string[]
