@@ -1,12 +1,13 @@
 import { addressKey, isLoopback } from './address-key.ts'
+import { BoundedCounts } from './bounded-counts.ts'
 
 /** Connections that are open, by address; those of the machine itself are not counted (contract §9). */
 export class AddressCounts {
-  readonly #maximum: number
-  readonly #open = new Map<string, number>()
+  readonly #open: BoundedCounts
 
+  /** @param maximum of one address */
   constructor(maximum: number) {
-    this.#maximum = maximum
+    this.#open = new BoundedCounts(maximum)
   }
 
   /** How many addresses have a connection open. */
@@ -20,17 +21,6 @@ export class AddressCounts {
    * @returns to be called once when it is closed; undefined: there are too many, and it is to be refused
    */
   enter(address: string): (() => void) | undefined {
-    if (isLoopback(address)) return () => {}
-    const key = addressKey(address)
-    const open = this.#open.get(key) ?? 0
-    if (open >= this.#maximum) return undefined
-    this.#open.set(key, open + 1)
-    return () => this.#leave(key)
-  }
-
-  #leave(key: string): void {
-    const left = (this.#open.get(key) ?? 0) - 1
-    if (left > 0) this.#open.set(key, left)
-    else this.#open.delete(key)
+    return isLoopback(address) ? () => {} : this.#open.enter(addressKey(address))
   }
 }

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 
 const groups = 8
 /** Groups of an IPv6 address that say to which network it belongs: the first 64 bits. */
@@ -17,12 +17,13 @@ export function addressKey(address: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** Whether the address is one of the machine itself: 127.0.0.0/8, `::1`. */
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8)
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether only this machine reaches an address: 127.0.0.0/8, `::1`; one of IPv4 may be written as one of IPv6. */
 export function isLoopback(address: string): boolean {
-  if (isIPv6(address) && expand(address).every((part, place) => part === (place === groups - 1 ? 1 : 0))) {
-    return true
-  }
-  return /^127\.\d+\.\d+\.\d+$/.test(addressKey(address))
+  return isIP(address) !== 0 && loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
 function isMappedIPv4(parts: readonly number[]): boolean {

@@ -1,7 +1,7 @@
 import { type Reason, ThingwireError } from '../errors.ts'
 import { AddressCounts } from './address-counts.ts'
+import { BoundedCounts } from './bounded-counts.ts'
 import { FailedCredentials } from './failed-credentials.ts'
-import { ThingCounts } from './thing-counts.ts'
 import { ThingRates } from './write-rate.ts'
 
 /** Limits that an operator may set (contract §9). */
@@ -54,8 +54,8 @@ export class Limits {
   readonly options: LimitOptions
   readonly failedCredentials: FailedCredentials
   readonly connections: AddressCounts
-  /** Over HTTP. */
-  readonly streams: ThingCounts
+  /** Over HTTP, by thing. */
+  readonly streams: BoundedCounts
   readonly rate: ThingRates
   readonly #met = new Map<Limit, number>(limitNames.map(limit => [limit, 0]))
 
@@ -64,7 +64,7 @@ export class Limits {
     this.options = { ...defaultLimits, ...options }
     this.failedCredentials = new FailedCredentials(this.options.failedCredentialsPerMinute, now)
     this.connections = new AddressCounts(this.options.connectionsPerAddress)
-    this.streams = new ThingCounts(this.options.streamsPerThing)
+    this.streams = new BoundedCounts(this.options.streamsPerThing)
     this.rate = new ThingRates({ ...this.options, onLimit: limit => this.count(limit), now })
   }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, BlockList, isIPv6, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ServerOptions } from './options.ts'
 
@@ -74,13 +74,4 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
     return `${hostOption} ${host} is no address of this machine`
   }
   return `cannot listen on ${portOption} ${port} of ${host}: ${message}`
-}
-
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8)
-loopback.addAddress('::1', 'ipv6')
-
-/** Whether only this machine reaches an address; one of IPv4 may be written as one of IPv6. */
-export function isLoopback(address: string): boolean {
-  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopback, listenProblem, urlOf } from '../../src/server/listening.ts'
+import { isLoopback } from '../../src/access/address-key.ts'
+import { listenProblem, urlOf } from '../../src/server/listening.ts'
 
 describe('urlOf()', () => {
   it('puts an IPv6 address into brackets', () => {
