@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { maximumPathPart } from './paths.ts'
-import { errorText, replyError } from './reply-error.ts'
+import { rawRefusal } from './raw-refusal.ts'
+import { replyError } from './reply-error.ts'
 
 /**
  * What a plugin cannot set and a host of `thingsHttp` should: `fastify({ ...hostOptions, … })`. Simple clients are
@@ -40,7 +41,10 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   const answering = answerUnderWay(socket)
   // Bytes after a body [wild]: they are no reason to lose the answer to what came before them.
   if (answering?.req.complete) closeAfter(answering, socket)
-  else socket.end(answering?.headersSent ? '' : badRequest(), () => socket.destroy())
+  else
+    socket.end(answering?.headersSent ? '' : rawRefusal(new ThingwireError('bad_request')), () =>
+      socket.destroy(),
+    )
 }
 
 /** Closes when this answer, and those to pipelined requests behind it, are out. */
@@ -55,16 +59,4 @@ function closeAfter(answering: ServerResponse, socket: Socket): void {
 /** The answer that Node is sending, or waiting for, on a connection; Node's own default handler looks there too. */
 function answerUnderWay(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
-}
-
-function badRequest(): string {
-  const body = errorText(new ThingwireError('bad_request'))
-  return [
-    'HTTP/1.1 400 Bad Request',
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n')
 }

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { hostOptions } from '../http/index.ts'
-import { UpgradableRequest } from './websocket.ts'
+import { refuseCutUpgrades, UpgradableRequest } from './upgradable-request.ts'
 
 /** Milliseconds. A device on GPRS must get a body through; one that holds a socket and says nothing must not last. */
 export interface HttpTimeouts {
@@ -54,5 +54,6 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true })
   // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  refuseCutUpgrades(server)
   return server
 }

@@ -1,4 +1,4 @@
-import { IncomingMessage, type Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
@@ -13,32 +13,7 @@ import { watchUnfinishedMessage } from './unfinished-message.ts'
 /** Where MQTT over WebSocket is on the HTTP port. */
 export const webSocketPath = '/mqtt'
 
-const urlForm = /^\/+mqtt\/*(?:\?|$)/
 const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
-
-/**
- * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. A server may ignore every other Upgrade
- * header (RFC 9110, 7.8), and devices behind `h2c` proxies are served; Node would hand over all of them as soon as
- * there is a listener for 'upgrade'. Give it to the HTTP server as its `IncomingMessage`.
- */
-export class UpgradableRequest extends IncomingMessage {
-  declare private upgradeAsked: boolean | null
-
-  get upgrade(): boolean | null {
-    return this.upgradeAsked && (this.method === 'CONNECT' || asksForMqtt(this))
-  }
-
-  /** Node's parser says here what the request asks for. */
-  set upgrade(asked: boolean | null) {
-    this.upgradeAsked = asked
-  }
-}
-
-function asksForMqtt({ method, url = '', headers, httpVersion }: IncomingMessage): boolean {
-  // One in HTTP/1.0 has to be ignored (RFC 9110, 7.8).
-  if (method !== 'GET' || httpVersion !== '1.1') return false
-  return headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
-}
 
 /**
  * Hands WebSockets to the MQTT door (contract §7). Refusals are answered like every other HTTP error.

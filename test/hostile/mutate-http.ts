@@ -69,8 +69,8 @@ async function play({ url, target }: HttpMutationSetup, input: Buffer) {
     return { statuses: answers.map(({ status }) => status), problems }
   } catch (error) {
     const received = connection?.received.toString('latin1') ?? ''
-    // A request may have become one for a live stream, which does not end.
-    if (/^HTTP\/1\.1 200 [\s\S]*\r\ntransfer-encoding: chunked\r\n/i.test(received)) {
+    // A request may have become one for a live stream, which does not end; in HTTP before 1.1 it has no chunks.
+    if (/^HTTP\/1\.1 200 .*\r\nx-accel-buffering: no\r\n/is.test(received)) {
       return { statuses: [200], problems: [] }
     }
     return {

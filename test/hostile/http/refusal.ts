@@ -10,6 +10,7 @@ const ownWords = [
   ...Object.values(catalogue).map(({ text }) => text),
   'things resources all_resources errors sessions utils admin tokens activation-codes backup healthz readyz metrics',
   'thingToken unix_timestamp startDate endDate datetime YYYYMMDDHHmmss keepAlive aggregate interval broadcast partial',
+  'application format',
 ].join(' ')
 
 /** Shorter ones may be in any text. */

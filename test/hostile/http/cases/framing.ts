@@ -55,8 +55,11 @@ const badChunks: Record<string, string> = {
   'a trailer that is no header': `${size}\r\n${goodBody}\r\n0\r\nno header\r\n\r\n`,
 }
 
-function chunks(body: string): readonly string[] {
-  return [head(line, host, chunked), body]
+/** Behind it, Node's parser is silent on what it cannot read. */
+const ignoredUpgrade = ['Connection: Upgrade', 'Upgrade: h2c']
+
+function chunks(body: string, ...headers: readonly string[]): readonly string[] {
+  return [head(line, host, ...headers, chunked), body]
 }
 
 export const framing: readonly HttpCase[] = [
@@ -76,7 +79,20 @@ export const framing: readonly HttpCase[] = [
       closes: true,
     }),
   ),
+  ...Object.entries(badChunks).map(
+    ([name, body]): HttpCase => ({
+      name: `${name} is refused where an upgrade is ignored`,
+      sends: chunks(body, ...ignoredUpgrade),
+      halfCloses: true,
+      answers: ['bad_request'],
+    }),
+  ),
   { name: 'chunks are taken', sends: chunks(goodChunks), answers: [201] },
+  {
+    name: 'chunks are taken where an upgrade is ignored',
+    sends: chunks(goodChunks, ...ignoredUpgrade),
+    answers: [201],
+  },
   {
     name: 'chunks of one byte are taken',
     sends: chunks(`${[...goodBody].map(byte => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`),
@@ -126,6 +142,12 @@ export const framing: readonly HttpCase[] = [
     answers: ['bad_request'],
   },
   {
+    name: 'a body that is cut off is refused where an upgrade is ignored',
+    sends: [head(line, host, ...ignoredUpgrade, length), goodBody.slice(0, -1)],
+    halfCloses: true,
+    answers: ['bad_request'],
+  },
+  {
     name: 'a body of which nothing comes is refused',
     sends: [head(line, host, length)],
     halfCloses: true,
@@ -140,6 +162,12 @@ export const framing: readonly HttpCase[] = [
   {
     name: 'chunks that break off are refused',
     sends: chunks(`${size}\r\n${goodBody}\r\n`),
+    halfCloses: true,
+    answers: ['bad_request'],
+  },
+  {
+    name: 'chunks that break off are refused where an upgrade is ignored',
+    sends: chunks(`${size}\r\n${goodBody}\r\n`, 'Connection: Upgrade', 'Upgrade: websocket'),
     halfCloses: true,
     answers: ['bad_request'],
   },

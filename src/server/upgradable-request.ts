@@ -1,0 +1,51 @@
+import { IncomingMessage, type Server } from 'node:http'
+import { ThingwireError } from '../errors.ts'
+
+const urlForm = /^\/+mqtt\/*(?:\?|$)/
+
+/**
+ * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. A server may ignore every other Upgrade
+ * header (RFC 9110, 7.8), and devices behind `h2c` proxies are served; Node would hand over all of them as soon as
+ * there is a listener for 'upgrade'. Give it to the HTTP server as its `IncomingMessage`.
+ */
+export class UpgradableRequest extends IncomingMessage {
+  declare private upgradeAsked: boolean | null
+
+  get upgrade(): boolean | null {
+    return this.upgradeAsked && (this.method === 'CONNECT' || asksForMqtt(this))
+  }
+
+  /** Node's parser says here what the request asks for. */
+  set upgrade(asked: boolean | null) {
+    this.upgradeAsked = asked
+  }
+
+  /** Whether it asks for an upgrade that it does not get. */
+  get isUpgradeIgnored(): boolean {
+    return this.upgradeAsked === true && !this.upgrade
+  }
+}
+
+function asksForMqtt({ method, url = '', headers, httpVersion }: IncomingMessage): boolean {
+  // One in HTTP/1.0 has to be ignored (RFC 9110, 7.8).
+  if (method !== 'GET' || httpVersion !== '1.1') return false
+  return headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
+}
+
+/**
+ * Refuses a request whose upgrade is ignored when its client has closed its half before the end of the body. Node's
+ * parser does not: it takes what it cannot read behind an Upgrade header for another protocol.
+ *
+ * @param server made with `UpgradableRequest`; told as by 'clientError'
+ */
+export function refuseCutUpgrades(server: Server): void {
+  server.on('request', request => {
+    if (!(request instanceof UpgradableRequest && request.isUpgradeIgnored)) return
+    const { socket } = request
+    const ended = () => {
+      if (!request.complete) server.emit('clientError', new ThingwireError('bad_request'), socket)
+    }
+    socket.once('end', ended)
+    request.once('close', () => socket.off('end', ended))
+  })
+}
