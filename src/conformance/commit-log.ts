@@ -8,15 +8,6 @@ import { count, key, measured, otherThing, received, thing, write } from './writ
 const all = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1_000 } as const
 
 export function commitLog({ test, capabilities }: Suite): void {
-  test('readLog() finds nothing unless it was said what to keep', async stage => {
-    const { records } = await stage.open()
-    await records.append(write([received(1)], { states: [state(1)] }))
-    assert.deepEqual(await records.readLog(all), [])
-    records.logWhen(() => false)
-    await records.append(write([received(2)]))
-    assert.deepEqual(await records.readLog(all), [])
-  })
-
   test('readLog() gives commits as they were told', async stage => {
     const { records } = await stage.open()
     const told = listen(records)
@@ -46,33 +37,6 @@ export function commitLog({ test, capabilities }: Suite): void {
     await records.append(write([measured(1_000, 1), measured(3_000, 3)]))
     const values = (await records.readLog(all)).map(commit => commit.records.map(({ value }) => value))
     assert.deepEqual(values, [['1'], ['3']])
-  })
-
-  test('logWhen() is asked of each write, and decides alone', async stage => {
-    const { records } = await stage.open()
-    const asked: Pick<Append, 'thingId' | 'records' | 'broadcast'>[] = []
-    const told = listen(records)
-    records.logWhen(about => {
-      asked.push(about)
-      return about.thingId === thing && about.broadcast && about.records.some(record => record.key === key)
-    })
-    const first = write([received(1), received(2, { key: 'other' })])
-    await records.append(first)
-    await records.append(write([received(3)], { thingId: otherThing }))
-    await records.append(write([received(4)], { broadcast: false }))
-    await records.append(write([received(5, { key: 'other' })]))
-    await records.append(write([received(6)]))
-    const kept = await records.readLog(all)
-    assert.deepEqual(kept, [told[0], told[4]])
-    const [{ thingId, records: ofFirst, broadcast } = assert.fail()] = asked
-    assert.deepEqual(
-      { thingId, records: ofFirst, broadcast },
-      { thingId: thing, records: first.records, broadcast: true },
-    )
-    assert.equal(asked.length, 5)
-    records.logWhen(() => false)
-    await records.append(write([received(7)]))
-    assert.deepEqual(await records.readLog(all), kept)
   })
 
   test('logWhen() that turns true before a snapshot holds for all that is appended after it', async stage => {
@@ -170,6 +134,61 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(followed, told)
   })
 
+  test('removeThing() takes the commits of the thing from the log, and of no other', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const things = [thing, `${thing}a`, otherThing, thing.slice(1)]
+    for (const value of count(40)) {
+      const thingId = things[value % 4] ?? ''
+      await records.append(write([received(value)], { thingId, states: [state(value)] }))
+    }
+    await records.removeThing(thing)
+    const others = told.filter(({ thingId }) => thingId !== thing)
+    assert.equal(others.length, 30)
+    assert.deepEqual(await records.readLog(all), others)
+  })
+
+  if (capabilities.shared) keepsForOthers({ test })
+  else decidesAlone({ test })
+
+  if (!capabilities.durable) return
+
+  test('open() finds the log as it was', async stage => {
+    const before = await stage.open()
+    const told = listen(before.records)
+    before.records.logWhen(() => true)
+    for (const value of count(10))
+      await before.records.append(write([received(value)], { states: [state(value)] }))
+    const kept = told.toSpliced(3, capabilities.shared ? 0 : 1)
+    await before.records.trimLog([told[3]?.writeNumber ?? 0])
+    await before.close()
+    const { records } = await stage.open()
+    assert.deepEqual(await records.readLog(all), kept)
+    if (!capabilities.shared) await records.append(write([received('not logged')]))
+    records.logWhen(() => true)
+    const toldLater = listen(records)
+    await records.append(write([received('logged')]))
+    assert.deepEqual(await readWholeLog(records), [...kept, ...toldLater])
+  })
+}
+
+/** Of a store that several processes use. */
+function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
+  test('trimLog() leaves for a while what another process may have to read', async stage => {
+    const { records, nodes } = await stage.open()
+    const told = listen(records)
+    for (const value of count(10)) await records.append(write([received(value)]))
+    await records.trimLog(told.map(({ writeNumber }) => writeNumber))
+    assert.deepEqual(await records.readLog(all), told)
+    const { completeAfter, trimmableTo } = await nodes.logBounds()
+    assert.ok(completeAfter < (told[0]?.writeNumber ?? 0))
+    assert.ok(trimmableTo < (told[0]?.writeNumber ?? 0))
+  })
+}
+
+/** Of a store that no other process uses: one that others use keeps what they may want. */
+function decidesAlone({ test }: Pick<Suite, 'test'>): void {
   test('trimLog() removes the commits it is given from the log, and nothing else', async stage => {
     const { records } = await stage.open()
     const told = listen(records)
@@ -188,37 +207,39 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.equal((await records.read(thing, key, { order: 'asc', limit: 100 }))?.records.length, 11)
   })
 
-  test('removeThing() takes the commits of the thing from the log, and of no other', async stage => {
+  test('readLog() finds nothing unless it was said what to keep', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
-    records.logWhen(() => true)
-    const things = [thing, `${thing}a`, otherThing, thing.slice(1)]
-    for (const value of count(40)) {
-      const thingId = things[value % 4] ?? ''
-      await records.append(write([received(value)], { thingId, states: [state(value)] }))
-    }
-    await records.removeThing(thing)
-    const others = told.filter(({ thingId }) => thingId !== thing)
-    assert.equal(others.length, 30)
-    assert.deepEqual(await records.readLog(all), others)
+    await records.append(write([received(1)], { states: [state(1)] }))
+    assert.deepEqual(await records.readLog(all), [])
+    records.logWhen(() => false)
+    await records.append(write([received(2)]))
+    assert.deepEqual(await records.readLog(all), [])
   })
 
-  if (!capabilities.durable) return
-
-  test('open() finds the log as it was', async stage => {
-    const before = await stage.open()
-    const told = listen(before.records)
-    before.records.logWhen(() => true)
-    for (const value of count(10))
-      await before.records.append(write([received(value)], { states: [state(value)] }))
-    await before.records.trimLog([told[3]?.writeNumber ?? 0])
-    await before.close()
+  test('logWhen() is asked of each write, and decides alone', async stage => {
     const { records } = await stage.open()
-    assert.deepEqual(await records.readLog(all), told.toSpliced(3, 1))
-    await records.append(write([received('not logged')]))
-    records.logWhen(() => true)
-    const toldLater = listen(records)
-    await records.append(write([received('logged')]))
-    assert.deepEqual(await readWholeLog(records), [...told.toSpliced(3, 1), ...toldLater])
+    const asked: Pick<Append, 'thingId' | 'records' | 'broadcast'>[] = []
+    const told = listen(records)
+    records.logWhen(about => {
+      asked.push(about)
+      return about.thingId === thing && about.broadcast && about.records.some(record => record.key === key)
+    })
+    const first = write([received(1), received(2, { key: 'other' })])
+    await records.append(first)
+    await records.append(write([received(3)], { thingId: otherThing }))
+    await records.append(write([received(4)], { broadcast: false }))
+    await records.append(write([received(5, { key: 'other' })]))
+    await records.append(write([received(6)]))
+    const kept = await records.readLog(all)
+    assert.deepEqual(kept, [told[0], told[4]])
+    const [{ thingId, records: ofFirst, broadcast } = assert.fail()] = asked
+    assert.deepEqual(
+      { thingId, records: ofFirst, broadcast },
+      { thingId: thing, records: first.records, broadcast: true },
+    )
+    assert.equal(asked.length, 5)
+    records.logWhen(() => false)
+    await records.append(write([received(7)]))
+    assert.deepEqual(await records.readLog(all), kept)
   })
 }

@@ -8,8 +8,10 @@ import { durability } from './durability.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
 import { latestOfThings } from './latest-of-things.ts'
+import { leading } from './leading.ts'
 import { lifeCycle } from './life-cycle.ts'
 import { listeners } from './listeners.ts'
+import { nodes } from './nodes.ts'
 import { order } from './order.ts'
 import { paging } from './paging.ts'
 import { puts } from './puts.ts'
@@ -97,4 +99,6 @@ const areas = [
   refusedWrites,
   durability,
   lifeCycle,
+  nodes,
+  leading,
 ]

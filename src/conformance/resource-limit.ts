@@ -31,7 +31,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal(await documents.get('mark'), undefined)
     assert.equal(await records.answerOf(thing, 'w1', tooMany.receivedAt), undefined)
     await records.append(limited(3, ['a', 'c'], { id: 'w1' }))
-    assert.deepEqual(told, [1, 2])
+    assert.equal(told.length, 2)
   })
 
   test('append() takes writes to the resources that there are, however many that is', async stage => {

@@ -62,6 +62,8 @@ export interface WriteRequest {
   readonly options: WriteOptions
   /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
   readonly documents?: Append['documents']
+  /** Refused with `store_unavailable` if this node does not lead the task any more. */
+  readonly lead?: Append['lead']
 }
 
 export interface IngestParts {
@@ -136,7 +138,7 @@ export function createIngest(parts: IngestParts): Ingest {
     receivedAt: number,
     parsed: ParsedWrite,
   ): Promise<WriteAnswer> {
-    const { thingId, documents } = request
+    const { thingId, documents, lead } = request
     const { id, store, broadcast } = parsed
     try {
       const waiting = room.wait()
@@ -151,6 +153,7 @@ export function createIngest(parts: IngestParts): Ingest {
         maximumResources: limits.options.resourcesPerThing,
         ...(id === undefined ? {} : { id }),
         ...(documents === undefined ? {} : { documents }),
+        ...(lead === undefined ? {} : { lead }),
       })
       return receipt.answer
     } catch (error) {

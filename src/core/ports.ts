@@ -44,6 +44,8 @@ export interface Append {
    * an id, and where everything of it was stored before.
    */
   readonly documents?: DocumentPut
+  /** Refused with `store_unavailable`, as a whole, if this node does not lead the task any more (`Nodes.lead`). */
+  readonly lead?: string
 }
 
 /** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */
@@ -74,6 +76,8 @@ export interface Commit {
   /** False: nothing of it was kept, and its number may be given again after a crash. */
   readonly stored: boolean
   readonly broadcast: boolean
+  /** Another node has committed it. */
+  readonly isElsewhere?: true
 }
 
 /** Part of the commit log. */
@@ -176,7 +180,7 @@ export interface RecordStore {
   logWhen(isWanted: (write: Pick<Append, 'thingId' | 'records' | 'broadcast'>) => boolean): void
   /** Commits of the log by write number, as they were told to listeners. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
-  /** Removes these commits from the log. */
+  /** Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`. */
   trimLog(writeNumbers: readonly number[]): Promise<void>
 }
 

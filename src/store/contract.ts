@@ -1,3 +1,4 @@
+import type { Nodes } from '../core/nodes.ts'
 import type {
   Append,
   Commit,
@@ -57,14 +58,16 @@ import type {
  * **Snapshots.** A snapshot is the store between two commits: all of what was appended before the call is in it, and
  * nothing that was appended after. `latest` gives what is latest then, by datetime, write number and place, of each
  * ordinary resource that holds records, and each state, in any order, a resource once: in pages of 1..500, that end
- * with the record with which their values reach `maximumPageText`, however often it is called. It rejects with
+ * with the record with which their values reach `maximumPageText`, however often it is called. Of a thing that was removed
+ * since, a store that is `shared` may show nothing. It rejects with
  * `store_unavailable` once the snapshot or the store is closed or a failure of the store has broken the snapshot; a
  * store's `close` closes its snapshots and waits for no reader of them.
  *
  * **Commit log.** What `logWhen` wants of what is kept and new (records, states, what a removal tells) is there in the
  * order of the write numbers, and nothing appears behind an entry that can be read. It is asked as late as a write's
  * number is given: an answer that changes before a call of `snapshot` holds for all that is appended after the call.
- * `logWhen` is not remembered over a restart, the log is.
+ * `logWhen` is not remembered over a restart, the log is. A store that is `shared` logs what no one wants, too: another
+ * process may; and `trimLog` leaves there what is younger than `Nodes.logBounds` says.
  *
  * **Isolation.** Things and keys share nothing, however alike their names are.
  *
@@ -85,6 +88,7 @@ import type {
  */
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
+  readonly nodes: Nodes
   /** Idempotent. */
   close(): Promise<void>
   /** Whether the store works now. One that only lacks free disk does: reads go on. */
@@ -118,6 +122,8 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
   readonly documents: DriverDocuments
+  /** In a store that is `shared`. */
+  readonly nodes?: Nodes
   /** @throws Error with a message for the operator: newer format, held by another process, unreadable. */
   open(): Promise<void>
   close(): Promise<void>

@@ -6,6 +6,7 @@ export class GroupCommit<Item, Result> {
   readonly #commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number
+  readonly #turn: () => Promise<void> | undefined
   #queue: Entry<Item, Result>[] = []
   #running = false
 
@@ -13,15 +14,18 @@ export class GroupCommit<Item, Result> {
    * @param commit makes a group durable and gives one result per item, in order; if it rejects, every item of the
    * group does. A result that is an Error rejects that item alone.
    * @param weigh size of an item, in whatever unit `maximumWeight` has; a group of one may be heavier
+   * @param turn when the next group may be made: resolves then; undefined: now
    */
   constructor(
     commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
     weigh: (item: Item) => number,
     maximumWeight: number,
+    turn: () => Promise<void> | undefined = () => undefined,
   ) {
     this.#commit = commit
     this.#weigh = weigh
     this.#maximumWeight = maximumWeight
+    this.#turn = turn
   }
 
   push(item: Item): Promise<Result> {
@@ -49,9 +53,13 @@ export class GroupCommit<Item, Result> {
   async #run(): Promise<void> {
     // The first group too may take what arrives in this turn of the event loop.
     await Promise.resolve()
-    for (let next = this.#take(); next.length > 0; next = this.#take()) {
+    for (;;) {
+      const turn = this.#turn()
+      if (turn) await turn
+      const next = this.#take()
       const [first] = next
-      if (first && 'task' in first) await first.task()
+      if (!first) break
+      if ('task' in first) await first.task()
       else await this.#settle(next as ItemEntry<Item, Result>[])
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.

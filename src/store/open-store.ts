@@ -2,6 +2,7 @@ import type { RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './life-cycle.ts'
 import { OpenSnapshots } from './open-snapshots.ts'
 import { PendingAppends } from './pending-appends.ts'
+import { soleNode } from './sole-node.ts'
 import { TimeLimit } from './time-limit.ts'
 
 export interface OpenStoreOptions {
@@ -46,6 +47,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   }
   return {
     capabilities: driver.capabilities,
+    nodes: driver.nodes ?? soleNode(),
     records: guarded,
     documents: {
       get: name => life.run(() => documents.get(name)),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,9 @@ import { formatVersion } from '../../src/store/level/database.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { formatKey } from '../../src/store/level/keys.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { openClient } from '../../src/store/redis/connection.ts'
+import { metaKey, formatVersion as redisFormatVersion } from '../../src/store/redis/format.ts'
+import { createRedisStore } from '../../src/store/redis/index.ts'
 
 /** What the conformance suite needs to know of a store. */
 export type StoreUnderTest = Omit<ConformanceOptions, 'test'>
@@ -30,4 +34,23 @@ export const level: StoreUnderTest = {
       },
     }
   },
+}
+
+/** On a Redis of the tests' own, a prefix for each place; what was there goes with the server. */
+export function redisAt(url: () => string): StoreUnderTest {
+  return {
+    capabilities: { durable: true, shared: true, backup: false },
+    factory: async () => {
+      const prefix = randomUUID()
+      return {
+        driver: () => createRedisStore({ url: url(), prefix }),
+        cleanUp: async () => {},
+        writeNewerFormat: async () => {
+          const client = await openClient(url())
+          await client.hset(metaKey(prefix), 'format', redisFormatVersion + 1)
+          client.disconnect()
+        },
+      }
+    },
+  }
 }

@@ -45,7 +45,7 @@ export class CommitLog {
     for await (const entries of scan(this.#database, range, options)) {
       for (const [key, entry] of entries) {
         if (isOf && !isOf(thingIn(entry))) continue
-        commits.push(decode(key, entry))
+        commits.push(decodeCommit(key, entry))
         bytes += entry.length
         if (commits.length === limit || bytes >= maximumPageText) return commits
       }
@@ -59,7 +59,7 @@ export class CommitLog {
     const bytes = await this.#database.level.get(key)
     if (!bytes) return
     const batch = this.#database.batch()
-    batch.put(key, encode({ ...decode(key, bytes), broadcast: false }))
+    batch.put(key, encode({ ...decodeCommit(key, bytes), broadcast: false }))
     await this.#database.write(batch, { sync: false })
   }
 
@@ -93,7 +93,7 @@ function encode({ thingId, receivedAt, broadcast, records, latest }: Commit): Bu
   return Buffer.from(`${thingId}\0${JSON.stringify(entry)}`)
 }
 
-function decode(key: Buffer, bytes: Buffer): Commit {
+export function decodeCommit(key: Buffer, bytes: Buffer): Commit {
   const thingId = thingIn(bytes)
   const { latest, ...entry } = JSON.parse(bytes.toString('utf8', thingId.length + 1)) as Entry
   return {

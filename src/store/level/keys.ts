@@ -64,6 +64,11 @@ export function ordinaryResourceKeys(thingId: string): KeyRange {
   return { ...resourceKeys(thingId), gte: resourceKey(thingId, '-') }
 }
 
+/** The thing in a key that is `<letter>` thing NUL and something else. */
+export function thingInKey(bytes: Buffer): string {
+  return bytes.toString('utf8', 1, bytes.indexOf(0))
+}
+
 /** Thing and key in a key that is `<letter>` thing NUL key. */
 export function namesInThingKey(bytes: Buffer): { thingId: string; key: string } {
   const [thingId, key] = namesIn(bytes)
@@ -166,6 +171,11 @@ export function crowdKey(resource: number, datetime: number, digest: Buffer): Bu
 export function crowdKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(crowdPrefix, resource, from, to)
 }
+
+/** Those of all things. */
+export const allEmptiedKeys: KeyRange = startingWith(Buffer.from(prefix.emptied))
+export const allWriteIdOrderKeys: KeyRange = startingWith(Buffer.from(prefix.writeIdOrder))
+export const allRefusedKeys: KeyRange = startingWith(Buffer.from(prefix.refused))
 
 /** `i` thing NUL digest of the write id (16) → ordinal, receipt time, answer. */
 export function writeIdKey(thingId: string, digest: Buffer): Buffer {

@@ -5,7 +5,7 @@ import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './k
 
 /** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)). */
 const remembered = 1_000
-const rememberedFor = 24 * 60 * 60 * 1000
+export const rememberedFor = 24 * 60 * 60 * 1000
 /** After so many new ids of a thing, its forgotten ones are removed from the disk. */
 const trimEvery = 256
 

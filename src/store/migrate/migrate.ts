@@ -1,0 +1,129 @@
+import { ThingwireError } from '../../errors.ts'
+import type { Document } from '../contract.ts'
+import { openClient } from '../redis/connection.ts'
+import { checkDurability, type DurabilityOptions } from '../redis/durability.ts'
+import { Keys } from '../redis/keys.ts'
+import { Partition } from '../redis/partition.ts'
+import type { Client } from '../redis/script.ts'
+import { Source } from './source.ts'
+import { type Move, stages } from './stages.ts'
+import { Target } from './target.ts'
+import { type Verified, verify } from './verify.ts'
+
+export interface MigrateOptions extends DurabilityOptions {
+  /** Directory of the LevelDB, which no process may hold. */
+  readonly location: string
+  /** redis-url.ts */
+  readonly url: string
+  /** As of the store in Redis. Default `thingwire`. */
+  readonly prefix?: string
+  /** What becomes of a document; undefined: it stays behind. */
+  readonly documentOf: (name: string, document: Document, numberOf: Move['numberOf']) => Document | undefined
+  readonly onProgress: (progress: Progress) => void
+  /** Told what the operator should know of Redis. */
+  readonly onWarning: (text: string) => void
+}
+
+/** How far a migration is, in records. */
+export interface Progress {
+  readonly step: 'moved' | 'verified'
+  readonly records: number
+  readonly of: number
+}
+
+/** Pieces on their way to Redis. */
+const inHand = 8
+
+/**
+ * Moves everything of an embedded store into an empty store in Redis, and compares both. When it ends before it is done,
+ * whatever the reason, no server opens the store in Redis, and to call it again goes on where it was.
+ *
+ * @returns undefined if all was moved before
+ * @throws Error for the operator
+ */
+export async function migrate(options: MigrateOptions): Promise<Verified | undefined> {
+  const source = await Source.open(options.location)
+  try {
+    const client = await openClient(options.url)
+    try {
+      const { warnings } = await checkDurability(client, options)
+      for (const text of warnings) options.onWarning(text)
+      return await migrateTo(client, source, options)
+    } catch (error) {
+      throw forOperator(error)
+    } finally {
+      client.disconnect()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function migrateTo(
+  client: Client,
+  source: Source,
+  { prefix = 'thingwire', documentOf, onProgress }: MigrateOptions,
+): Promise<Verified | undefined> {
+  const keys = new Keys(prefix, 0)
+  const partition = new Partition(keys, 'migrate', client)
+  const target = await Target.claim(partition, source)
+  if (!target) return undefined
+  const move: Move = {
+    source,
+    keys,
+    numberOf: target.numberOf,
+    documentOf: (name, document) => documentOf(name, document, target.numberOf),
+  }
+  const of = await load(move, target, onProgress)
+  let records = 0
+  const verified = await verify(move, partition, count => {
+    records += count
+    onProgress({ step: 'verified', records, of })
+  })
+  await target.finish()
+  return verified
+}
+
+/** @returns how many records there are */
+async function load(move: Move, target: Target, onProgress: (progress: Progress) => void): Promise<number> {
+  const { source } = move
+  const after = target.position
+  const first = stages.findIndex(({ range }) => after?.[0] === range.gte[0])
+  const of = await source.countRecords()
+  let records = first > 0 ? of : of - (await source.countRecords(after))
+  onProgress({ step: 'moved', records, of })
+  const pieces: Promise<void>[] = []
+  let isFirst = true
+  for (const [index, stage] of stages.entries()) {
+    if (index < first) continue
+    for await (const entries of source.entries(stage.range, index === first ? after : undefined)) {
+      const last = entries.at(-1)
+      if (!last) continue
+      const loading = target.load(last[0], await stage.commands(entries, move)).then(() => {
+        if (index > 0) return
+        records += entries.length
+        onProgress({ step: 'moved', records, of })
+      })
+      // It is waited for later.
+      loading.catch(() => {})
+      pieces.push(loading)
+      // Redis gets to know the script with the first piece: others that are under way then could overtake one another.
+      if (pieces.length === inHand || isFirst) await pieces.shift()
+      isFirst = false
+    }
+  }
+  await Promise.all(pieces)
+  return of
+}
+
+function forOperator(error: unknown): unknown {
+  if (!(error instanceof ThingwireError)) return error
+  const again = 'Run migrate again: it goes on where it was'
+  if (error.reason === 'store_full') {
+    return new Error(`Redis is out of memory: raise its maxmemory. ${again}`, { cause: error })
+  }
+  const { cause } = error
+  return new Error(`Redis failed (${cause instanceof Error ? cause.message : error.reason}). ${again}`, {
+    cause,
+  })
+}

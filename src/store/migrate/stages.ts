@@ -1,0 +1,178 @@
+import { isMagicKey } from '../../core/key.ts'
+import type { Document } from '../contract.ts'
+import { decodeCommit } from '../level/commit-log.ts'
+import {
+  allEmptiedKeys,
+  allRecordKeys,
+  allRefusedKeys,
+  allStateKeys,
+  allWriteIdOrderKeys,
+  documentKeys,
+  type KeyRange,
+  logKeys,
+  nameInDocumentKey,
+  namesInThingKey,
+  ordinalInKey,
+  positionInRecordKey,
+  resourceInRecordKey,
+  thingInKey,
+  writeIdKey,
+} from '../level/keys.ts'
+import { decodeRecord } from '../level/record-value.ts'
+import { decodeState } from '../level/states.ts'
+import { type KnownWrite, rememberedFor } from '../level/write-ids.ts'
+import type { Keys } from '../redis/keys.ts'
+import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
+import type { Argument } from '../redis/script.ts'
+import type { Entry, Source } from './source.ts'
+
+/** A command of Redis, by its words. */
+export type Command = readonly Argument[]
+
+/** What the stages of a migration have in common. */
+export interface Move {
+  readonly source: Source
+  readonly keys: Keys
+  /** What becomes of a write number: higher ones stay higher. */
+  readonly numberOf: (writeNumber: number) => number
+  /** What becomes of a document; undefined: it stays behind. */
+  readonly documentOf: (name: string, document: Document) => Document | undefined
+}
+
+/** One kind of what a store holds. */
+export interface Stage {
+  /** Where it is in the embedded store. */
+  readonly range: KeyRange
+  /** What makes it in Redis. @param entries of the range, in order */
+  readonly commands: (entries: readonly Entry[], move: Move) => Command[] | Promise<Command[]>
+}
+
+/** Records of one datetime that are compared one by one (commit.lua); those behind are in the crowd, too. */
+const compared = 256
+
+const records: Stage = {
+  range: allRecordKeys,
+  async commands(entries, { source, keys, numberOf }) {
+    const ofResources = new Map<number, { members: Argument[]; crowd: Argument[] }>()
+    const [first] = entries
+    let before = first ? await source.countBefore(first[0], compared) : 0
+    let [resource, datetime] = first
+      ? [resourceInRecordKey(first[0]), positionInRecordKey(first[0]).datetime]
+      : []
+    for (const [key, bytes] of entries) {
+      const position = positionInRecordKey(key)
+      if (resourceInRecordKey(key) !== resource || position.datetime !== datetime) before = 0
+      resource = resourceInRecordKey(key)
+      datetime = position.datetime
+      const { members, crowd } = ofResources.get(resource) ?? { members: [], crowd: [] }
+      ofResources.set(resource, { members, crowd })
+      const payload = encodePayload(decodeRecord('', datetime, bytes))
+      members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
+      if (before >= compared) crowd.push(datetime, crowdEntry(datetime, payload))
+      before++
+    }
+    return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
+      const name = source.resources.get(resource)
+      // What a crash has left of a removed resource.
+      if (!name) return []
+      const { thingId, key } = name
+      return [
+        ['ZADD', keys.records(thingId, key), ...members],
+        ...(crowd.length > 0 ? [['ZADD', keys.crowd(thingId, key), ...crowd]] : []),
+        ['ZADD', keys.resources(thingId), 0, key],
+        ['ZADD', keys.things, 0, thingId],
+        ...(isMagicKey(key) ? [] : [['ZADD', keys.thingsWith(key), 0, thingId]]),
+      ]
+    })
+  },
+}
+
+/** The embedded store does not know by which write a state was put: the newest will do, as nothing reads behind it. */
+const states: Stage = {
+  range: allStateKeys,
+  commands: (entries, { source, keys, numberOf }) =>
+    entries.flatMap(([name, bytes]) => {
+      const { thingId, key } = namesInThingKey(name)
+      const state = encodeNumberedState(numberOf(source.counters.writeNumber), decodeState(key, bytes))
+      return [
+        ['HSET', keys.states(thingId), key, state],
+        ['ZADD', keys.thingsWith(key), 0, thingId],
+        ['ZADD', keys.things, 0, thingId],
+      ]
+    }),
+}
+
+const emptied: Stage = {
+  range: allEmptiedKeys,
+  commands: (entries, { keys }) =>
+    entries.map(([name]) => {
+      const { thingId, key } = namesInThingKey(name)
+      return ['SADD', keys.emptied(thingId), key]
+    }),
+}
+
+/** Those that count no more for any write to come stay behind: receipt times never go back. */
+const writeIds: Stage = {
+  range: allWriteIdOrderKeys,
+  async commands(entries, { source, keys }) {
+    const found = await source.database.level.getMany(
+      entries.map(([name, digest]) => writeIdKey(thingInKey(name), digest)),
+    )
+    const oldest = source.counters.newestReceipt - rememberedFor
+    return entries.flatMap(([name, digest], index): Command[] => {
+      const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
+      // It was used again since, under a newer ordinal.
+      if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
+      const { ordinal, receivedAt, answer } = known
+      const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`
+      const thingId = thingInKey(name)
+      return [
+        ['HSET', keys.writeIds(thingId), digest, text, '#', ordinal],
+        ['ZADD', keys.writeIdOrder(thingId), ordinal, digest],
+      ]
+    })
+  },
+}
+
+const refused: Stage = {
+  range: allRefusedKeys,
+  commands: (entries, { keys }) =>
+    entries.map(([name, json]) => ['LPUSH', keys.refused(thingInKey(name)), json]),
+}
+
+const log: Stage = {
+  range: logKeys,
+  commands: (entries, { keys, numberOf }) =>
+    entries.map(([key, bytes]) => {
+      const { thingId, writeNumber, receivedAt, broadcast, records, latest } = decodeCommit(key, bytes)
+      const head = JSON.stringify({ receivedAt, broadcast, stored: true })
+      return [
+        ...['XADD', keys.log, `${numberOf(writeNumber)}-0`, 't', thingId, 'c', head],
+        ...(records.length > 0 ? ['r', JSON.stringify(records)] : []),
+        ...(latest.length > 0 ? ['l', JSON.stringify(latest)] : []),
+      ]
+    }),
+}
+
+const documents: Stage = {
+  range: documentKeys(''),
+  commands: (entries, { keys, documentOf }) =>
+    entries.flatMap(([key, bytes]): Command[] => {
+      const name = nameInDocumentKey(key)
+      const document = documentOf(name, JSON.parse(bytes.toString()) as Document)
+      if (!document) return []
+      return [
+        ['HSET', keys.documents, name, JSON.stringify(document)],
+        ['ZADD', keys.documentNames, 0, name],
+      ]
+    }),
+}
+
+/** Everything that an embedded store holds, in the order in which it is moved. */
+export const stages: readonly Stage[] = [records, states, emptied, writeIds, refused, log, documents]
+
+function crowdEntry(datetime: number, payload: Buffer): Buffer {
+  const head = Buffer.allocUnsafe(6)
+  head.writeUIntBE(datetime, 0, 6)
+  return Buffer.concat([head, identityOf(payload)])
+}

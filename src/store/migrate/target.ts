@@ -1,0 +1,88 @@
+import { formatVersion } from '../redis/format.ts'
+import type { Partition } from '../redis/partition.ts'
+import { Script } from '../redis/script.ts'
+import type { Source } from './source.ts'
+import type { Command } from './stages.ts'
+
+const claimScript = new Script('claim')
+const loadScript = new Script('load')
+
+/** Write numbers in Redis go in steps of this (scripts/lib.lua). */
+const step = 16
+
+/** The store in Redis that is filled: claimed for one migration, and closed to servers until it is finished. */
+export class Target {
+  readonly #partition: Partition
+  readonly #source: Source
+  readonly #offset: number
+  /** Key of the entry up to which all is there; undefined: none. */
+  position: Buffer | undefined
+
+  private constructor(partition: Partition, source: Source, offset: number, position: Buffer | undefined) {
+    this.#partition = partition
+    this.#source = source
+    this.#offset = offset
+    this.position = position
+  }
+
+  /**
+   * @returns undefined if all of the source was moved there before
+   * @throws Error for the operator: it holds something else. ThingwireError store_unavailable
+   */
+  static async claim(partition: Partition, source: Source): Promise<Target | undefined> {
+    const { fingerprint, counters } = source
+    const { writeNumber, newestReceipt } = counters
+    const reply = (await partition.run(
+      claimScript,
+      fingerprint,
+      writeNumber,
+      newestReceipt,
+    )) as readonly Buffer[]
+    const fields = new Map(
+      Array.from({ length: reply.length / 2 }, (_, index) => [
+        String(reply[2 * index]),
+        reply[2 * index + 1],
+      ]),
+    )
+    const begun = fields.get('migration')?.toString()
+    if (begun === fingerprint) {
+      return new Target(partition, source, Number(fields.get('offset')), fields.get('position'))
+    }
+    if (begun === undefined && fields.get('migrated')?.toString() === fingerprint) return undefined
+    throw new Error(
+      begun === undefined
+        ? `Redis holds a thingwire store: migrate fills an empty one. Stop its servers and remove the keys that begin with ${partition.keys.base}, or use another database of Redis`
+        : `in Redis is half of another store, or of this one before a server ran on it again: remove the keys that begin with ${partition.keys.base}, and migrate again`,
+    )
+  }
+
+  /** What becomes of a write number of the source. */
+  readonly numberOf = (writeNumber: number): number => this.#offset + step * writeNumber
+
+  /**
+   * Runs commands, all or none. To be called in order, without waiting.
+   *
+   * @param key of the entry up to which everything is there then
+   * @throws ThingwireError store_full, store_unavailable
+   */
+  async load(key: Buffer, commands: readonly Command[]): Promise<void> {
+    const before = this.position ?? ''
+    this.position = key
+    await this.#partition.run(
+      loadScript,
+      before,
+      key,
+      ...commands.flatMap(command => [command.length, ...command]),
+    )
+  }
+
+  /** Opens it to servers. */
+  async finish(): Promise<void> {
+    const { keys } = this.#partition
+    const meta = `${keys.base}meta`
+    await this.load(Buffer.alloc(0), [
+      ['HSET', meta, 'format', formatVersion, 'partitions', 1, 'migrated', this.#source.fingerprint],
+      ['HDEL', meta, 'migration', 'offset', 'position'],
+    ])
+  }
+}

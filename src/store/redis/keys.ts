@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * Names of the keys of one partition: the things whose ids fall into it, everything of each of them, and the commit log
+ * of their writes. The partition's number in braces is what Redis Cluster hashes, so all of it is in one hash slot, and
+ * a script sees and changes it as a whole. Scripts put names together in the same way; docs/storage.md lists them.
+ *
+ * A thing id holds no colon and stands before what may hold one.
+ */
+export class Keys {
+  /** What every name of the partition begins with. */
+  readonly base: string
+
+  constructor(prefix: string, partition: number) {
+    this.base = `${prefix}:{${partition}}:`
+  }
+
+  /**
+   * HASH `number`: newest write number; `receipt`: newest receipt time, milliseconds; `trimmed`: newest write number that was
+   * ever trimmed from the log; `logged`: how many entries it was given, large ones counted several times; `terms`: how often a node began to lead a task.
+   */
+  get head(): string {
+    return `${this.base}head`
+  }
+
+  /** STREAM of commits, and of what else nodes tell one another, `<write number>-0` (log-entry.ts). */
+  get log(): string {
+    return `${this.base}log`
+  }
+
+  /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
+  get logMarks(): string {
+    return `${this.base}log-marks`
+  }
+
+  /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
+  get logPassing(): string {
+    return `${this.base}log-passing`
+  }
+
+  /** ZSET of nodes, score: when each is held for dead unless it is heard of, milliseconds by Redis' clock. */
+  get nodes(): string {
+    return `${this.base}nodes`
+  }
+
+  /** STRING that expires, `<node>:<term>`: who leads the task. */
+  lead(task: string): string {
+    return `${this.base}lead:${task}`
+  }
+
+  /** ZSET, by name: ids of the things of which anything is kept. */
+  get things(): string {
+    return `${this.base}a`
+  }
+
+  /** HASH document name → JSON. */
+  get documents(): string {
+    return `${this.base}o`
+  }
+
+  /** ZSET, by name: the names of all documents. */
+  get documentNames(): string {
+    return `${this.base}n`
+  }
+
+  /** ZSET, by name: keys of the thing that hold records. */
+  resources(thingId: string): string {
+    return `${this.base}k:${thingId}`
+  }
+
+  /** SET: keys of the thing that held records and do not now. */
+  emptied(thingId: string): string {
+    return `${this.base}x:${thingId}`
+  }
+
+  /** ZSET, by name: ids of the things that have the ordinary resource, or a state of the magic one. */
+  thingsWith(key: string): string {
+    return `${this.base}b:${key}`
+  }
+
+  /** ZSET of one resource: score datetime, member as in record-member.ts. */
+  records(thingId: string, key: string): string {
+    return `${this.base}r:${thingId}:${key}`
+  }
+
+  /** ZSET of one resource: score datetime, member 6 bytes of datetime and an identity (record-member.ts). */
+  crowd(thingId: string, key: string): string {
+    return `${this.base}d:${thingId}:${key}`
+  }
+
+  /** HASH key → state, as in record-member.ts. */
+  states(thingId: string): string {
+    return `${this.base}s:${thingId}`
+  }
+
+  /** HASH digest of a write id → `<ordinal>:<receipt time>:<answer>`; `#` → newest ordinal. */
+  writeIds(thingId: string): string {
+    return `${this.base}i:${thingId}`
+  }
+
+  /** ZSET: score ordinal, member digest of a write id. */
+  writeIdOrder(thingId: string): string {
+    return `${this.base}j:${thingId}`
+  }
+
+  /** LIST of JSON, newest first: the last 100 refused writes. */
+  refused(thingId: string): string {
+    return `${this.base}e:${thingId}`
+  }
+
+  /** STRING that expires: what came of the newest group of commits of a node. */
+  group(node: string): string {
+    return `${this.base}g:${node}`
+  }
+}
+
+/** Ids are the client's words, and some use a secret as one: what is kept cannot be turned back into it. */
+export function digestOfWriteId(id: string): Buffer {
+  return createHash('sha256').update(id).digest().subarray(0, 16)
+}

@@ -1,0 +1,110 @@
+import { maximumPageText } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Page, PageQuery } from '../contract.ts'
+import type { Partition } from './partition.ts'
+import { decodeMember } from './record-member.ts'
+import { type Reply, Script } from './script.ts'
+
+const pageScript = new Script('page')
+
+/** Where a record stands: datetime (6), write number (7), place (2). What a cursor says of the last record given. */
+const positionLength = 15
+const datetimeLength = 6
+
+interface Piece {
+  /** Newest write number when it was read. */
+  readonly newest: number
+  /** Of each record its datetime (6) and its member: so its position is what it begins with. */
+  readonly records: readonly Buffer[]
+  /** Position up to which records were looked at, if there is more. */
+  readonly end: Buffer | undefined
+}
+
+/**
+ * A page as it was at one moment, however many steps it takes to read: no part of a write is in it.
+ *
+ * @returns undefined if nothing was ever stored under the key
+ * @throws ThingwireError invalid_cursor, store_unavailable
+ */
+export async function readPage(
+  partition: Partition,
+  thingId: string,
+  key: string,
+  query: PageQuery,
+): Promise<Page | undefined> {
+  const { limit, cursor } = query
+  const records: StoredRecord[] = []
+  let characters = 0
+  let after = cursor === undefined ? undefined : readCursor(cursor)
+  let asOf: number | undefined
+  for (;;) {
+    const piece = await readPiece(partition, thingId, key, query, limit - records.length, asOf, after)
+    if (!piece) return asOf === undefined ? undefined : { records }
+    for (const [index, bytes] of piece.records.entries()) {
+      const record = decode(key, bytes)
+      records.push(record)
+      characters += record.value.length
+      if (records.length < limit && characters < maximumPageText) continue
+      const hasMore = index + 1 < piece.records.length || piece.end !== undefined
+      return hasMore ? { records, next: writeCursor(bytes) } : { records }
+    }
+    if (!piece.end) return { records }
+    after = piece.end
+    asOf ??= piece.newest
+  }
+}
+
+/**
+ * The newest record of a resource among those up to a write number.
+ *
+ * @returns the record, undefined if there is none, and the newest write number when it was read
+ */
+export async function readNewest(
+  partition: Partition,
+  thingId: string,
+  key: string,
+  asOf: number,
+): Promise<{ record: StoredRecord | undefined; newest: number }> {
+  let after: Buffer | undefined
+  let newest = 0
+  for (;;) {
+    const piece = await readPiece(partition, thingId, key, { order: 'desc' }, 1, asOf, after)
+    newest = piece?.newest ?? newest
+    const [bytes] = piece?.records ?? []
+    if (bytes || !piece?.end) return { record: bytes && decode(key, bytes), newest }
+    after = piece.end
+  }
+}
+
+async function readPiece(
+  partition: Partition,
+  thingId: string,
+  key: string,
+  { order, from, to }: Omit<PageQuery, 'limit' | 'cursor'>,
+  wanted: number,
+  asOf: number | undefined,
+  after: Buffer | undefined,
+): Promise<Piece | undefined> {
+  const args = [thingId, key, order, from ?? '', to ?? '', wanted, asOf ?? '', ...(after ? [after] : [])]
+  const reply = await partition.run(pageScript, ...args)
+  if (reply === null) return undefined
+  const [newest, records, end] = reply as readonly Reply[] as readonly [number, readonly Buffer[], Buffer?]
+  return { newest, records, end }
+}
+
+function decode(key: string, bytes: Buffer): StoredRecord {
+  return decodeMember(key, bytes.readUIntBE(0, datetimeLength), bytes.subarray(datetimeLength))
+}
+
+function writeCursor(record: Buffer): string {
+  return record.toString('base64url', 0, positionLength)
+}
+
+function readCursor(cursor: string): Buffer {
+  const position = Buffer.from(cursor, 'base64url')
+  if (position.length !== positionLength || position.toString('base64url') !== cursor) {
+    throw new ThingwireError('invalid_cursor')
+  }
+  return position
+}

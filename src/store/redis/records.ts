@@ -1,0 +1,151 @@
+import type {
+  Append,
+  Commit,
+  CommitTicket,
+  DriverRecords,
+  LogQuery,
+  PageQuery,
+  Receipt,
+  Snapshot,
+  TimeRange,
+} from '../contract.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { Committer, type PendingCommit } from './commit.ts'
+import { readLog, trimLog } from './commit-log.ts'
+import { encodeDocuments } from './documents.ts'
+import type { Follower } from './follower.ts'
+import { readPage } from './pages.ts'
+import type { Partition } from './partition.ts'
+import { remove, removeThing } from './removals.ts'
+import { readState, resourceNames } from './resources.ts'
+import { RedisSnapshot } from './snapshot.ts'
+import { answerOf } from './write-ids.ts'
+
+/** Largest group that is committed as one, in bytes: bounds how long Redis does nothing else. */
+const maximumGroupBytes = 256 * 1024
+const recordOverhead = 64
+
+/** The records in Redis, as one node has them. */
+export class RedisRecords implements DriverRecords {
+  readonly commits: GroupCommit<PendingCommit, Receipt>
+  readonly #partition: Partition
+  readonly #follower: Follower
+  readonly #termOf: (task: string) => number | undefined
+  #newestReceipt = 0
+
+  /**
+   * @param committing the same partition, over the connection for what has to be durable
+   * @param termOf in which this node leads a task
+   */
+  constructor(
+    partition: Partition,
+    committing: Partition,
+    follower: Follower,
+    termOf: (task: string) => number | undefined,
+  ) {
+    this.#termOf = termOf
+    this.#partition = partition
+    this.#follower = follower
+    follower.listeners.onCommit(({ receivedAt }) => {
+      this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
+    })
+    follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
+    const committer = new Committer(committing, follower)
+    this.commits = new GroupCommit(
+      group => committer.commit(group),
+      weigh,
+      maximumGroupBytes,
+      () => committer.turn(),
+    )
+  }
+
+  /** Where the log stands: what is written from now on will be told. */
+  async open(): Promise<void> {
+    await this.#readReceipt()
+    const number = await this.#partition.call('HGET', this.#partition.keys.head, 'number')
+    this.#follower.start(Number(number ?? 0))
+  }
+
+  async append(write: Append, ticket: CommitTicket): Promise<Receipt> {
+    // As it is now: what is of this term is not to be committed in a later one.
+    const term = write.lead === undefined ? undefined : this.#termOf(write.lead)
+    const documents = encodeDocuments(write.documents)
+    const receipt = await this.commits.push({ write, term, documents, ticket })
+    await this.#follower.reached(receipt.writeNumber)
+    return receipt
+  }
+
+  answerOf(thingId: string, id: string, now: number) {
+    return answerOf(this.#partition, thingId, id, now)
+  }
+
+  read(thingId: string, key: string, query: PageQuery) {
+    return readPage(this.#partition, thingId, key, query)
+  }
+
+  resources(thingId: string) {
+    return resourceNames(this.#partition, thingId)
+  }
+
+  state(thingId: string, key: string) {
+    return readState(this.#partition, thingId, key)
+  }
+
+  snapshot(): Promise<Snapshot> {
+    return this.commits.alone(async () => {
+      const number = await this.#partition.call('HGET', this.#partition.keys.head, 'number')
+      await this.#follower.reached(Number(number ?? 0))
+      // Listeners may have been told more, of other nodes; what they were told and what it shows must meet.
+      return new RedisSnapshot(
+        { all: [this.#partition], of: () => this.#partition },
+        this.#follower,
+        this.#follower.position,
+      )
+    })
+  }
+
+  async remove(thingId: string, key: string, range: TimeRange): Promise<number> {
+    const alone = <T>(task: () => Promise<T>) => this.commits.alone(task)
+    const { count, writeNumber } = await remove(this.#partition, alone, thingId, key, range)
+    await this.#follower.reached(writeNumber ?? 0)
+    return count
+  }
+
+  async removeThing(thingId: string): Promise<void> {
+    // What was handed in before goes, too; what comes later need not wait.
+    await this.commits.alone(async () => {})
+    await removeThing(this.#partition, thingId)
+  }
+
+  newestReceipt(): number {
+    return this.#newestReceipt
+  }
+
+  onCommit(listener: (commit: Commit) => void): () => void {
+    return this.#follower.listeners.onCommit(listener)
+  }
+
+  /** Nothing to do: for a while all is kept, since another node may have to read it. */
+  logWhen(): void {}
+
+  readLog(query: LogQuery): Promise<readonly Commit[]> {
+    return readLog([this.#partition], query)
+  }
+
+  trimLog(writeNumbers: readonly number[]): Promise<void> {
+    return trimLog([this.#partition], writeNumbers)
+  }
+
+  async #readReceipt(): Promise<void> {
+    const receipt = await this.#partition.call('HGET', this.#partition.keys.head, 'receipt')
+    this.#newestReceipt = Math.max(this.#newestReceipt, Number(receipt ?? 0))
+  }
+}
+
+function weigh({ write, documents }: PendingCommit): number {
+  let bytes = recordOverhead
+  for (const { value } of write?.records ?? []) bytes += 2 * value.length + recordOverhead
+  for (const { record } of write?.states ?? []) bytes += (record?.value.length ?? 0) + recordOverhead
+  for (const [name, json] of documents) bytes += name.length + (json?.length ?? 0) + recordOverhead
+  return bytes
+}

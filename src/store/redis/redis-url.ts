@@ -1,0 +1,52 @@
+import type { RedisOptions } from 'ioredis'
+
+/** Where a server is, and how one logs in. */
+export type ServerAddress = Pick<RedisOptions, 'host' | 'port' | 'username' | 'password' | 'db' | 'tls'>
+
+const defaultPort = 6379
+
+/**
+ * Reads `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; several, with commas between them, name
+ * nodes of one cluster, which have one user and password.
+ *
+ * @throws Error for the operator, without anything of the text: it may hold a password
+ */
+export function parseRedisUrl(text: string): readonly [ServerAddress, ...ServerAddress[]] {
+  const [first = '', ...others] = text.split(',').map(part => part.trim())
+  const addresses = [parseOne(first), ...others.map(parseOne)] as const
+  if (others.length > 0 && addresses.some(({ db }) => db !== 0)) {
+    throw new Error('a Redis Cluster has no databases: leave /<number> out of its urls')
+  }
+  return addresses
+}
+
+/** For people: without user and password. */
+export function shownAddress({ host, port }: ServerAddress): string {
+  return `${host?.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function parseOne(text: string): ServerAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? '/')?.[1]
+  const isRedis = url?.protocol === 'redis:' || url?.protocol === 'rediss:'
+  if (!url || !isRedis || url.hostname === '' || database === undefined || url.search + url.hash !== '') {
+    throw new Error('the url of Redis is not redis://[[user]:password@]host[:port][/database] (or rediss://)')
+  }
+  return {
+    // An IPv6 address stands in brackets.
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? defaultPort : Number(url.port),
+    db: Number(database),
+    ...(url.username === '' ? {} : { username: decode(url.username) }),
+    ...(url.password === '' ? {} : { password: decode(url.password) }),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new Error('user or password in the url of Redis has a % that begins no %XX: write it as %25')
+  }
+}

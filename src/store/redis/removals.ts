@@ -1,0 +1,61 @@
+import type { TimeRange } from '../contract.ts'
+import type { Partition } from './partition.ts'
+import { Script } from './script.ts'
+
+const removePiece = new Script('remove')
+const removePieceOfThing = new Script('remove-thing')
+const removePieceOfLog = new Script('remove-log')
+
+/** What came of a removal. */
+export interface Removal {
+  /** How many records were removed. */
+  readonly count: number
+  /** Of the commit that tells what is latest now; undefined: nobody is told anything. */
+  readonly writeNumber: number | undefined
+}
+
+/**
+ * Removes records of a resource that were stored before the call, a piece at a time, from the oldest on, so that
+ * appends go on in between. The newest one goes with what is told of it. A crash leaves a removal half done; calling it
+ * again finishes it.
+ *
+ * @param alone runs a task when everything that was handed to the group commit before is committed
+ * @throws ThingwireError store_unavailable
+ */
+export async function remove(
+  partition: Partition,
+  alone: <T>(task: () => Promise<T>) => Promise<T>,
+  thingId: string,
+  key: string,
+  range: TimeRange,
+): Promise<Removal> {
+  const lastMeant = await alone(() => newestWriteNumber(partition))
+  const to = range.to === undefined ? '+inf' : `(${range.to}`
+  let from = String(range.from ?? '-inf')
+  let count = 0
+  let writeNumber: number | undefined
+  while (from !== '') {
+    const reply = await partition.run(removePiece, thingId, key, from, to, lastMeant, partition.node)
+    const [removed, next, number] = reply as readonly [number, Buffer, number]
+    count += removed
+    if (number > 0) writeNumber = number
+    from = next.toString('latin1')
+  }
+  return { count, writeNumber }
+}
+
+/**
+ * Removes all of a thing, a piece at a time, and tells nobody. Can be called again after a crash.
+ *
+ * @throws ThingwireError store_unavailable
+ */
+export async function removeThing(partition: Partition, thingId: string): Promise<void> {
+  while ((await partition.run(removePieceOfThing, thingId)) === 1) {}
+  const to = `${await newestWriteNumber(partition)}-0`
+  let from = '-'
+  while (from !== '') from = String(await partition.run(removePieceOfLog, thingId, from, to))
+}
+
+async function newestWriteNumber(partition: Partition): Promise<number> {
+  return Number((await partition.call('HGET', partition.keys.head, 'number')) ?? 0)
+}

@@ -1,0 +1,25 @@
+import type { StoredRecord } from '../../core/record.ts'
+import type { Partition } from './partition.ts'
+import { decodeState } from './record-member.ts'
+
+/** Keys of the thing that hold records now, sorted by their bytes. @throws ThingwireError store_unavailable */
+export async function resourceNames(partition: Partition, thingId: string): Promise<string[]> {
+  // All of them at once, so that no part of a write is seen.
+  const names = (await partition.call(
+    'ZRANGE',
+    partition.keys.resources(thingId),
+    0,
+    -1,
+  )) as readonly Buffer[]
+  return names.map(String)
+}
+
+/** State of a magic resource; undefined if it has none. @throws ThingwireError store_unavailable */
+export async function readState(
+  partition: Partition,
+  thingId: string,
+  key: string,
+): Promise<StoredRecord | undefined> {
+  const state = (await partition.call('HGET', partition.keys.states(thingId), key)) as Buffer | null
+  return state ? decodeState(key, state) : undefined
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Cluster, Redis } from 'ioredis'
+
+export type Client = Redis | Cluster
+export type Argument = string | Buffer | number
+
+/** What runs commands: a `Client` is one. */
+export interface Caller {
+  /** @returns the reply, its bulk strings as bytes */
+  callBuffer(command: string, ...args: readonly Argument[]): Promise<unknown>
+}
+
+/** What a script gives back: integers, bulk strings as bytes, null, and lists of these. */
+export type Reply = number | Buffer | null | readonly Reply[]
+
+const library = readScript('lib')
+
+/**
+ * A Lua script in `scripts/`; the head of the file says what its arguments are, and what it returns. A script is
+ * atomic: no other command runs meanwhile, and all that it changes is in one entry of the append-only file.
+ */
+export class Script {
+  readonly #text: string
+  readonly #sha: string
+
+  /** @param name of the file, without `.lua` */
+  constructor(name: string) {
+    // The first line says how Redis is to run it.
+    this.#text = readScript(name).replace('\n', `\n${library}\n`)
+    this.#sha = createHash('sha1').update(this.#text).digest('hex')
+  }
+
+  /**
+   * @param head of the partition: decides which node of a cluster runs it
+   * @throws ReplyError of Redis, or Error of the connection
+   */
+  async run(client: Caller, head: string, args: readonly Argument[]): Promise<Reply> {
+    try {
+      return (await client.callBuffer('EVALSHA', this.#sha, 1, head, ...args)) as Reply
+    } catch (error) {
+      // The script was never run there, or the server was started again.
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      return (await client.callBuffer('EVAL', this.#text, 1, head, ...args)) as Reply
+    }
+  }
+}
+
+function readScript(name: string): string {
+  return readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+}

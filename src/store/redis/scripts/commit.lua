@@ -1,0 +1,259 @@
+#!lua
+-- Commits a group of writes and puts of one node: all of it or, where Redis is out of memory, nothing.
+--
+-- KEYS[1]  head of the partition
+-- ARGV     run of the node, number of the group, newest write number that the node has read of the log, how many items;
+--          then each item:
+--            thing id, empty for a put of documents alone; if it is not empty:
+--              receipt time (ms), `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
+--              most resources of the thing or empty, task that the node has to lead and its term, or empty
+--              how many records; each: key, datetime (ms), `explicit` or not, place (2 bytes), payload, JSON for the log
+--              how many states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
+--            how many documents; each: name, JSON or empty
+--          ("or not": an empty string)
+-- returns  two lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
+--          for one that makes too many resources, -2 for one of a task that the node does not lead; and the answer of the
+--          first write that carried the id, else an empty string. Then entries of the log behind what the node has read, this
+--          group's own among them, without a gap; none where there may be one, or what it has read is not there any more.
+--          A group that was committed before is answered as then, without entries; one that was given up before is an error.
+local remembered = 1000
+local remembered_for = 86400000
+local compared = 256
+local most_entries = 500
+
+local at = 0
+local function argument()
+  at = at + 1
+  return ARGV[at]
+end
+local function count()
+  return tonumber(argument())
+end
+
+local run = argument()
+local group_key = base .. 'g:' .. run
+local group = count()
+local newest_read = count()
+local known_group = redis.call('GET', group_key)
+if known_group then
+  local number, reply = string.match(known_group, '^(%d+) (.*)$')
+  number = tonumber(number)
+  if number == group and reply ~= '' then return { cmsgpack.unpack(reply), {} } end
+  if number >= group then return redis.error_reply('GIVENUP the group was given up') end
+end
+
+local newest = newest_write_number()
+local newest_receipt = tonumber(redis.call('HGET', KEYS[1], 'receipt') or '0')
+
+-- Newest datetime of each resource that the group writes to, by the name of its sorted set; -1 of a new one.
+local newest_datetimes = {}
+local function newest_datetime(records_key)
+  local known = newest_datetimes[records_key]
+  if known then return known end
+  local last = redis.call('ZRANGE', records_key, -1, -1, 'WITHSCORES')
+  known = last[2] and tonumber(last[2]) or -1
+  newest_datetimes[records_key] = known
+  return known
+end
+
+local function is_same(member, payload, wanted)
+  local stored = string.sub(member, 10)
+  return stored == payload or (string.byte(payload) >= 4 and identity(stored) == wanted)
+end
+
+-- Whether a measurement is stored already, and what it would leave in the crowd of its datetime if it is not.
+local function look(records_key, crowd_key, datetime, payload, explicit)
+  if tonumber(datetime) > newest_datetime(records_key) then return false, nil end
+  local there = redis.call('ZCOUNT', records_key, datetime, datetime)
+  if there == 0 then return false, nil end
+  local wanted = identity(payload)
+  if explicit then
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', records_key, datetime, datetime, 'LIMIT', 0, compared)) do
+      if is_same(member, payload, wanted) then return true, nil end
+    end
+  end
+  if there < compared then return false, nil end
+  local entry = struct.pack('>I6', datetime) .. wanted
+  return explicit and redis.call('ZSCORE', crowd_key, entry) ~= false, entry
+end
+
+local function add_resource(thing, key)
+  if redis.call('ZADD', base .. 'k:' .. thing, 0, key) == 0 then return end
+  redis.call('SREM', base .. 'x:' .. thing, key)
+  redis.call('ZADD', base .. 'a', 0, thing)
+  if string.sub(key, 1, 1) ~= '$' then redis.call('ZADD', base .. 'b:' .. key, 0, thing) end
+end
+
+local function add_record(thing, number, record)
+  local name = thing .. ':' .. record.key
+  local records_key, crowd_key = base .. 'r:' .. name, base .. 'd:' .. name
+  local is_stored, crowd_entry = look(records_key, crowd_key, record.datetime, record.payload, record.explicit)
+  if is_stored then return false end
+  if newest_datetime(records_key) == -1 then add_resource(thing, record.key) end
+  local member = struct.pack('>I7', number) .. record.place .. record.payload
+  redis.call('ZADD', records_key, record.datetime, member)
+  if crowd_entry then redis.call('ZADD', crowd_key, record.datetime, crowd_entry) end
+  newest_datetimes[records_key] = math.max(newest_datetime(records_key), tonumber(record.datetime))
+  return true
+end
+
+-- Returns what was there before, in the form of a state.
+local function put_state(thing, number, key, state)
+  local states_key = base .. 's:' .. thing
+  local before = redis.call('HGET', states_key, key)
+  if state == '' then
+    redis.call('HDEL', states_key, key)
+    redis.call('ZREM', base .. 'b:' .. key, thing)
+  else
+    redis.call('HSET', states_key, key, struct.pack('>I7', number) .. state)
+    redis.call('ZADD', base .. 'b:' .. key, 0, thing)
+    redis.call('ZADD', base .. 'a', 0, thing)
+  end
+  return before or ''
+end
+
+-- The answer of an earlier write with this id.
+local function first_answer(thing, digest, receipt)
+  local ids_key = base .. 'i:' .. thing
+  local known = redis.call('HGET', ids_key, digest)
+  if not known then return nil end
+  local ordinal, received, answer = string.match(known, '^(%d+):(%d+):(.*)$')
+  local newest_ordinal = tonumber(redis.call('HGET', ids_key, '#'))
+  local is_forgotten = tonumber(ordinal) <= newest_ordinal - remembered
+    or tonumber(received) < receipt - remembered_for
+  return not is_forgotten and answer or nil
+end
+
+local function take_id(thing, digest, receipt, answer)
+  local ids_key, order_key = base .. 'i:' .. thing, base .. 'j:' .. thing
+  local ordinal = redis.call('HINCRBY', ids_key, '#', 1)
+  redis.call('HSET', ids_key, digest, text(ordinal) .. ':' .. text(receipt) .. ':' .. answer)
+  redis.call('ZADD', order_key, ordinal, digest)
+  if redis.call('ZCARD', order_key) > remembered then
+    redis.call('HDEL', ids_key, redis.call('ZPOPMIN', order_key)[1])
+  end
+end
+
+local function makes_too_many(write)
+  if write.maximum == '' or not write.stored then return false end
+  local resources_key = base .. 'k:' .. write.thing
+  local added, more = {}, 0
+  for _, record in ipairs(write.records) do
+    if not added[record.key] and not redis.call('ZSCORE', resources_key, record.key) then
+      added[record.key] = true
+      more = more + 1
+    end
+  end
+  return more > 0 and redis.call('ZCARD', resources_key) + more > tonumber(write.maximum)
+end
+
+local function read_write(thing)
+  local write = { thing = thing, receipt = count() }
+  write.stored, write.broadcast = argument() ~= '', argument() ~= ''
+  write.digest, write.answer = argument(), argument()
+  write.maximum, write.lead, write.term = argument(), argument(), argument()
+  write.records, write.states = {}, {}
+  for index = 1, count() do
+    write.records[index] = {
+      key = argument(),
+      datetime = argument(),
+      explicit = argument() ~= '',
+      place = argument(),
+      payload = argument(),
+      json = argument(),
+    }
+  end
+  for index = 1, count() do
+    write.states[index] = { key = argument(), state = argument(), json = argument() }
+  end
+  return write
+end
+
+local function next_number()
+  newest = write_number_after(newest)
+  return newest
+end
+
+local function may_commit(write)
+  return write.lead == '' or redis.call('GET', base .. 'lead:' .. write.lead) == run .. ':' .. write.term
+end
+
+-- Returns its number, its entry in the log, and whether nobody reads that later.
+local function commit(write)
+  local number = next_number()
+  newest_receipt = math.max(newest_receipt, write.receipt)
+  local head = string.format(
+    '{"receivedAt":%s,"broadcast":%s,"stored":%s}',
+    text(write.receipt),
+    tostring(write.broadcast),
+    tostring(write.stored)
+  )
+  local added, latest, undo = {}, {}, {}
+  for _, record in ipairs(write.records) do
+    if not write.stored or add_record(write.thing, number, record) then added[#added + 1] = record.json end
+  end
+  for _, state in ipairs(write.states) do
+    latest[#latest + 1] = state.json
+    if write.stored then
+      undo[#undo + 1] = { state.key, put_state(write.thing, number, state.key, state.state) }
+    end
+  end
+  if write.digest ~= '' then take_id(write.thing, write.digest, write.receipt, write.answer) end
+  local entry = { 't', write.thing, 'c', head, 'o', run }
+  local function add(name, value)
+    entry[#entry + 1] = name
+    entry[#entry + 1] = value
+  end
+  if #added > 0 then add('r', '[' .. table.concat(added, ',') .. ']') end
+  if #latest > 0 then add('l', '[' .. table.concat(latest, ',') .. ']') end
+  for _, each in ipairs(undo) do
+    add('u', each[1])
+    add('v', each[2])
+  end
+  return number, entry, not write.stored or (#added == 0 and #latest == 0)
+end
+
+local function read_documents()
+  local documents = {}
+  for index = 1, 2 * count() do documents[index] = argument() end
+  return documents
+end
+
+local function entries_behind(number)
+  local log, id = base .. 'log', text(number) .. '-0'
+  local trimmed = tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
+  if trimmed > number or #redis.call('XRANGE', log, id, id) == 0 then return {} end
+  return redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most_entries)
+end
+
+local reply = {}
+for _ = 1, count() do
+  local thing = argument()
+  local number, answer, entry, passing = 0, '', nil, nil
+  if thing ~= '' then
+    local write = read_write(thing)
+    local first = write.digest ~= '' and first_answer(thing, write.digest, write.receipt)
+    if not may_commit(write) then
+      number = -2
+    elseif first then
+      answer = first
+    elseif makes_too_many(write) then
+      number = -1
+    else
+      number, entry, passing = commit(write)
+    end
+  end
+  local documents = read_documents()
+  local told = number >= 0 and put_documents(documents) or {}
+  if #told > 0 then
+    if not entry then entry, passing = { 'o', run }, true end
+    entry[#entry + 1] = 'd'
+    entry[#entry + 1] = cjson.encode(told)
+  end
+  if entry then append_to_log(number > 0 and number or next_number(), entry, passing) end
+  reply[#reply + 1] = number
+  reply[#reply + 1] = answer
+end
+redis.call('HSET', KEYS[1], 'number', text(newest), 'receipt', text(newest_receipt))
+redis.call('SET', group_key, text(group) .. ' ' .. cmsgpack.pack(reply), 'EX', 3600)
+return { reply, entries_behind(newest_read) }

@@ -1,0 +1,103 @@
+-- What several scripts use; put behind the first line of each.
+--
+-- KEYS[1] is always the head of a partition, `<prefix>:{<partition>}:head`. Every other key that a script uses begins
+-- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/storage.md).
+local base = string.sub(KEYS[1], 1, -5)
+local partition = tonumber(string.match(KEYS[1], '{(%d+)}'))
+
+-- Numbers of 2^47 and more would be written with an exponent.
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- The write number behind `last`. It is the time in microseconds, less its remainder by 16, plus the partition: so no two
+-- partitions give out one number, and numbers of different partitions tell about when they were given. Where more than
+-- 62,500 a second are wanted, or the clock goes back, they run ahead of it.
+local function write_number_after(last)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000000 + time[2]
+  local following = last - last % 16 + partition
+  if following <= last then following = following + 16 end
+  return math.max(following, now - now % 16 + partition)
+end
+
+local function newest_write_number()
+  return tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
+end
+
+-- What makes two payloads one measurement (record-member.ts), at most 40 bytes long.
+local function identity(payload)
+  local kind = string.byte(payload)
+  if kind >= 4 then
+    local start = 2 + ({ [0] = 0, 16, 8 })[kind % 4]
+    return string.char(kind) .. string.sub(payload, start, start + 7)
+  end
+  return #payload <= 24 and payload or redis.sha1hex(payload)
+end
+
+-- Entries of the log may be trimmed that are older than 10 minutes, or have about 100,000 newer ones behind them; one of
+-- more than 4 KiB counts as several. `log-marks` has the number at every 1,000th, newest first.
+local kept_microseconds = 600000000
+local kept_marks, mark_every, bytes_in_one = 100, 1000, 4096
+
+-- Newest write number that may be trimmed.
+local function trimmable_to()
+  local time = redis.call('TIME')
+  local mark = redis.call('LINDEX', base .. 'log-marks', kept_marks - 1) or '0'
+  return math.max(time[1] * 1000000 + time[2] - kept_microseconds, tonumber(mark), 0)
+end
+
+-- Removes entries from the log, and notes up to where it is not complete any more.
+local function trim(numbers)
+  local ids, newest_trimmed = {}, tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
+  for index, number in ipairs(numbers) do
+    ids[index] = text(number) .. '-0'
+    newest_trimmed = math.max(newest_trimmed, number)
+  end
+  if #ids == 0 then return end
+  redis.call('XDEL', base .. 'log', unpack(ids))
+  redis.call('HSET', KEYS[1], 'trimmed', text(newest_trimmed))
+end
+
+-- Appends an entry, a list of names and values in turn (log-entry.ts). One that is `passing` is for followers alone: nobody
+-- reads it later, so it goes as soon as it may, when others of its kind come.
+local function append_to_log(number, entry, passing)
+  redis.call('XADD', base .. 'log', text(number) .. '-0', unpack(entry))
+  local bytes = 0
+  for _, field in ipairs(entry) do bytes = bytes + #field end
+  local weight = 1 + math.floor(bytes / bytes_in_one)
+  local total = redis.call('HINCRBY', KEYS[1], 'logged', weight)
+  for _ = 1, math.floor(total / mark_every) - math.floor((total - weight) / mark_every) do
+    redis.call('LPUSH', base .. 'log-marks', text(number))
+    redis.call('LTRIM', base .. 'log-marks', 0, kept_marks - 1)
+  end
+  if not passing then return end
+  local limit, old = trimmable_to(), {}
+  redis.call('RPUSH', base .. 'log-passing', text(number))
+  -- Two for one: however many there were, it ends.
+  for _ = 1, 2 do
+    local oldest = tonumber(redis.call('LINDEX', base .. 'log-passing', 0) or '0')
+    if oldest == 0 or oldest > limit then break end
+    redis.call('LPOP', base .. 'log-passing')
+    old[#old + 1] = oldest
+  end
+  trim(old)
+end
+
+-- Puts documents, names and JSON in turn; an empty string instead of JSON removes. Returns the names that other nodes are
+-- told: none of what only the node that serves a session looks at, and that comes and goes with each message.
+local function put_documents(documents)
+  local told = {}
+  for at = 1, #documents, 2 do
+    local name, json = documents[at], documents[at + 1]
+    if json == '' then
+      redis.call('HDEL', base .. 'o', name)
+      redis.call('ZREM', base .. 'n', name)
+    else
+      redis.call('HSET', base .. 'o', name, json)
+      redis.call('ZADD', base .. 'n', 0, name)
+    end
+    if string.sub(name, 1, 15) ~= 'mqtt-in-flight/' then told[#told + 1] = name end
+  end
+  return told
+end

@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+-- Lists documents by name, as they are at one moment.
+--
+-- KEYS[1]  head of the partition
+-- ARGV     first and last name, as ZRANGEBYLEX has them; at most how many
+-- returns  the name and the JSON of each, one behind the other
+local read_at_once = 1000
+
+local names = redis.call('ZRANGEBYLEX', base .. 'n', ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+local found = {}
+for first = 1, #names, read_at_once do
+  local texts = redis.call('HMGET', base .. 'o', unpack(names, first, math.min(#names, first + read_at_once - 1)))
+  for index, text_of_document in ipairs(texts) do
+    found[#found + 1] = names[first + index - 1]
+    found[#found + 1] = text_of_document
+  end
+end
+return found

@@ -1,0 +1,18 @@
+#!lua
+-- Runs commands of a migration, and notes how far it is: both or, where Redis is out of memory, neither.
+--
+-- KEYS[1]  head of the partition
+-- ARGV     where the migration is, where it is then; then each command: how many words, the words
+-- returns  nothing; an error if the migration is elsewhere
+local meta = base .. 'meta'
+
+if redis.call('HEXISTS', meta, 'migration') == 0 or (redis.call('HGET', meta, 'position') or '') ~= ARGV[1] then
+  return redis.error_reply('ELSEWHERE another process moves the same store')
+end
+redis.call('HSET', meta, 'position', ARGV[2])
+local at = 3
+while at <= #ARGV do
+  local words = tonumber(ARGV[at])
+  redis.call(unpack(ARGV, at + 1, at + words))
+  at = at + 1 + words
+end

@@ -1,0 +1,94 @@
+#!lua flags=allow-oom
+-- Removes a piece of what a removal takes: records of one resource, from the oldest on. The records of one datetime
+-- stand in the order of their write numbers, so behind the first that is to stay all of that datetime stay, and a
+-- datetime alone says where the next piece begins. If the newest record of an ordinary resource goes, that is a commit.
+--
+-- KEYS[1] head
+-- ARGV[1] thing id
+-- ARGV[2] key
+-- ARGV[3] lowest datetime of the piece, as ZRANGE takes it
+-- ARGV[4] highest datetime of the removal, as ZRANGE takes it
+-- ARGV[5] newest write number that is meant
+-- ARGV[6] node
+--
+-- Returns how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
+-- write number of the commit (0 if there was none).
+local thing, key, from, to, last_meant = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local records = base .. 'r:' .. thing .. ':' .. key
+local crowd = base .. 'd:' .. thing .. ':' .. key
+local is_magic = string.sub(key, 1, 1) == '$'
+
+local records_in_piece = 256
+local bytes_in_piece = 256 * 1024
+
+local function is_meant(member)
+  return struct.unpack('>I7', member) <= last_meant
+end
+
+local function newest_record()
+  local found = redis.call('ZRANGE', records, -1, -1, 'WITHSCORES')
+  return found[1], found[2]
+end
+
+-- In the form of a state (record-member.ts), or nothing.
+local function state_of(member, datetime)
+  if not member then return '' end
+  return string.sub(member, 1, 7) .. struct.pack('>I6', datetime) .. string.sub(member, 10)
+end
+
+local has_crowd = redis.call('EXISTS', crowd) == 1
+local newest, newest_datetime = newest_record()
+local removed, seen, bytes = 0, 0, 0
+-- Grows, so that what is large is not read by the dozen.
+local at_once = 4
+while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
+  local found = redis.call('ZRANGE', records, from, to, 'BYSCORE', 'LIMIT', 0, at_once, 'WITHSCORES')
+  local count = #found / 2
+  local rank = count > 0 and redis.call('ZRANK', records, found[1])
+  local last -- of a run of records that go; from the newest on, so that the ranks before it hold
+  for place = count - 1, 0, -1 do
+    local member, datetime = found[2 * place + 1], found[2 * place + 2]
+    local goes = is_meant(member)
+    if goes and not last then last = place end
+    if last and (not goes or place == 0) then
+      local first = goes and place or place + 1
+      removed = removed + redis.call('ZREMRANGEBYRANK', records, rank + first, rank + last)
+      last = nil
+    end
+    if goes and has_crowd then
+      redis.call('ZREM', crowd, struct.pack('>I6', datetime) .. identity(string.sub(member, 10)))
+    end
+    bytes = bytes + #member
+  end
+  seen = seen + count
+  if count < at_once then
+    from = ''
+  elseif is_meant(found[2 * count - 1]) then
+    from = found[2 * count]
+  else
+    from = '(' .. found[2 * count]
+  end
+  at_once = math.min(2 * at_once, 64)
+end
+
+local left, left_datetime = newest_record()
+if left == newest then return { removed, from, 0 } end
+
+if not left then
+  redis.call('ZREM', base .. 'k:' .. thing, key)
+  redis.call('SADD', base .. 'x:' .. thing, key)
+  if not is_magic then redis.call('ZREM', base .. 'b:' .. key, thing) end
+end
+if is_magic then return { removed, from, 0 } end
+
+local number = write_number_after(newest_write_number())
+local receipt = redis.call('HGET', KEYS[1], 'receipt') or '0'
+redis.call('HSET', KEYS[1], 'number', text(number))
+append_to_log(number, {
+  't', thing,
+  'c', '{"receivedAt":' .. receipt .. ',"broadcast":true,"stored":true}',
+  'o', ARGV[6],
+  'n', key, 'v', state_of(left, left_datetime),
+  'u', key, 'v', state_of(newest, newest_datetime),
+})
+return { removed, from, number }

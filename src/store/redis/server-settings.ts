@@ -1,0 +1,63 @@
+import { type Redis, ReplyError } from 'ioredis'
+
+/** What a server says of itself; undefined: it does not tell us. */
+export interface ServerSettings {
+  /** As `7.0.15`. */
+  readonly version: string | undefined
+  /** `yes` or `no`. */
+  readonly appendonly: string | undefined
+  /** `always`, `everysec` or `no`. */
+  readonly appendfsync: string | undefined
+  /** no-appendfsync-on-rewrite: `yes` or `no`. */
+  readonly isFsyncOffInRewrite: string | undefined
+  /** maxmemory-policy. */
+  readonly policy: string | undefined
+  /** Bytes; `0`: no limit. */
+  readonly maxmemory: string | undefined
+  /** How many are connected. */
+  readonly replicas: number | undefined
+}
+
+/** Asks with CONFIG, and with INFO what CONFIG does not tell: a managed Redis forbids it. */
+export async function serverSettings(server: Redis): Promise<ServerSettings> {
+  const [info, config] = await Promise.all([readInfo(server), readConfig(server)])
+  const replicas = info.get('connected_slaves')
+  const yesNo = { '0': 'no', '1': 'yes' }[info.get('aof_enabled') ?? '']
+  return {
+    version: info.get('redis_version'),
+    appendonly: config.get('appendonly') ?? yesNo,
+    appendfsync: config.get('appendfsync'),
+    isFsyncOffInRewrite: config.get('no-appendfsync-on-rewrite'),
+    policy: config.get('maxmemory-policy') ?? info.get('maxmemory_policy'),
+    maxmemory: config.get('maxmemory') ?? info.get('maxmemory'),
+    replicas: replicas === undefined ? undefined : Number(replicas),
+  }
+}
+
+async function readInfo(server: Redis): Promise<ReadonlyMap<string, string>> {
+  const text = await unlessForbidden(server.info())
+  return new Map(
+    [...(text ?? '').matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]),
+  )
+}
+
+async function readConfig(server: Redis): Promise<ReadonlyMap<string, string>> {
+  const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'maxmemory', 'maxmemory-policy']
+  const answers = await Promise.all(names.map(name => unlessForbidden(server.config('GET', name))))
+  return new Map((answers as (readonly string[] | undefined)[]).flatMap(pairOf))
+}
+
+function pairOf(answer: readonly string[] | undefined): [string, string][] {
+  const [name, value] = answer ?? []
+  return name === undefined || value === undefined ? [] : [[name, value]]
+}
+
+/** @throws what is wrong with the connection */
+async function unlessForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ReplyError) return undefined
+    throw error
+  }
+}

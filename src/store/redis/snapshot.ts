@@ -1,0 +1,120 @@
+import { maximumPageText } from '../../core/ports.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
+import type { Follower } from './follower.ts'
+import { isBetween, type ResourceName, readLatest } from './latest.ts'
+import type { Partition } from './partition.ts'
+import { decodeState, writeNumberInState } from './record-member.ts'
+
+const maximumPageRecords = 256
+
+/** Where things are kept. */
+export interface Partitions {
+  readonly all: readonly Partition[]
+  of(thingId: string): Partition
+}
+
+/** What of the follower a snapshot needs. */
+export type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
+
+/**
+ * What was latest after a commit, read while writes go on. Redis has no snapshots, but records are never overwritten:
+ * the newest of that time is found in the records by its write number. What was put or removed since is known from the
+ * log; not what `removeThing` takes, nor records that go while newer ones of their resource stand before them.
+ */
+export class RedisSnapshot implements Snapshot {
+  readonly writeNumber: number
+  readonly #partitions: Partitions
+  readonly #follower: Undoing
+  readonly #forget: () => void
+  #isClosed = false
+
+  /** @param writeNumber of a commit that listeners were told, and behind which they were told none yet */
+  constructor(partitions: Partitions, follower: Undoing, writeNumber: number) {
+    this.#partitions = partitions
+    this.#follower = follower
+    this.writeNumber = writeNumber
+    this.#forget = follower.remember()
+  }
+
+  async *latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
+    for (const partition of this.#partitionsOf(query)) {
+      let after: ResourceName | undefined
+      do {
+        this.#assertOpen()
+        const piece = await readLatest(partition, this.writeNumber, query, after)
+        await this.#follower.reached(piece.newest)
+        // What is remembered is forgotten when it is closed.
+        this.#assertOpen()
+        const undone = this.#undone(partition, query, after, piece.end)
+        for (const page of inPages(joined(piece.found, undone))) {
+          this.#assertOpen()
+          yield page
+        }
+        after = piece.end
+      } while (after)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#forget()
+  }
+
+  #partitionsOf({ thingId }: LatestQuery): readonly Partition[] {
+    return thingId === undefined ? this.#partitions.all : [this.#partitions.of(thingId)]
+  }
+
+  /**
+   * What was latest at that time and was put over or removed since, of the part of the query that a piece is of. Of a
+   * resource it is what the first change met that met something so old: others met what had been added in between.
+   */
+  #undone(
+    partition: Partition,
+    query: LatestQuery,
+    after: ResourceName | undefined,
+    end: ResourceName | undefined,
+  ): ReadonlyMap<string, LatestOfThing> {
+    const undone = new Map<string, LatestOfThing>()
+    for (const { thingId, key, before } of this.#follower.undoSince(this.writeNumber)) {
+      if (before === undefined || writeNumberInState(before) > this.writeNumber) continue
+      const name = nameOf({ thingId, key })
+      if (undone.has(name) || !isBetween({ thingId, key }, query, after, end)) continue
+      if (this.#partitions.of(thingId) !== partition) continue
+      undone.set(name, { thingId, key, record: decodeState(key, before) })
+    }
+    return undone
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ThingwireError('store_unavailable', 'the snapshot is closed')
+  }
+}
+
+/** What was found, and what was undone in its place or beside it. */
+function joined(
+  found: readonly LatestOfThing[],
+  undone: ReadonlyMap<string, LatestOfThing>,
+): readonly LatestOfThing[] {
+  if (undone.size === 0) return found
+  return [...found.filter(each => !undone.has(nameOf(each))), ...undone.values()]
+}
+
+/** Thing ids hold no colon. */
+function nameOf({ thingId, key }: ResourceName): string {
+  return `${thingId}:${key}`
+}
+
+function* inPages(latest: readonly LatestOfThing[]): Iterable<readonly LatestOfThing[]> {
+  let page: LatestOfThing[] = []
+  let characters = 0
+  for (const each of latest) {
+    page.push(each)
+    characters += each.record.value.length
+    if (page.length < maximumPageRecords && characters < maximumPageText) continue
+    yield page
+    page = []
+    characters = 0
+  }
+  if (page.length > 0) yield page
+}

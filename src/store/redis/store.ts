@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { ThingwireError } from '../../errors.ts'
+import type { DriverDocuments, StoreDriver } from '../contract.ts'
+import { duplicateForBlocking, openClient } from './connection.ts'
+import { createDocuments } from './documents.ts'
+import { checkDurability, type DurabilityOptions } from './durability.ts'
+import { Follower } from './follower.ts'
+import { openFormat } from './format.ts'
+import { Keys } from './keys.ts'
+import { RedisNodes } from './nodes.ts'
+import { Partition } from './partition.ts'
+import { RedisRecords } from './records.ts'
+import { RedisRefusedWrites } from './refused-writes.ts'
+import { waitingForReplicas } from './replicas.ts'
+import type { Client } from './script.ts'
+
+export interface RedisStoreOptions extends DurabilityOptions {
+  /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; of a cluster one node or several, with commas. */
+  readonly url: string
+  /** What the names of all keys begin with. Default `thingwire`. */
+  readonly prefix?: string
+  /** Told what an ack means, and what an operator should know; must not throw. Default: nobody. */
+  readonly onStatement?: (statement: { readonly level: 'info' | 'warn'; readonly text: string }) => void
+}
+
+/** The store for many nodes: Redis 7 or Redis Cluster. */
+export function createRedisStore(options: RedisStoreOptions): StoreDriver {
+  return new RedisStore(options)
+}
+
+class RedisStore implements StoreDriver {
+  readonly capabilities = { durable: true, shared: true, backup: false }
+  readonly #options: RedisStoreOptions
+  #parts: Parts | undefined
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options
+  }
+
+  async open(): Promise<void> {
+    const { url, prefix = 'thingwire', onStatement = () => {} } = this.#options
+    const client = await openClient(url)
+    try {
+      const { statements, warnings } = await checkDurability(client, this.#options)
+      for (const text of statements) onStatement({ level: 'info', text })
+      for (const text of warnings) onStatement({ level: 'warn', text })
+      await openFormat(client, prefix, 1)
+      this.#parts = await openParts(client, new Keys(prefix, 0), this.#options)
+    } catch (error) {
+      client.disconnect()
+      throw error
+    }
+  }
+
+  get records() {
+    return this.#opened.records
+  }
+
+  get documents() {
+    return this.#opened.documents
+  }
+
+  get refused() {
+    return this.#opened.refused
+  }
+
+  get nodes() {
+    return this.#opened.nodes
+  }
+
+  backup(): never {
+    throw new ThingwireError(
+      'not_found',
+      'a store in Redis has no backup of its own: docs/operations.md says how',
+    )
+  }
+
+  isReady(): boolean {
+    return this.#opened.client.status === 'ready'
+  }
+
+  async close(): Promise<void> {
+    const { nodes, follower, clients } = this.#opened
+    await nodes.close()
+    await follower.close()
+    for (const client of clients) client.disconnect()
+  }
+
+  get #opened(): Parts {
+    if (!this.#parts) throw new ThingwireError('store_unavailable', 'the store is not open')
+    return this.#parts
+  }
+}
+
+interface Parts {
+  readonly client: Client
+  readonly clients: readonly Client[]
+  readonly follower: Follower
+  readonly records: RedisRecords
+  readonly documents: DriverDocuments
+  readonly refused: RedisRefusedWrites
+  readonly nodes: RedisNodes
+}
+
+async function openParts(client: Client, keys: Keys, options: RedisStoreOptions): Promise<Parts> {
+  const clients = [client]
+  const another = async () => {
+    const opened = await duplicateForBlocking(client)
+    clients.push(opened)
+    return opened
+  }
+  try {
+    const node = randomBytes(12).toString('base64url')
+    const partition = new Partition(keys, node, client)
+    const durable = options.replicas
+      ? new Partition(keys, node, waitingForReplicas(await another(), options))
+      : partition
+    const follower = new Follower(await another(), keys, node)
+    const nodes = new RedisNodes(partition, follower.listeners)
+    const records = new RedisRecords(partition, durable, follower, task => nodes.termOf(task))
+    const documents = createDocuments(partition, durable, {
+      put: (encoded, ticket) => records.commits.push({ documents: encoded, ticket }),
+      alone: task => records.commits.alone(task),
+    })
+    await nodes.open()
+    await records.open()
+    return {
+      client,
+      clients,
+      follower,
+      records,
+      documents,
+      refused: new RedisRefusedWrites(() => partition),
+      nodes,
+    }
+  } catch (error) {
+    for (const opened of clients) opened.disconnect()
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+import type { WriteAnswer } from '../contract.ts'
+import { digestOfWriteId } from './keys.ts'
+import type { Partition } from './partition.ts'
+
+/** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)); commit.lua too. */
+const remembered = 1_000
+const rememberedFor = 24 * 60 * 60 * 1000
+
+const form = /^(\d+):(\d+):(.*)$/s
+
+/** The answer of the write of the thing that carried the id, if it is remembered at `now`. */
+export async function answerOf(
+  partition: Partition,
+  thingId: string,
+  id: string,
+  now: number,
+): Promise<WriteAnswer | undefined> {
+  const { keys } = partition
+  const found = await partition.call('HMGET', keys.writeIds(thingId), digestOfWriteId(id), '#')
+  const [known, newest] = found as readonly (Buffer | null)[]
+  const [, ordinal, receivedAt, answer] = form.exec(known?.toString() ?? '') ?? []
+  if (answer === undefined) return undefined
+  const isForgotten =
+    Number(ordinal) <= Number(newest) - remembered || Number(receivedAt) < now - rememberedFor
+  return isForgotten ? undefined : (JSON.parse(answer) as WriteAnswer)
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface RedisSetup {
+  /** Directives of redis.conf, on top of: every write in the append-only file before it is answered. */
+  readonly config?: Readonly<Record<string, string>>
+  /** Absent: a free one. */
+  readonly port?: number
+  /** Where it keeps its files. Absent: one of its own, which `end` removes. */
+  readonly directory?: string
+}
+
+/** A redis-server of one's own on 127.0.0.1. Whoever starts it ends it. */
+export interface RedisServer {
+  readonly url: string
+  readonly port: number
+  readonly directory: string
+  /** The one that was started last. */
+  readonly process: ChildProcess
+  /** SIGTERM; resolves when it is gone. What is stored stays for `restart`. */
+  stop(): Promise<void>
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Starts it again, on the same port and files, once it is gone (SIGTERM); resolves when it answers. */
+  restart(): Promise<void>
+  /** SIGKILL, and its own directory is removed. */
+  end(): Promise<void>
+}
+
+/**
+ * Starts redis-server and waits until it answers.
+ *
+ * @throws Error with its output if it ends before that, or how to install it where there is none
+ */
+export async function startRedis({ config = {}, port, directory }: RedisSetup = {}): Promise<RedisServer> {
+  const home = directory ?? (await mkdtemp(join(tmpdir(), 'thingwire-redis-')))
+  const removeHome = async () => {
+    if (directory === undefined) await rm(home, { recursive: true, force: true })
+  }
+  const chosen = port ?? (await freePort())
+  const launchAgain = () => launch({ ...directives(home, chosen), ...config })
+  let child: ChildProcess
+  try {
+    child = await launchAgain()
+  } catch (error) {
+    await removeHome()
+    // Somebody else has taken the port since it was free.
+    if (port === undefined && isPortTaken(error))
+      return await startRedis({ config, ...(directory === undefined ? {} : { directory }) })
+    throw error
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    // One that was stopped (SIGSTOP) takes no other signal but this and SIGKILL.
+    child.kill('SIGCONT')
+    await exited
+  }
+  return {
+    url: `redis://127.0.0.1:${chosen}`,
+    port: chosen,
+    directory: home,
+    get process() {
+      return child
+    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    restart: async () => {
+      await end('SIGTERM')
+      child = await launchAgain()
+    },
+    end: async () => {
+      await end('SIGKILL')
+      await removeHome()
+    },
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('Address already in use')
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+function directives(directory: string, port: number): Record<string, string> {
+  return {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir: directory,
+    appendonly: 'yes',
+    appendfsync: 'always',
+    save: '',
+  }
+}
+
+async function launch(config: Readonly<Record<string, string>>): Promise<ChildProcess> {
+  const args = Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const killWithUs = () => void child.kill('SIGKILL')
+  process.once('exit', killWithUs)
+  child.once('exit', () => void process.off('exit', killWithUs))
+  await answering(child)
+  return child
+}
+
+/** Its log says so, whatever password or certificate a connection would need. */
+function answering(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const read = (part: Buffer) => {
+      if (output.includes('Ready to accept connections')) return
+      output += part.toString()
+      if (output.includes('Ready to accept connections')) resolve()
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const missing = 'redis-server is not installed: apt install redis-server'
+      reject(error.code === 'ENOENT' ? new Error(missing) : error)
+    })
+    child.once('exit', () => reject(new Error(`redis-server ended before it was ready:\n${output}`)))
+  })
+}

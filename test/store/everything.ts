@@ -1,0 +1,148 @@
+import { otherThing, readAll, receiptTime, thing, write } from '../../src/conformance/writes.ts'
+import { listDocuments } from '../../src/core/list-documents.ts'
+import type { AcceptedRecord, StoredRecord } from '../../src/core/record.ts'
+import type { LatestOfThing, LogQuery, Store } from '../../src/store/contract.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+/** How many records of one datetime are put: more than are compared one by one, and than are moved at once. */
+export const crowdSize = 1_300
+/** Of the second thing's long resource. */
+export const manyRecords = 5_000
+
+const knownIds = ['first', 'second', 'of a partial write']
+const forgottenId = 'of the day before'
+
+const answerOfPartial = {
+  rejected: [{ index: 1, field: 'value', reason: 'invalid_value', message: 'no' }],
+} as const
+
+/** The datetimes of a crowd are alike, and so is its order: by write number, then by place. */
+export function crowdRecord(place: number): Omit<AcceptedRecord, 'place'> {
+  // Objects, short values and long ones are told apart in three ways.
+  const value = [{ of: place, is: 'object' }, place, `of ${place}: ${'long '.repeat(10)}`][place % 3]
+  return { key: 'crowd', datetime: receiptTime, value: JSON.stringify(value), explicit: true }
+}
+
+export const wholeLog: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100_000 }
+
+const oddValues: readonly Partial<StoredRecord>[] = [
+  { value: '21.50' },
+  { value: '"ü, 漢字 and \\ud800 alone"' },
+  { value: '{"b":1,"a":{"c":[1,2,null]}}' },
+  { value: '[]' },
+  { value: 'null', geo: { lat: 41.41, long: 2.22 } },
+  { value: 'true', geo: { lat: 41.123456789012, long: -179.99999999999997 } },
+  { value: '""', geo: { lat: -90, long: 180 } },
+  { value: '-1e-7' },
+]
+
+/** Makes a store hold something of all that a store can hold. */
+export async function fill({ records, documents, refused }: Store): Promise<void> {
+  records.logWhen(({ broadcast }) => broadcast)
+  const at = (datetime: number, value: unknown, more: Partial<AcceptedRecord> = {}) => {
+    return { key: 'temperature', datetime, value: JSON.stringify(value), explicit: true, ...more }
+  }
+  const append = (
+    newRecords: readonly Omit<AcceptedRecord, 'place'>[],
+    more: Parameters<typeof write>[1] = {},
+  ) => records.append(write(newRecords, more))
+
+  await append([at(receiptTime - 2 * day, 'old')], { receivedAt: receiptTime - 2 * day, id: forgottenId })
+  await append([at(receiptTime, 'newest'), at(receiptTime - hour, 'earlier')], { id: 'first' })
+  await append([at(receiptTime - hour, 'same datetime'), at(receiptTime - hour, 'and again')])
+  await append([at(receiptTime - 30 * day, 'late', { datetimeText: '20261022093000' })], { id: 'second' })
+  await append([at(receiptTime - hour, 'same datetime, later write')], {
+    id: 'of a partial write',
+    answer: answerOfPartial,
+  })
+  await append(oddValues.map((odd, index) => ({ ...at(receiptTime + index, 0), key: 'odd', ...odd })))
+  for (let place = 0; place < crowdSize; place += 100) {
+    const hundred = Array.from({ length: 100 }, (_, index) => crowdRecord(place + index))
+    await append(hundred, { broadcast: false })
+  }
+  for (let from = 0; from < manyRecords; from += 1_000) {
+    const thousand = Array.from({ length: 1_000 }, (_, index) => ({
+      ...at(receiptTime + (from + index) * 1_000, from + index, { geo: { lat: 41 + index / 1e5, long: 2 } }),
+      key: 'long',
+    }))
+    await append(thousand, { thingId: otherThing, broadcast: false })
+  }
+
+  const magic = { ...at(receiptTime, 'Boat'), key: '$settings.name' }
+  const settings = { key: '$settings', datetime: receiptTime, value: '{"name":"Boat"}' }
+  const geo = { key: '$geo', datetime: receiptTime, value: '{"type":"Point","coordinates":[2,41]}' }
+  await append([magic], { thingId: otherThing })
+  await append([], {
+    thingId: otherThing,
+    states: [settings, geo].map(record => ({ key: record.key, record })),
+  })
+  await append([{ ...at(receiptTime, 1), key: 'gone' }])
+  await append([{ ...at(receiptTime, 1), key: 'back' }])
+  await records.remove(thing, 'gone', {})
+  await records.remove(thing, 'back', {})
+  await append([{ ...at(receiptTime, 2), key: 'back' }], { receivedAt: receiptTime + hour })
+  await append([{ ...at(receiptTime, 3), key: 'told alone' }], { store: false })
+
+  for (let index = 0; index < 103; index++) {
+    const excerpt = `no. ${index}`
+    await refused.add(thing, {
+      datetime: index,
+      door: 'http',
+      reason: 'invalid_json',
+      message: 'no',
+      excerpt,
+    })
+  }
+  await documents.put({
+    [`things/${thing}`]: { name: 'Boat', createdAt: 1 },
+    'tokens/0123': { thingId: thing },
+    'sessions/4567': { things: '*', access: 'read' },
+    'activation-codes/abc': { uses: 3 },
+    'mqtt-in-flight/thing%3Aa/one/7': {},
+    'mqtt-wills/8': { thingId: thing, body: 'e30=' },
+  })
+}
+
+/** Everything that the ports show, but for write numbers. */
+export async function contentOf({ records, documents, refused }: Store): Promise<unknown> {
+  const things = [thing, otherThing, 'nobody']
+  const ofThings = things.map(async thingId => {
+    const keys = await records.resources(thingId)
+    const more = ['gone', 'told alone', '$settings', '$geo']
+    const read = [...new Set([...keys, ...more])].map(async key => ({
+      key,
+      isKnown: (await records.read(thingId, key, { order: 'asc', limit: 1 })) !== undefined,
+      ascending: await readAll(records, { thingId, key }),
+      descending: await readAll(records, { thingId, key, order: 'desc' }),
+      state: await records.state(thingId, key),
+    }))
+    const answers = [...knownIds, forgottenId].map(id =>
+      records.answerOf(thingId, id, receiptTime + 3_600_000),
+    )
+    return {
+      keys,
+      resources: await Promise.all(read),
+      answers: await Promise.all(answers),
+      refused: await refused.list(thingId, 100),
+    }
+  })
+  const kept: unknown[] = []
+  for await (const document of listDocuments(documents, '')) kept.push(document)
+  return {
+    things: await Promise.all(ofThings),
+    latest: await latestOf(records),
+    documents: kept,
+    log: (await records.readLog(wholeLog)).map(({ writeNumber: _, ...commit }) => commit),
+    newestReceipt: records.newestReceipt(),
+  }
+}
+
+async function latestOf(records: Store['records']): Promise<readonly LatestOfThing[]> {
+  const snapshot = await records.snapshot()
+  const latest: LatestOfThing[] = []
+  for await (const page of snapshot.latest({})) latest.push(...page)
+  await snapshot.close()
+  const nameOf = ({ thingId, key }: LatestOfThing) => `${thingId} ${key}`
+  return latest.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}

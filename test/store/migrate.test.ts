@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { readAll, thing, write } from '../../src/conformance/writes.ts'
+import { movedDocument } from '../../src/server/moved-documents.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { type MigrateOptions, migrate, type Progress } from '../../src/store/migrate/migrate.ts'
+import { Source } from '../../src/store/migrate/source.ts'
+import { Target } from '../../src/store/migrate/target.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { openClient } from '../../src/store/redis/connection.ts'
+import { createRedisStore } from '../../src/store/redis/index.ts'
+import { Keys } from '../../src/store/redis/keys.ts'
+import { Partition } from '../../src/store/redis/partition.ts'
+import { startRedisCluster } from '../helpers/redis-cluster.ts'
+import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { contentOf, crowdRecord, crowdSize, fill, manyRecords, wholeLog } from './everything.ts'
+
+let redis: RedisServer
+let admin: Redis
+beforeAll(async () => {
+  redis = await startRedis()
+  admin = new Redis(redis.url)
+})
+afterAll(async () => {
+  admin.disconnect()
+  await redis.end()
+})
+
+const storeTimeout = 60_000
+
+async function open(driver: Parameters<typeof openStore>[0]): Promise<Store> {
+  const store = await openStore(driver, { storeTimeout })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** An embedded store that nobody holds, and the place in Redis where it is to go. */
+async function stage(filling: (store: Store) => Promise<void> = fill): Promise<MigrateOptions> {
+  const location = await temporaryDirectory()
+  const store = await openStore(createLevelStore({ location }), { storeTimeout })
+  await filling(store)
+  await store.close()
+  return {
+    location,
+    url: redis.url,
+    prefix: randomUUID(),
+    documentOf: movedDocument,
+    onProgress: () => {},
+    onWarning: () => {},
+  }
+}
+
+async function openBoth(options: MigrateOptions): Promise<[source: Store, target: Store]> {
+  return [await open(createLevelStore(options)), await open(createRedisStore(options))]
+}
+
+async function interrupt(options: MigrateOptions, at: Progress['step'] = 'moved'): Promise<void> {
+  const onProgress = ({ step, records }: Progress) => {
+    if (step === at && records > 0) throw new Error('interrupted')
+  }
+  await expect(migrate({ ...options, onProgress })).rejects.toThrow('interrupted')
+}
+
+async function expectHalfAStore(options: MigrateOptions): Promise<void> {
+  const opening = openStore(createRedisStore(options))
+  await expect(opening).rejects.toThrow('thingwire migrate has begun to fill it')
+}
+
+describe('migrate()', () => {
+  test('moves everything that the ports show', async () => {
+    const options = await stage()
+    await migrate(options)
+    const [source, target] = await openBoth(options)
+    expect(await contentOf(target)).toEqual(await contentOf(source))
+  })
+
+  test('moves it into a Redis Cluster as well', async () => {
+    const cluster = await startRedisCluster()
+    onTestFinished(() => cluster.end())
+    const options = { ...(await stage()), url: cluster.url }
+    await migrate(options)
+    const [source, target] = await openBoth(options)
+    expect(await contentOf(target)).toEqual(await contentOf(source))
+  })
+
+  test('says what it has moved', async () => {
+    const progress: Progress[] = []
+    const options = { ...(await stage()), onProgress: (each: Progress) => progress.push(each) }
+    const verified = await migrate(options)
+    const [source] = await openBoth(options)
+    expect(verified).toMatchObject({
+      records: manyRecords + crowdSize + 7 + 8 + 1 + 1,
+      resources: 6,
+      states: 2,
+      documents: 6,
+      commits: (await source.records.readLog(wholeLog)).length,
+    })
+    const last = { records: verified?.records, of: verified?.records }
+    expect(progress.findLast(({ step }) => step === 'moved')).toEqual({ step: 'moved', ...last })
+    expect(progress.findLast(({ step }) => step === 'verified')).toEqual({ step: 'verified', ...last })
+  })
+
+  test('gives write numbers that those to come are behind', async () => {
+    const options = await stage()
+    await migrate(options)
+    const [source, { records, nodes }] = await openBoth(options)
+    const before = (await source.records.readLog(wholeLog)).map(({ writeNumber }) => writeNumber)
+    const after = (await records.readLog(wholeLog)).map(({ writeNumber }) => writeNumber)
+    const [first = 0] = before
+    const offset = (after[0] ?? 0) - 16 * first
+    expect(after).toEqual(before.map(writeNumber => offset + 16 * writeNumber))
+
+    // The embedded log has only what somebody wanted: nothing resumes behind its entries.
+    expect((await nodes.logBounds()).completeAfter).toBeGreaterThanOrEqual(after.at(-1) ?? 0)
+    const { writeNumber } = await records.append(write([{ ...crowdRecord(0), value: '"last of all"' }]))
+    expect(writeNumber).toBeGreaterThan(after.at(-1) ?? 0)
+    expect((await readAll(records, { key: 'crowd' })).at(-1)?.value).toBe('"last of all"')
+  })
+
+  test('keeps a resend single, in a crowd of one datetime too', async () => {
+    const options = await stage()
+    await migrate(options)
+    const [, { records }] = await openBoth(options)
+    await records.append(write(Array.from({ length: crowdSize }, (_, place) => crowdRecord(place))))
+    expect(await readAll(records, { key: 'crowd' })).toHaveLength(crowdSize)
+  })
+
+  test('goes on where Redis was out of memory, and ends with the same', async () => {
+    const options = await stage()
+    onTestFinished(async () => void (await admin.config('SET', 'maxmemory', '0')))
+    const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1])
+    const positions = new Set<string | null>()
+    let verified: unknown
+    for (let room = 0; verified === undefined; room += 256 * 1024) {
+      await admin.config('SET', 'maxmemory', String(used + room))
+      verified = await migrate(options).catch((error: Error) => {
+        if (!error.message.includes('maxmemory')) throw error
+      })
+      positions.add(await admin.hget(`${options.prefix}:{0}:meta`, 'position'))
+    }
+    await admin.config('SET', 'maxmemory', '0')
+    expect(positions.size).toBeGreaterThan(3)
+    const [source, target] = await openBoth(options)
+    expect(await contentOf(target)).toEqual(await contentOf(source))
+  })
+
+  test('changes nothing when all was moved before', async () => {
+    const options = await stage()
+    await migrate(options)
+    const target = await open(createRedisStore(options))
+    await target.records.append(write([crowdRecord(crowdSize)]))
+    expect(await migrate(options)).toBeUndefined()
+    expect(await readAll(target.records, { key: 'crowd' })).toHaveLength(crowdSize + 1)
+  })
+
+  test('moves a store in which nothing is', async () => {
+    const options = await stage(async () => {})
+    expect(await migrate(options)).toMatchObject({ records: 0, documents: 0 })
+    const [, target] = await openBoth(options)
+    expect(await target.records.append(write([crowdRecord(0)]))).toMatchObject({ answer: {} })
+  })
+
+  test('refuses a store in Redis that holds something', async () => {
+    const options = await stage()
+    const target = await openStore(createRedisStore(options))
+    await target.documents.put({ 'things/other': {} })
+    await target.close()
+    await expect(migrate(options)).rejects.toThrow('migrate fills an empty one')
+    const again = await open(createRedisStore(options))
+    expect(await again.records.resources(thing)).toEqual([])
+  })
+
+  test('refuses a Redis where a server runs, though all was removed under it', async () => {
+    const options = await stage()
+    await open(createRedisStore(options))
+    await admin.del(`${options.prefix}:{0}:meta`, `${options.prefix}:{0}:head`)
+    await expect(migrate(options)).rejects.toThrow('Stop its servers')
+  })
+
+  test('refuses to go on with a store that was written to meanwhile', async () => {
+    const options = await stage()
+    await interrupt(options)
+    await expectHalfAStore(options)
+    const source = await openStore(createLevelStore(options))
+    await source.records.append(write([crowdRecord(crowdSize)]))
+    await source.close()
+    await expect(migrate(options)).rejects.toThrow('half of another store')
+  })
+
+  test('names a resource that is not the same, and leaves the store closed', async () => {
+    const options = await stage()
+    await interrupt(options, 'verified')
+    await admin.zremrangebyrank(`${options.prefix}:{0}:r:${thing}:odd`, 0, 0)
+    await expect(migrate(options)).rejects.toThrow(`resource odd of thing ${thing}`)
+    await expectHalfAStore(options)
+  })
+
+  test('sees a document that is not the same', async () => {
+    const options = await stage()
+    await interrupt(options, 'verified')
+    await admin.hset(`${options.prefix}:{0}:o`, 'tokens/0123', '{}')
+    await expect(migrate(options)).rejects.toThrow('a document')
+  })
+
+  test('refuses a directory without a store, and makes none', async () => {
+    const options = { ...(await stage()), location: `${await temporaryDirectory()}/store` }
+    await expect(migrate(options)).rejects.toThrow('no embedded store')
+    await expect(migrate(options)).rejects.toThrow('no embedded store')
+  })
+
+  test('refuses an embedded store that another holds', async () => {
+    const options = await stage()
+    await open(createLevelStore(options))
+    await expect(migrate(options)).rejects.toThrow('another process holds it')
+  })
+})
+
+describe('Target.load()', () => {
+  test('rejects where another process has loaded meanwhile, and loads nothing', async () => {
+    const options = await stage()
+    const [client, source] = [await openClient(options.url), await Source.open(options.location)]
+    onTestFinished(async () => {
+      client.disconnect()
+      await source.close()
+    })
+    const partition = new Partition(new Keys(randomUUID(), 0), 'migrate', client)
+    const [one, other] = [await Target.claim(partition, source), await Target.claim(partition, source)]
+    await one?.load(Buffer.from('r1'), [['HSET', partition.keys.documents, 'things/a', '{}']])
+    const loading = other?.load(Buffer.from('r2'), [['HSET', partition.keys.documents, 'things/b', '{}']])
+    await expect(loading).rejects.toMatchObject({ reason: 'store_unavailable' })
+    expect(await client.hkeys(partition.keys.documents)).toEqual(['things/a'])
+  })
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import type { StoredRecord } from '../../../src/core/record.ts'
+import { decodeEntry, thingOfCommit } from '../../../src/store/redis/log-entry.ts'
+import { encodeState } from '../../../src/store/redis/record-member.ts'
+
+const number = 1_792_574_400_000_016
+const id = Buffer.from(`${number}-0`)
+const record: StoredRecord = { key: 'a', datetime: 1_000, value: '"ü"', geo: { lat: 0.1, long: -1e-9 } }
+const state = Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 1, 5]), encodeState(record)])
+const head = '{"receivedAt":7,"broadcast":true,"stored":true}'
+const commit = { thingId: 'thing', writeNumber: number, receivedAt: 7, broadcast: true, stored: true }
+
+function entry(...fields: readonly (string | Buffer)[]) {
+  return decodeEntry([id, fields.map(field => Buffer.from(field))])
+}
+
+test('decodeEntry() gives a write back', () => {
+  const accepted = { ...record, place: 3, explicit: true, datetimeText: '19700101000001' }
+  const latest = [{ key: '$geo', record: { ...record, key: '$geo' } }, { key: '$settings' }]
+  const { commit: decoded, undo } = entry(
+    't',
+    'thing',
+    'c',
+    head,
+    'r',
+    JSON.stringify([accepted, { ...accepted, place: 4 }]),
+    'l',
+    JSON.stringify(latest),
+    'u',
+    '$geo',
+    'v',
+    state,
+    'u',
+    '$settings',
+    'v',
+    '',
+  )
+  assert.deepEqual(decoded, {
+    ...commit,
+    records: [accepted, { ...accepted, place: 4 }],
+    latest: [latest[0], { key: '$settings', record: undefined }],
+  })
+  assert.deepEqual(undo, [
+    { thingId: 'thing', key: '$geo', writeNumber: number, before: state },
+    { thingId: 'thing', key: '$settings', writeNumber: number, before: undefined },
+  ])
+})
+
+test('decodeEntry() gives what a removal has left as latest', () => {
+  const { commit: decoded, undo } = entry('t', 'thing', 'c', head, 'n', 'a', 'v', state, 'u', 'a', 'v', state)
+  assert.deepEqual(decoded, { ...commit, records: [], latest: [{ key: 'a', record }] })
+  assert.deepEqual(undo, [{ thingId: 'thing', key: 'a', writeNumber: number, before: state }])
+})
+
+test('decodeEntry() gives nothing as latest where a removal has left nothing', () => {
+  const { commit: decoded } = entry('t', 'thing', 'c', head, 'n', 'a', 'v', '', 'u', 'a', 'v', state)
+  assert.deepEqual(decoded?.latest, [{ key: 'a', record: undefined }])
+})
+
+test('decodeEntry() takes nothing for the name of a field that is content', () => {
+  const { commit: decoded, undo } = entry('t', 'r', 'c', head, 'n', 'u', 'v', '', 'u', 'v', 'v', '')
+  assert.deepEqual(decoded, {
+    ...commit,
+    thingId: 'r',
+    records: [],
+    latest: [{ key: 'u', record: undefined }],
+  })
+  assert.deepEqual(undo, [{ thingId: 'r', key: 'v', writeNumber: number, before: undefined }])
+})
+
+test('decodeEntry() keeps no hold of the bytes that were read', () => {
+  const fields = ['t', 'thing', 'c', head, 'u', 'a', 'v', state].map(field => Buffer.from(field))
+  const { undo } = decodeEntry([id, fields])
+  fields.at(-1)?.fill(0)
+  assert.deepEqual(undo[0]?.before, state)
+})
+
+test('decodeEntry() gives the names of documents and the node, with a commit and without', () => {
+  const names = ['things/a', 'with\n"these"']
+  const told = ['o', 'node', 'd', JSON.stringify(names)]
+  assert.deepEqual(entry(...told), {
+    writeNumber: number,
+    node: 'node',
+    thingId: '',
+    commit: undefined,
+    undo: [],
+    documents: names,
+    refused: undefined,
+  })
+  const { commit: decoded, documents, node } = entry('t', 'thing', 'c', head, ...told)
+  assert.deepEqual(decoded, { ...commit, records: [], latest: [] })
+  assert.deepEqual([documents, node], [names, 'node'])
+})
+
+test('decodeEntry() gives a refused write', () => {
+  const refused = { datetime: 1, door: 'http', reason: 'invalid_key', message: 'no', excerpt: '{' }
+  const { thingId, refused: decoded, commit } = entry('t', 'thing', 'e', JSON.stringify(refused), 'o', 'node')
+  assert.deepEqual([thingId, decoded, commit], ['thing', refused, undefined])
+})
+
+test('thingOfCommit() gives the thing of a commit alone', () => {
+  const thingOf = (...fields: readonly string[]) =>
+    thingOfCommit([id, fields.map(field => Buffer.from(field))])
+  assert.equal(thingOf('t', 'thing', 'c'), 'thing')
+  assert.equal(thingOf('t', 'thing', 'e', '{}'), undefined)
+  assert.equal(thingOf('o', 'node', 'd', '[]'), undefined)
+})

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { gather } from '../../../src/conformance/gathered.ts'
+import { received, valuesOf, write } from '../../../src/conformance/writes.ts'
+import type { Store } from '../../../src/store/contract.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { openClient } from '../../../src/store/redis/connection.ts'
+import { createRedisStore } from '../../../src/store/redis/index.ts'
+import { Keys } from '../../../src/store/redis/keys.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+
+let server: RedisServer
+let client: Redis
+let keys: Keys
+let prefix: string
+
+beforeEach(async () => {
+  server = await startRedis()
+  client = (await openClient(server.url)) as Redis
+  prefix = randomUUID()
+  keys = new Keys(prefix, 0)
+  return async () => {
+    client.disconnect()
+    await server.end()
+  }
+})
+
+async function open(): Promise<Store> {
+  const store = await openStore(createRedisStore({ url: server.url, prefix }))
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A task of a node: `begun` and `ended` for each of its terms, in order. */
+function leading({ nodes }: Store) {
+  let tell: (event: string) => void = () => {}
+  const events = gather<string>(listener => {
+    tell = listener
+  })
+  const giveUp = nodes.lead('task', async stop => {
+    tell('begun')
+    await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+    tell('ended')
+  })
+  onTestFinished(giveUp)
+  return { events, giveUp }
+}
+
+describe('alive()', () => {
+  it('holds a node for alive for 15 s after it was heard of, by the clock of Redis', async () => {
+    const store = await open()
+    const { self } = store.nodes
+    const [seconds] = await client.time()
+    const left = Number(await client.zscore(keys.nodes, self)) - Number(seconds) * 1_000
+    expect(left).toBeGreaterThan(10_000)
+    expect(left).toBeLessThanOrEqual(16_000)
+    await client.zadd(
+      keys.nodes,
+      Number(seconds) * 1_000 - 1,
+      'killed',
+      (Number(seconds) + 10) * 1_000,
+      'other',
+    )
+    expect(await store.nodes.alive()).toEqual(new Set([self, 'other']))
+    expect(await client.zcard(keys.nodes)).toBe(3)
+  })
+
+  it('has a node again that was held for dead and is heard of, and forgets those that are dead', async () => {
+    const { nodes } = await open()
+    await client.zadd(keys.nodes, 1, nodes.self, 1, 'killed')
+    expect(await nodes.alive()).toEqual(new Set())
+    await expect.poll(() => nodes.alive(), { timeout: 30_000 }).toEqual(new Set([nodes.self]))
+    expect(await client.zcard(keys.nodes)).toBe(1)
+  })
+
+  it('rejects when Redis is away, and finds the node again when it is back', async () => {
+    const { nodes } = await open()
+    await server.kill()
+    await expect(nodes.alive()).rejects.toMatchObject({ reason: 'store_unavailable' })
+    await server.restart()
+    const alive = () => nodes.alive().catch(() => undefined)
+    await expect.poll(alive, { timeout: 30_000 }).toEqual(new Set([nodes.self]))
+  })
+
+  it('has no node that was closed, and that leads nothing', async () => {
+    const store = await open()
+    const { events } = leading(store)
+    await events.first(1)
+    await store.close()
+    expect(await events.first(2)).toEqual(['begun', 'ended'])
+    expect(await client.exists(keys.nodes, keys.lead('task'))).toBe(0)
+    const giveUp = store.nodes.lead('task', () => Promise.reject(new Error('it is closed')))
+    await giveUp()
+    await expect(store.nodes.alive()).rejects.toMatchObject({ reason: 'store_unavailable' })
+  })
+})
+
+describe('lead()', () => {
+  it('stops when Redis says that another leads, and begins again when that is gone', async () => {
+    const { events } = leading(await open())
+    await events.first(1)
+    await client.set(keys.lead('task'), 'other:1')
+    expect(await events.first(2)).toEqual(['begun', 'ended'])
+    await client.del(keys.lead('task'))
+    expect(await events.first(3)).toEqual(['begun', 'ended', 'begun'])
+  })
+
+  it('stops where Redis does not answer, and begins again when it does', async () => {
+    const { events } = leading(await open())
+    await events.first(1)
+    server.process.kill('SIGSTOP')
+    await events.first(2)
+    server.process.kill('SIGCONT')
+    expect(await events.first(3)).toEqual(['begun', 'ended', 'begun'])
+  })
+
+  it('leads on while it is renewed, and calls work that has ended no more', async () => {
+    const { nodes } = await open()
+    let calls = 0
+    const giveUp = nodes.lead('task', async () => {
+      calls++
+    })
+    await expect.poll(() => calls, { timeout: 10_000 }).toBe(1)
+    await client.pexpire(keys.lead('task'), 5_000)
+    // It was renewed when it has more than that.
+    await expect.poll(() => client.pttl(keys.lead('task')), { timeout: 20_000 }).toBeGreaterThan(5_000)
+    expect(calls).toBe(1)
+    await giveUp()
+    await giveUp()
+    expect(await client.exists(keys.lead('task'))).toBe(0)
+  })
+
+  it('never has two do the work: one that takes long to end is waited for', async () => {
+    const { nodes } = await open()
+    let working = 0
+    let terms = 0
+    const giveUp = nodes.lead('task', async stop => {
+      terms++
+      expect(++working).toBe(1)
+      await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+      await delay(100)
+      working--
+    })
+    await expect.poll(() => terms, { timeout: 10_000 }).toBe(1)
+    await client.set(keys.lead('task'), 'other:1', 'PX', 3_000)
+    await expect.poll(() => terms, { timeout: 30_000 }).toBe(2)
+    await giveUp()
+    expect(working).toBe(0)
+  })
+
+  it('takes no lease away from the node that has it', async () => {
+    await client.set(keys.lead('task'), 'other:1')
+    const { giveUp } = leading(await open())
+    await giveUp()
+    expect(await client.get(keys.lead('task'))).toBe('other:1')
+  })
+
+  it('stops, and begins again, when another may have led since Redis was asked last', async () => {
+    const { events } = leading(await open())
+    await events.first(1)
+    await client.del(keys.lead('task'))
+    expect(await events.first(3)).toEqual(['begun', 'ended', 'begun'])
+  })
+
+  it('lets append() through in the term alone in which it was called', async () => {
+    const store = await open()
+    const { events } = leading(store)
+    await events.first(1)
+    const term = await client.get(keys.lead('task'))
+    await client.set(keys.lead('task'), `${store.nodes.self}:7`)
+    const early = store.records.append(write([received('early')], { lead: 'task' }))
+    await expect(early).rejects.toMatchObject({ reason: 'store_unavailable' })
+    await events.first(3)
+    expect(await client.get(keys.lead('task'))).not.toBe(term)
+    await store.records.append(write([received('now')], { lead: 'task' }))
+    expect(await valuesOf(store.records)).toEqual(['now'])
+  })
+
+  it('lets append() through only while Redis says that the node leads', async () => {
+    const store = await open()
+    const { events } = leading(store)
+    await events.first(1)
+    await store.records.append(write([received(1)], { lead: 'task' }))
+    await client.set(keys.lead('task'), 'other:1')
+    await expect(store.records.append(write([received(2)], { lead: 'task' }))).rejects.toMatchObject({
+      reason: 'store_unavailable',
+    })
+    expect(await valuesOf(store.records)).toEqual([1])
+  })
+})
+
+it('onDocuments() is not told what comes and goes with each message', async () => {
+  const [one, other] = [await open(), await open()]
+  const told = gather<readonly string[] | undefined>(listener => other.nodes.onDocuments(listener))
+  await one.documents.put({ 'mqtt-in-flight/client/1/2': {} })
+  await one.documents.put({ 'mqtt-in-flight/client/1/2': null, a: {} })
+  expect(await told.first(1)).toEqual([['a']])
+  expect(await client.xlen(keys.log)).toBe(1)
+})

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, test } from 'vitest'
+import { put, state, stateful } from '../../../src/conformance/views.ts'
+import {
+  count,
+  key,
+  measured,
+  otherThing,
+  receiptTime,
+  received,
+  thing,
+  write,
+} from '../../../src/conformance/writes.ts'
+import { openClient } from '../../../src/store/redis/connection.ts'
+import { decodeEntry, type LogEntry } from '../../../src/store/redis/log-entry.ts'
+import type { Partition } from '../../../src/store/redis/partition.ts'
+import { decodeMember, decodeState, writeNumberInState } from '../../../src/store/redis/record-member.ts'
+import { remove, removeThing } from '../../../src/store/redis/removals.ts'
+import { type Client, Script } from '../../../src/store/redis/script.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { alone, append, newPartition, samePartition } from './partitions.ts'
+
+let redis: RedisServer
+let client: Client
+let otherClient: Client
+
+beforeAll(async () => {
+  redis = await startRedis()
+  client = await openClient(redis.url)
+  otherClient = await openClient(redis.url)
+})
+
+afterAll(async () => {
+  client?.disconnect()
+  otherClient?.disconnect()
+  await redis?.end()
+})
+
+const everything = {}
+
+test('remove() takes many pieces, and each record of them once', async () => {
+  const partition = newPartition(client)
+  await append(partition, write(count(3_000).map(value => measured(value, value))))
+  const { count: removed, writeNumber } = await remove(partition, alone, thing, key, { from: 10, to: 2_990 })
+  assert.equal(removed, 2_980)
+  assert.equal(writeNumber, undefined)
+  assert.deepEqual(await valuesIn(partition), [...count(10), ...count(10).map(value => 2_990 + value)])
+})
+
+test('remove() takes many pieces of one datetime', async () => {
+  const partition = newPartition(client)
+  await append(partition, write(count(2_000).map(value => measured(5, value))))
+  assert.equal((await remove(partition, alone, thing, key, { from: 5, to: 6 })).count, 2_000)
+  assert.deepEqual(await valuesIn(partition), [])
+})
+
+test('remove() takes pieces of large values', async () => {
+  const partition = newPartition(client)
+  const large = 'x'.repeat(60_000)
+  for (const round of count(10)) {
+    await append(partition, write(count(10).map(value => measured(10 * round + value, large))))
+  }
+  assert.equal((await remove(partition, alone, thing, key, { to: 99 })).count, 99)
+  assert.deepEqual(await valuesIn(partition), [large])
+})
+
+test('remove() leaves what other nodes append while it runs, at the same datetimes too', async () => {
+  const partition = newPartition(client)
+  const other = samePartition(partition, otherClient)
+  const old = count(4_000).map(value => measured(Math.floor(value / 40), `old ${value}`))
+  await append(partition, write(old))
+  let isRemoving = true
+  // It begins with the number of the newest write, so the first write of the other node comes after that.
+  const removal = remove(partition, task => alone(task).finally(startWriting), thing, key, everything)
+  const removing = removal.finally(() => {
+    isRemoving = false
+  })
+  const kept: string[] = []
+  let writing: Promise<void> | undefined
+  function startWriting() {
+    writing = writeOn()
+  }
+  async function writeOn() {
+    for (let round = 0; isRemoving; round++) {
+      const values = count(20).map(value => `new ${round} ${value}`)
+      await append(other, write(values.map((value, index) => measured(index * 5, value))))
+      kept.push(...values)
+    }
+  }
+  assert.equal((await removing).count, old.length)
+  await writing
+  assert.ok(kept.length > 20, 'the other node wrote while it ran')
+  assert.deepEqual((await valuesIn(partition)).toSorted(), kept.toSorted())
+  assert.deepEqual(await names(partition, partition.keys.resources(thing)), [key])
+  assert.deepEqual(await names(partition, partition.keys.thingsWith(key)), [thing])
+})
+
+test('remove() on two nodes counts no record twice', async () => {
+  const partition = newPartition(client)
+  const other = samePartition(partition, otherClient)
+  await append(partition, write(count(5_000).map(value => measured(value, value))))
+  const removals = await Promise.all([
+    remove(partition, alone, thing, key, everything),
+    remove(other, alone, thing, key, everything),
+    remove(partition, alone, thing, key, { from: 2_000 }),
+    remove(other, alone, thing, key, { to: 3_000 }),
+  ])
+  assert.equal(
+    removals.reduce((sum, removal) => sum + removal.count, 0),
+    5_000,
+  )
+  const [, ...told] = await logOf(partition)
+  assert.equal(told.at(-1)?.commit?.latest[0]?.record, undefined)
+  assert.deepEqual(
+    told.map(({ commit }) => commit?.writeNumber),
+    removals.flatMap(({ writeNumber }) => writeNumber ?? []).toSorted((a, b) => a - b),
+  )
+})
+
+test('remove() takes what its records have left in the crowds, and nothing more', async () => {
+  const partition = newPartition(client)
+  const values = (datetime: number) =>
+    count(300).map(value => measured(datetime, value % 2 ? { value } : `value ${value}`))
+  await append(partition, write([...values(1_000), ...values(2_000)]))
+  const crowd = partition.keys.crowd(thing, key)
+  assert.equal(await partition.call('ZCARD', crowd), 2 * (300 - 256))
+  await remove(partition, alone, thing, key, { to: 2_000 })
+  assert.equal(await partition.call('ZCARD', crowd), 300 - 256)
+  assert.equal(await partition.call('ZCOUNT', crowd, 2_000, 2_000), 300 - 256)
+  await remove(partition, alone, thing, key, everything)
+  assert.equal(await partition.call('EXISTS', crowd), 0)
+  await append(partition, write(values(1_000)))
+  assert.equal((await valuesIn(partition)).length, 300)
+})
+
+test('remove() of the newest record writes what is latest then, and what was, to the log', async () => {
+  const partition = newPartition(client)
+  const receivedAt = receiptTime + 7
+  const left = { ...measured(1_000, { a: 'ü\ud800' }), geo: { lat: 0.1, long: 1e-9 } }
+  const taken = { ...measured(2_000, 'taken'), geo: { lat: 41.4112345, long: -2.5 } }
+  const [before = assert.fail()] = await append(partition, write([left, taken], { receivedAt }))
+  const { writeNumber = 0 } = await remove(partition, alone, thing, key, { from: 2_000 })
+  assert.ok(writeNumber > before.writeNumber)
+  assert.equal(Number(await partition.call('HGET', partition.keys.head, 'number')), writeNumber)
+  const { commit, undo } = (await logOf(partition)).at(-1) ?? assert.fail()
+  const { explicit: _, ...record } = left
+  assert.deepEqual(commit, {
+    thingId: thing,
+    writeNumber,
+    receivedAt,
+    broadcast: true,
+    stored: true,
+    records: [],
+    latest: [{ key, record }],
+  })
+  const { explicit: __, ...recordBefore } = taken
+  const stateBefore = undo[0]?.before ?? assert.fail()
+  assert.equal(writeNumberInState(stateBefore), before.writeNumber)
+  assert.deepEqual(
+    undo.map(({ before: _, ...rest }) => rest),
+    [{ thingId: thing, key, writeNumber }],
+  )
+  assert.deepEqual(decodeState(key, stateBefore), recordBefore)
+})
+
+test('remove() of the last record takes the resource out of the lists', async () => {
+  const partition = newPartition(client)
+  const { keys } = partition
+  await append(partition, write([received(1), received(1, { key: stateful }), received(1, { key: 'b' })]))
+  await append(partition, put([state(1)]), write([received(1)], { thingId: otherThing }))
+  await remove(partition, alone, thing, key, everything)
+  assert.equal((await remove(partition, alone, thing, stateful, everything)).writeNumber, undefined)
+  assert.deepEqual(await names(partition, keys.resources(thing)), ['b'])
+  assert.deepEqual(await names(partition, keys.thingsWith(key)), [otherThing])
+  assert.deepEqual(await names(partition, keys.thingsWith(stateful)), [thing])
+  assert.deepEqual(texts(await partition.call('SMEMBERS', keys.emptied(thing))).toSorted(), [stateful, key])
+})
+
+test('remove() and removeThing() work while Redis is out of memory', async () => {
+  const partition = newPartition(client)
+  await append(partition, write(count(100).map(value => measured(value, value))))
+  await append(partition, write(count(100).map(value => measured(value, value))))
+  await client.call('CONFIG', 'SET', 'maxmemory', '1')
+  try {
+    await assert.rejects(append(partition, write([received(1)])), { reason: 'store_full' })
+    assert.equal((await remove(partition, alone, thing, key, { from: 1 })).count, 99)
+    await removeThing(partition, thing)
+  } finally {
+    await client.call('CONFIG', 'SET', 'maxmemory', '0')
+  }
+  assert.deepEqual(await keysOf(partition, thing), [])
+})
+
+test('removeThing() leaves no trace of the thing, however many resources it has', async () => {
+  const partition = newPartition(client)
+  const keys = count(450).map(value => `key${value}`)
+  for (const thingId of [thing, otherThing]) {
+    const crowd = count(300).map(value => measured(1_000, value))
+    await append(partition, write([...crowd, ...keys.map(key => received(1, { key }))], { thingId, id: 'a' }))
+    await append(partition, put([state(1), state(2, { key: '$settings' })], { thingId }))
+    await partition.call('LPUSH', partition.keys.refused(thingId), '{}')
+    await remove(partition, alone, thingId, 'key7', everything)
+  }
+  const [, , , ...logOfOther] = await logOf(partition)
+  // Broken off once after a piece.
+  await partition.run(new Script('remove-thing'), thing)
+  await removeThing(partition, thing)
+  assert.deepEqual(await keysOf(partition, thing), [])
+  for (const each of [...keys, key, stateful, '$settings'].filter(each => each !== 'key7')) {
+    assert.deepEqual(await names(partition, partition.keys.thingsWith(each)), [otherThing])
+  }
+  assert.deepEqual(await names(partition, partition.keys.things), [otherThing])
+  assert.deepEqual(await logOf(partition), logOfOther)
+})
+
+test('removeThing() finds the entries of the thing anywhere in a long log', async () => {
+  const partition = newPartition(client)
+  const thingIds = count(1_500).map(value => (value % 100 === 99 ? thing : otherThing))
+  await append(partition, ...thingIds.map(thingId => write([received(1)], { thingId })))
+  await removeThing(partition, thing)
+  const left = await logOf(partition)
+  assert.equal(left.length, 1_485)
+  assert.ok(left.every(({ commit }) => commit?.thingId === otherThing))
+})
+
+async function valuesIn(partition: Partition): Promise<unknown[]> {
+  const members = await partition.call('ZRANGE', partition.keys.records(thing, key), 0, -1)
+  return (members as Buffer[]).map(member => JSON.parse(decodeMember(key, 0, member).value))
+}
+
+async function logOf(partition: Partition) {
+  const entries = (await partition.call('XRANGE', partition.keys.log, '-', '+')) as unknown as LogEntry[]
+  return entries.map(entry => decodeEntry(entry))
+}
+
+async function names(partition: Partition, sortedSet: string): Promise<string[]> {
+  return texts(await partition.call('ZRANGE', sortedSet, 0, -1))
+}
+
+/** Every key of the partition that has the thing's id in its name. */
+async function keysOf(partition: Partition, thingId: string): Promise<string[]> {
+  return texts(await partition.call('KEYS', `${partition.keys.base}*${thingId}*`))
+}
+
+function texts(reply: unknown): string[] {
+  return (reply as Buffer[]).map(String)
+}

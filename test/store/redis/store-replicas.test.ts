@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { received, valuesOf, write } from '../../../src/conformance/writes.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { Committer } from '../../../src/store/redis/commit.ts'
+import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection.ts'
+import { createRedisStore } from '../../../src/store/redis/index.ts'
+import { Keys } from '../../../src/store/redis/keys.ts'
+import { Partition } from '../../../src/store/redis/partition.ts'
+import { waitingForReplicas } from '../../../src/store/redis/replicas.ts'
+import type { Caller, Client } from '../../../src/store/redis/script.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { noFollower } from './partitions.ts'
+
+async function started(config: Readonly<Record<string, string>>): Promise<RedisServer> {
+  const server = await startRedis({ config })
+  onTestFinished(() => server.end())
+  return server
+}
+
+/** A Redis that has one replica. */
+async function replicated(): Promise<{ url: string; replica: RedisServer; client: Client }> {
+  const master = await started({ 'repl-diskless-sync-delay': '0' })
+  const replica = await started({ replicaof: `127.0.0.1 ${master.port}` })
+  const client = await openClient(master.url)
+  onTestFinished(() => client.disconnect())
+  await expect.poll(() => client.wait(1, 1_000), { timeout: 30_000 }).toBe(1)
+  return { url: master.url, replica, client }
+}
+
+const late = { reason: 'store_timeout' }
+
+test('createRedisStore() with replicas acknowledges nothing that they do not have', async () => {
+  const { url, replica } = await replicated()
+  const { records, documents, close } = await openStore(createRedisStore({ url, replicas: 1 }))
+  onTestFinished(close)
+  const put = () => documents.put({ a: {} })
+  const transact = () => documents.transact([], () => ({ put: { b: {} }, result: 0 }))
+  await records.append(write([received(1)]))
+  await Promise.all([put(), transact()])
+
+  replica.process.kill('SIGSTOP')
+  await expect(records.append(write([received(2)], { id: 'a' }))).rejects.toMatchObject(late)
+  await expect(put()).rejects.toMatchObject(late)
+  await expect(transact()).rejects.toMatchObject(late)
+  // Sent again: it is there, and the replica does not have it still.
+  await expect(records.append(write([received(2)], { id: 'a' }))).rejects.toMatchObject(late)
+
+  replica.process.kill('SIGCONT')
+  await records.append(write([received(2)], { id: 'a' }))
+  expect(await valuesOf(records)).toEqual([1, 2])
+})
+
+test('a commit whose reply was lost is acknowledged when the replicas have it, and not before', async () => {
+  const { replica, client } = await replicated()
+  const another = await duplicateForBlocking(client)
+  onTestFinished(() => another.disconnect())
+  const waiting = waitingForReplicas(another, { replicas: 1 })
+  let isCut = false
+  const caller: Caller = {
+    async callBuffer(...command) {
+      if (isCut) return await waiting.callBuffer(...command)
+      const reply = await client.callBuffer(...command)
+      isCut = true
+      throw new Error(`Connection is closed, ${reply} is lost`)
+    },
+  }
+  const commit = () => {
+    isCut = false
+    const pending = { write: write([received(1)], { id: 'a' }), documents: [], ticket: { expired: false } }
+    return new Committer(new Partition(new Keys('lost', 0), 'node', caller), noFollower).commit([pending])
+  }
+  // So that the script is there, and it is the commit whose reply is lost.
+  await commit()
+  await client.flushdb()
+  replica.process.kill('SIGSTOP')
+  await expect(commit()).rejects.toMatchObject(late)
+  await client.flushdb()
+  replica.process.kill('SIGCONT')
+  expect(await commit()).toMatchObject([{ answer: {} }])
+})
