@@ -8,10 +8,13 @@ import {
 import { type LimitOptions, Limits } from './access/limits.ts'
 import { type Clock, createClock } from './core/clock.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
+import type { Nodes } from './core/nodes.ts'
 import type { DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record-text.ts'
-import { StreamLog } from './http/stream-log.ts'
-import { Live } from './live/index.ts'
+import { OwnStreamLog } from './http/own-stream-log.ts'
+import { SharedStreamLog } from './http/shared-stream-log.ts'
+import type { StreamLog } from './http/stream-log.ts'
+import { Live, type LiveParts } from './live/index.ts'
 import type { MagicResource } from './magic/magic-resource.ts'
 import { createMagicRegistry } from './magic/registry.ts'
 import { RetainedState } from './magic/retained-state.ts'
@@ -43,6 +46,8 @@ export interface Things {
   readonly refused: RefusedWrites
   /** What the doors keep beside the records, such as wills. */
   readonly documents: DocumentStore
+  /** The processes that share the store. */
+  readonly nodes: Nodes
   readonly access: Access
   readonly registry: ThingRegistry
   readonly sessions: SessionRegistry
@@ -74,25 +79,30 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   const { storeTimeout = defaultStoreTimeout } = options
   const limits = new Limits(options.limits)
   const store = await openStore(options.store, { storeTimeout })
-  const { records, documents, refused } = store
+  const { records, documents, refused, nodes } = store
   const clock = createClock(records.newestReceipt())
-  const live = await openLive(records)
+  const isShared = store.capabilities.shared
+  const live = await openLive({ records, nodes, isShared })
   // Before anything is written, and be it a state that the run before had no time for: their clients may miss it.
   const sessionLog = await SessionLog.open(documents)
-  const streamLog = await StreamLog.open(documents, live)
+  const streamLog = isShared
+    ? await SharedStreamLog.open(documents, live, nodes)
+    : await OwnStreamLog.open(documents, live)
   live.log.follow(sessionLog)
-  live.log.follow(streamLog)
   const access = await createAccess({
     documents,
     records,
+    nodes,
     adminKey: options.adminKey,
     allowThingDelete: options.allowThingDelete ?? false,
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
+  records.onCommit(commit => limits.rate.chargeElsewhere(commit))
   const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout })
-  const retained = await RetainedState.open({
+  const retained = new RetainedState({
     records,
     documents,
+    nodes,
     magic,
     clock,
     live,
@@ -110,6 +120,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     records,
     refused,
     documents,
+    nodes,
     clock,
     live,
     sessionLog,
@@ -122,14 +133,14 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
       await access.close()
       await retained.close()
       streamLog.close()
-      live.close()
+      await live.close()
       await store.close()
     },
   }
 }
 
-async function openLive(records: RecordStore): Promise<Live> {
-  const snapshot = await records.snapshot()
+async function openLive(parts: LiveParts): Promise<Live> {
+  const snapshot = await parts.records.snapshot()
   await snapshot.close()
-  return new Live(records, snapshot.writeNumber)
+  return new Live(parts, snapshot.writeNumber)
 }

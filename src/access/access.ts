@@ -16,6 +16,11 @@ export interface Revocation {
   readonly hashes: ReadonlySet<string>
   /** `principalName` of those who never come back: removed things, ended sessions. */
   readonly principals: ReadonlySet<string>
+  /**
+   * Any credential may be dead, since this node was cut off from the others: what relies on one is to be closed, and
+   * those who come again are asked for it again. Nobody is known to be gone for ever.
+   */
+  readonly all?: true
 }
 
 export interface Access {
@@ -43,8 +48,8 @@ export interface Access {
   /** The thing whose live token this is. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
   /**
-   * Calls `listener` as soon as credentials are revoked or have expired, on this node; it must not throw. Returns how to
-   * stop.
+   * Calls `listener` as soon as credentials have expired or this node knows that they are revoked, on whichever node;
+   * more than once, perhaps. It must not throw. Returns how to stop.
    */
   onRevoke(listener: (revocation: Revocation) => void): () => void
 }
@@ -98,7 +103,7 @@ export interface ThingRegistry {
   rename(thingId: string, name: string): Promise<void>
   /**
    * Ends the thing's tokens at once and removes its data in the background; an interrupted removal goes on at the
-   * next start. @throws ThingwireError unknown_thing
+   * next start, or on another node. @throws ThingwireError unknown_thing
    */
   remove(thingId: string): Promise<void>
   /** @throws ThingwireError unknown_thing, too_many_tokens */

@@ -19,6 +19,8 @@ export interface AuthoriseParts {
 export interface Authorisation extends Omit<Access, 'onRevoke'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
+  /** To be called when any may have been removed. */
+  forgetThings(): void
 }
 
 export function createAuthorisation(parts: AuthoriseParts): Authorisation {
@@ -53,6 +55,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     identify,
     thingOfToken,
     forgetThing: thingId => things.forget(thingId),
+    forgetThings: () => things.forgetAll(),
   }
 
   async function thingOfToken(token: string): Promise<string> {

@@ -1,8 +1,11 @@
+import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from './access.ts'
 import { createActivationCodes } from './activation-codes.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
+import { EndedElsewhere, telling } from './ended-elsewhere.ts'
+import { Isolation } from './isolation.ts'
 import { LastSeen } from './last-seen.ts'
 import { createRegistry } from './registry.ts'
 import { Removals } from './removals.ts'
@@ -15,6 +18,7 @@ import { Tokens } from './tokens.ts'
 export interface AccessParts {
   readonly documents: DocumentStore
   readonly records: RecordStore
+  readonly nodes: Nodes
   /** At least 32 characters. */
   readonly adminKey: string
   /** Whether a thing may delete its own records with its token. */
@@ -36,28 +40,35 @@ export interface AccessServices {
  * @throws Error with a message for the operator: the admin key is too short or has characters it cannot have
  */
 export async function createAccess(parts: AccessParts): Promise<AccessServices> {
-  const { documents, records, adminKey, allowThingDelete } = parts
+  const { records, nodes, adminKey, allowThingDelete } = parts
   assertAdminKey(adminKey, 'the admin key')
-  const removals = new Removals(documents, records)
-  await removals.resume()
+  const documents = telling(parts.documents, names => elsewhere.look(names))
   const lastSeen = new LastSeen(documents)
   const revocations = new Revocations()
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
   const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
+  const forget = ({ tokens: hashes = [], things = [] }: Ended) => {
+    for (const hash of hashes) tokens.forget(hash)
+    for (const thingId of things) authorisation.forgetThing(thingId)
+  }
   const onEnd = (ended: Ended) => {
-    for (const hash of ended.tokens ?? []) tokens.forget(hash)
-    for (const { hash } of ended.sessions ?? []) {
-      tokens.forget(hash)
-      expiry.forget(hash)
-    }
-    if (ended.thingId !== undefined) {
-      authorisation.forgetThing(ended.thingId)
-      lastSeen.forget(ended.thingId)
-      removals.start(ended.thingId)
-    }
+    forget(ended)
+    for (const hash of ended.tokens ?? []) expiry.forget(hash)
+    for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
+    if (ended.things?.length) removals.wake()
     revocations.tell(ended)
   }
   const expiry = new SessionExpiry(documents, onEnd)
+  const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange: forget, onEnd })
+  const removals = new Removals(documents, records, nodes)
+  const doubtAll = () => {
+    tokens.forgetAll()
+    authorisation.forgetThings()
+    removals.wake()
+    revocations.tellAll()
+  }
+  const isolation = nodes.isAlone ? undefined : new Isolation(nodes, doubtAll)
+  const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
   const list = createThingList({ documents, records, lastSeen })
   return {
     access: { ...authorisation, onRevoke: listener => revocations.onRevoke(listener) },
@@ -65,6 +76,9 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     sessions: createSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
     activationCodes: createActivationCodes(documents),
     close: async () => {
+      stopTelling()
+      isolation?.close()
+      elsewhere.close()
       expiry.close()
       await Promise.all([lastSeen.close(), removals.close()])
     },

@@ -79,12 +79,13 @@ export type SeenDocument = { readonly at: number }
 export type RemovalDocument = { readonly startedAt: number }
 
 export const thingPrefix = 'things/'
+export const tokenPrefix = 'tokens/'
 export const activationCodePrefix = 'activation-codes/'
 export const removalPrefix = 'removals/'
 export const sessionPrefix = 'sessions/'
 
 export const thingName = (thingId: string): string => `${thingPrefix}${thingId}`
-export const tokenName = (hash: string): string => `tokens/${hash}`
+export const tokenName = (hash: string): string => `${tokenPrefix}${hash}`
 export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
 export const sessionName = (sessionId: string): string => `${sessionPrefix}${sessionId}`
 export const seenName = (thingId: string): string => `seen/${thingId}`

@@ -7,13 +7,12 @@ import {
   thingName,
   tokenName,
 } from './documents.ts'
-import type { Ended } from './revocations.ts'
 
-/** Removes sessions from the store, in one commit. @returns those that there were */
+/** Removes sessions from the store, in one commit. @returns those that there were, with the hash of their token */
 export async function endSessions(
   documents: DocumentStore,
   sessionIds: readonly string[],
-): Promise<NonNullable<Ended['sessions']>> {
+): Promise<readonly { readonly sessionId: string; readonly hash: string }[]> {
   const names = sessionIds.map(sessionName)
   const known = await Promise.all(names.map(name => documents.get(name)))
   // The thing that a session was minted for never changes.

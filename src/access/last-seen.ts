@@ -5,7 +5,7 @@ import { type SeenDocument, seenName, thingName } from './documents.ts'
 const flushInterval = 60_000
 const thingsPerTransaction = 250
 
-/** When each thing was last seen. What has not reached the store is lost with the process: at most a minute of it. */
+/** When each thing was last seen, on whichever node. What has not reached the store is lost with the process: at most a minute of it. */
 export class LastSeen {
   readonly #documents: DocumentStore
   /** Times by thing id that the store does not have yet. */
@@ -25,10 +25,8 @@ export class LastSeen {
 
   /** @returns milliseconds since the epoch, undefined if never */
   async read(thingId: string): Promise<number | undefined> {
-    const pending = this.#pending.get(thingId)
-    if (pending !== undefined) return pending
     const document = (await this.#documents.get(seenName(thingId))) as SeenDocument | undefined
-    return document?.at
+    return latest(this.#pending.get(thingId), document?.at)
   }
 
   forget(thingId: string): void {
@@ -63,13 +61,20 @@ export class LastSeen {
 
   async #writePart(times: readonly [string, number][]): Promise<void> {
     const names = times.map(([thingId]) => thingName(thingId))
-    await this.#documents.transact(names, things => {
+    const seenNames = times.map(([thingId]) => seenName(thingId))
+    await this.#documents.transact([...names, ...seenNames], found => {
       const put: Record<string, Document> = {}
       for (const [index, [thingId, at]] of times.entries()) {
-        // A thing that was removed in the meantime must leave nothing behind.
-        if (things[index]) put[seenName(thingId)] = { at }
+        const known = found[names.length + index] as SeenDocument | undefined
+        // A thing that was removed in the meantime must leave nothing behind; another node may have seen it later.
+        if (found[index] && latest(at, known?.at) === at) put[seenName(thingId)] = { at }
       }
       return { put, result: undefined }
     })
   }
+}
+
+function latest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter(time => time !== undefined)
+  return known.length > 0 ? Math.max(...known) : undefined
 }

@@ -29,6 +29,11 @@ export class LookupCache<Found> {
     this.#entries.delete(key)
   }
 
+  /** The same for every key. */
+  forgetAll(): void {
+    this.#entries.clear()
+  }
+
   #start(key: string): Promise<Found | undefined> {
     const entry = this.#lookUp(key)
     this.#entries.set(key, entry)

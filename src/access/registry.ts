@@ -11,7 +11,7 @@ import {
   tokenName,
 } from './documents.ts'
 import { endOf } from './end-sessions.ts'
-import type { Ended } from './revocations.ts'
+import { type Ended, endedWith } from './revocations.ts'
 import { type IssuedToken, issueToken } from './tokens.ts'
 
 const maximumTokens = 10
@@ -55,7 +55,7 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
           [removalName(thingId)]: removal,
         }
         for (const hash of tokens) put[tokenName(hash)] = null
-        return { put, result: { tokens, sessions, thingId } }
+        return { put, result: { ...endedWith(sessions, tokens), things: [thingId] } }
       })
       onEnd(ended)
     },
@@ -90,7 +90,7 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
           [tokenName(entry.hash)]: null,
           [thingName(thingId)]: { ...thing, tokens, sessions },
         }
-        return { put, result: { tokens: [entry.hash], sessions: minted } }
+        return { put, result: endedWith(minted, [entry.hash]) }
       })
       if (!ended) throw new ThingwireError('not_found', 'the thing has no such token')
       onEnd(ended)

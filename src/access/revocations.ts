@@ -3,12 +3,23 @@ import { principalName } from './principal.ts'
 
 /** What was revoked, removed or has expired. */
 export interface Ended {
-  /** Hashes of thing tokens. */
+  /** Hashes of tokens, of things and of sessions. */
   readonly tokens?: readonly string[]
-  /** `hash`: of the session's token. */
-  readonly sessions?: readonly { readonly sessionId: string; readonly hash: string }[]
-  /** The thing, if all of it is gone. */
-  readonly thingId?: string
+  /** Ids of sessions. */
+  readonly sessions?: readonly string[]
+  /** Ids of things of which all is gone. */
+  readonly things?: readonly string[]
+}
+
+/** What has ended with these sessions and tokens of things. */
+export function endedWith(
+  sessions: readonly { readonly sessionId: string; readonly hash: string }[],
+  tokens: readonly string[] = [],
+): Ended {
+  return {
+    tokens: [...tokens, ...sessions.map(({ hash }) => hash)],
+    sessions: sessions.map(({ sessionId }) => sessionId),
+  }
 }
 
 /** Tells whoever relies on credentials that they are dead. */
@@ -21,10 +32,22 @@ export class Revocations {
     return () => this.#listeners.delete(listener)
   }
 
-  tell({ tokens = [], sessions = [], thingId }: Ended): void {
-    const principals = sessions.map(({ sessionId }) => principalName({ kind: 'session', sessionId }))
-    if (thingId !== undefined) principals.push(principalName({ kind: 'thing', thingId }))
-    const hashes = new Set([...tokens, ...sessions.map(({ hash }) => hash)])
-    for (const listener of this.#listeners) listener({ hashes, principals: new Set(principals) })
+  tell({ tokens = [], sessions = [], things = [] }: Ended): void {
+    this.#tell({
+      hashes: new Set(tokens),
+      principals: new Set([
+        ...sessions.map(sessionId => principalName({ kind: 'session', sessionId })),
+        ...things.map(thingId => principalName({ kind: 'thing', thingId })),
+      ]),
+    })
+  }
+
+  /** Any credential may be dead, and it cannot be found out which. */
+  tellAll(): void {
+    this.#tell({ hashes: new Set(), principals: new Set(), all: true })
+  }
+
+  #tell(revocation: Revocation): void {
+    for (const listener of this.#listeners) listener(revocation)
   }
 }

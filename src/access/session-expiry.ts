@@ -2,7 +2,7 @@ import { listDocuments } from '../core/list-documents.ts'
 import type { DocumentStore } from '../core/ports.ts'
 import { type SessionDocument, sessionPrefix } from './documents.ts'
 import { endSessions } from './end-sessions.ts'
-import type { Ended } from './revocations.ts'
+import { type Ended, endedWith } from './revocations.ts'
 
 /** Milliseconds: what a session opened is to be closed within a second of its end (contract §6). */
 const watchInterval = 250
@@ -58,7 +58,7 @@ export class SessionExpiry {
     }
     if (sessions.length === 0) return
     // Who relies on them is told first: the store may be slow, or fail. What is left there then, the search finds.
-    this.#onEnd({ sessions })
+    this.#onEnd(endedWith(sessions))
     for (let start = 0; start < sessions.length; start += sessionsPerCommit) {
       const ids = sessions.slice(start, start + sessionsPerCommit).map(({ sessionId }) => sessionId)
       endSessions(this.#documents, ids).catch(() => {})

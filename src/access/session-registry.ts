@@ -15,7 +15,7 @@ import {
   tokenName,
 } from './documents.ts'
 import { endOf, endSessions } from './end-sessions.ts'
-import type { Ended } from './revocations.ts'
+import { type Ended, endedWith } from './revocations.ts'
 
 /** Seconds. */
 const day = 24 * 3_600
@@ -80,7 +80,7 @@ export function createSessionRegistry(parts: SessionRegistryParts): SessionRegis
         }
         return { put, result: over }
       })
-      if (over.length > 0) onEnd({ sessions: over })
+      if (over.length > 0) onEnd(endedWith(over))
       return session.minted
     },
 
@@ -109,7 +109,7 @@ export function createSessionRegistry(parts: SessionRegistryParts): SessionRegis
     async remove(sessionId) {
       const sessions = sessionIdForm.test(sessionId) ? await endSessions(documents, [sessionId]) : []
       if (sessions.length === 0) throw noSuchSession()
-      onEnd({ sessions })
+      onEnd(endedWith(sessions))
     },
   }
 }

@@ -53,6 +53,11 @@ export class Tokens {
     this.#principals.forget(hash)
   }
 
+  /** To be called when any may have been removed. */
+  forgetAll(): void {
+    this.#principals.forgetAll()
+  }
+
   async #authenticate(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     const document = await this.#documents.get(tokenName(hash))
     if (!document) return undefined

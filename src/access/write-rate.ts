@@ -1,4 +1,4 @@
-import type { WriteRate } from '../core/ports.ts'
+import type { Commit, WriteRate } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Revocation } from './access.ts'
 import { principalName } from './principal.ts'
@@ -90,6 +90,20 @@ export class ThingRates implements WriteRate {
     const ledger = this.#ledgers.get(thingId)
     if (!ledger) return
     ledger.recordsPaid = Math.max(ledger.recordsPaid, ledger.arrivedAt) + records * this.#recordCost
+  }
+
+  /**
+   * To be called for every commit: what other nodes have written of a thing counts here, as soon as this node knows. It is
+   * so little to keep, and so soon paid, that it is kept of things that have not come to this node, too.
+   */
+  chargeElsewhere({ thingId, records, receivedAt, isElsewhere }: Commit): void {
+    // Without records it is what came of a write: a state, or what a removal has left.
+    if (!isElsewhere || records.length === 0) return
+    // Of what this node hears late, some is paid.
+    const arrivedAt = this.#now() - Math.max(0, Date.now() - receivedAt)
+    const ledger = this.#ledgerOf(thingId, arrivedAt)
+    ledger.writesPaid = Math.max(ledger.writesPaid, arrivedAt) + this.#writeCost
+    ledger.recordsPaid = Math.max(ledger.recordsPaid, arrivedAt) + records.length * this.#recordCost
   }
 
   mayNote(thingId: string): boolean {

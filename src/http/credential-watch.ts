@@ -31,12 +31,14 @@ export class CredentialWatch {
     this.#onDead = listener
   }
 
-  #look({ hashes, principals }: Revocation): void {
+  #look({ hashes, principals, all }: Revocation): void {
     if (this.#error) return
     if (hashes.has(this.#hash)) {
       this.#error = new ThingwireError(isToken(this.#ref) ? 'unknown_thing_token' : 'invalid_session')
     } else if (principals.has(principalName({ kind: 'thing', thingId: this.#ref }))) {
       this.#error = new ThingwireError('unknown_thing')
+    } else if (all) {
+      this.#error = new ThingwireError('store_unavailable')
     }
     if (this.#error) this.#onDead()
   }

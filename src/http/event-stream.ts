@@ -1,15 +1,13 @@
+import type { Commit } from '../core/ports.ts'
 import { type Live, LiveWrite, type Subscriber } from '../live/index.ts'
 import type { LiveStream, StreamForm } from './live-stream.ts'
 import type { Streamed } from './stream-log.ts'
-import type { StreamRuns } from './stream-runs.ts'
 import { isStreamed } from './streamed-thing.ts'
 
 /** Server-sent events (contract §8). */
-export const serverSentEvents: StreamForm = {
-  contentType: 'text/event-stream',
-  keepAlive: Buffer.from(':\n\n'),
-}
+export const eventsType = { contentType: 'text/event-stream' } as const
 
+const comment = Buffer.from(':\n\n')
 /** What is read again is handed to a slow client in parts of so many bytes. */
 const replayPart = 64 * 1024
 const resetData = '{"status":"reset","message":"what was written since is not kept"}'
@@ -25,44 +23,58 @@ export class EventStreams {
   }
 
   /**
+   * The form of a stream. To keep it alive its client is given the position, too: that of the last event is not kept for ever
+   * where other things are written to.
+   */
+  form(streamed: Streamed): StreamForm {
+    const position = () => streamed.position(this.#live.position)
+    return { ...eventsType, keepAlive: () => Buffer.from(`:\nid: ${position()}\n\n`) }
+  }
+
+  /**
    * Sends the writes of a thing, from a position on if that is given and known, else from now on.
    *
    * @param lastEventId the `id` of the last event that the client has
    */
-  begin(stream: LiveStream, { thing, runs }: Streamed, lastEventId: string | undefined): void {
-    const { thingId } = thing
+  begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
+    const { thingId } = streamed
+    const reset = () => {
+      const position = `id: ${streamed.position(this.#live.position)}\n`
+      stream.send(Buffer.from(`event: reset\n${position}data: ${resetData}\n\n`))
+    }
     const subscriber: Subscriber = {
       deliver: write => {
-        if (write.hasWhole) stream.send(this.#eventOf(write, runs))
+        if (write.hasWhole) stream.send(this.#eventOf(write, streamed))
       },
+      missed: reset,
     }
     stream.onClose(() => this.#live.unsubscribe(thingId, subscriber))
     this.#live.subscribe(thingId, subscriber)
     const now = this.#live.position
-    const after = lastEventId === undefined ? undefined : runs.read(lastEventId)
-    if (after !== undefined && after >= thing.since && after <= now) {
-      // There may be nothing to give for a while, and the head leaves with the first piece.
-      stream.send(serverSentEvents.keepAlive)
-      this.#replay(stream, { thing, runs }, after, now)
+    if (lastEventId === undefined) {
+      // Without data it is no event, and still the client's last id: it can resume before the first write.
+      stream.send(Buffer.from(`id: ${streamed.position(now)}\n\n`))
       return
     }
-    const position = `id: ${runs.position(now)}\n`
-    // Without data it is no event, and still the client's last id: it can resume before the first write.
-    const first = lastEventId === undefined ? position : `event: reset\n${position}data: ${resetData}\n`
-    stream.send(Buffer.from(`${first}\n`))
+    const commits = streamed.resume(lastEventId, now)
+    if (!commits) {
+      reset()
+      return
+    }
+    // There may be nothing to give for a while, and the head leaves with the first piece.
+    stream.send(comment)
+    this.#replay(stream, streamed, commits)
   }
 
-  /** Sends the writes behind `after`, up to `until`, before whatever was or is sent. */
-  #replay(stream: LiveStream, { thing, runs }: Streamed, after: number, until: number): void {
+  /** Sends these writes before whatever is sent later. */
+  #replay(stream: LiveStream, streamed: Streamed, commits: AsyncGenerator<Commit>): void {
     const gap = stream.openGap()
-    const release = thing.hold(after)
     const fill = async () => {
       let waiting = 0
-      const isOf = (thingId: string) => thingId === thing.thingId
-      for await (const commit of this.#live.log.read({ after, before: until + 1, order: 'asc', isOf })) {
+      for await (const commit of commits) {
         if (stream.isClosed) return
         if (!isStreamed(commit)) continue
-        const event = this.#eventOf(new LiveWrite(commit), runs)
+        const event = this.#eventOf(new LiveWrite(commit), streamed)
         gap.push(event)
         waiting += event.length
         if (waiting < replayPart) continue
@@ -72,17 +84,15 @@ export class EventStreams {
       gap.close()
     }
     // The client finds the store as it is when it comes back.
-    fill()
-      .catch(() => stream.cut())
-      .finally(release)
+    fill().catch(() => stream.cut())
   }
 
-  #eventOf(write: LiveWrite, runs: StreamRuns): Buffer {
+  #eventOf(write: LiveWrite, streamed: Streamed): Buffer {
     const made = this.#events.get(write)
     if (made) return made
     const { stored, writeNumber } = write.commit
     // What is not stored has a number that may be given again: the client keeps the id of the event before.
-    const id = stored ? `id: ${runs.position(writeNumber)}\n` : ''
+    const id = stored ? `id: ${streamed.position(writeNumber)}\n` : ''
     const event = Buffer.from(`event: values\n${id}data: ${write.records()}\n\n`)
     this.#events.set(write, event)
     return event

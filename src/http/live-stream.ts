@@ -6,7 +6,7 @@ import { type Gap, Outbox } from '../live/index.ts'
 export interface StreamForm {
   readonly contentType: string
   /** Sent when nothing else may have been for a while. */
-  readonly keepAlive: Uint8Array
+  readonly keepAlive: () => Uint8Array
 }
 
 interface StreamTimes {
@@ -53,7 +53,7 @@ export class LiveStream {
         this.cut()
       },
     })
-    this.#keepAlive = setInterval(() => this.send(form.keepAlive), times.keepAlive)
+    this.#keepAlive = setInterval(() => this.send(form.keepAlive()), times.keepAlive)
     this.#keepAlive.unref()
     this.onClose(() => this.#stop())
   }
@@ -140,7 +140,7 @@ export class OpenStreams {
 }
 
 /** The head of a stream. */
-export function streamHeaders({ contentType }: StreamForm): Record<string, string> {
+export function streamHeaders({ contentType }: Pick<StreamForm, 'contentType'>): Record<string, string> {
   return {
     'content-type': contentType,
     'cache-control': 'no-store',

@@ -1,141 +1,29 @@
-import { listDocuments } from '../core/list-documents.ts'
-import type { Commit, DocumentStore } from '../core/ports.ts'
-import type { Follower, Live, LoggedWrite } from '../live/index.ts'
-import { StreamRuns } from './stream-runs.ts'
-import { isStreamed, StreamedThing } from './streamed-thing.ts'
+import type { Commit } from '../core/ports.ts'
 
-const documentPrefix = 'streams/'
-/** How long the writes of a thing are kept after its last stream has ended, milliseconds (contract §8). */
-const keptFor = 600_000
-
-/**
- * `streams/<thing id>`, as long as the writes of the thing are kept: every one behind the number `since` is in the commit
- * log. Put before the first stream begins, raised before a trim cuts, removed before the writes are no longer kept.
- */
-type StreamDocument = { readonly since: number }
-
-const documentName = (thingId: string) => documentPrefix + thingId
-
-/** A thing whose writes are kept, and how positions among them are spelled. */
-export interface Streamed {
-  readonly thing: StreamedThing
-  readonly runs: StreamRuns
-}
-
-/** Keeps the writes of things that are streamed, or were a short time ago, for streams that are resumed. */
-export class StreamLog implements Follower {
-  readonly #documents: DocumentStore
-  readonly #live: Live
-  readonly #runs: StreamRuns
-  readonly #things = new Map<string, StreamedThing>()
-  #isClosed = false
-
-  private constructor(documents: DocumentStore, live: Live, runs: StreamRuns) {
-    this.#documents = documents
-    this.#live = live
-    this.#runs = runs
-  }
-
-  /** Takes over what the run before has left. To be called before anything is written. @throws ThingwireError of the store */
-  static async open(documents: DocumentStore, live: Live): Promise<StreamLog> {
-    const log = new StreamLog(documents, live, await StreamRuns.begin(documents, live.position))
-    for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, documentPrefix)) {
-      log.#add(thingId, since)
-    }
-    return log
-  }
-
-  wants(write: LoggedWrite): boolean {
-    return this.#things.has(write.thingId) && isStreamed(write)
-  }
-
-  async startTrim(): Promise<(commit: Commit) => boolean> {
-    const documents: Record<string, StreamDocument> = {}
-    for (const thing of this.#things.values()) {
-      if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
-    }
-    await this.#documents.put(documents)
-    return commit => {
-      const since = this.#things.get(commit.thingId)?.since
-      return since !== undefined && commit.writeNumber > since && isStreamed(commit)
-    }
-  }
-
+/** The writes that streams of events may be resumed over (contract §8). */
+export interface StreamLog {
   /**
-   * A stream of the thing begins; to be left once. From when this resolves, every write of the thing is kept.
+   * A stream of the thing begins. From when this resolves, every write of the thing is kept.
    *
+   * @param lastEventId the position that the client has, if any
    * @throws ThingwireError of the store
    */
-  async enter(thingId: string): Promise<Streamed> {
-    const thing = await this.#find(thingId)
-    thing.streams++
-    clearTimeout(thing.expiry)
-    thing.beginning ??= this.#begin(thing)
-    try {
-      await thing.beginning
-    } catch (error) {
-      thing.beginning = undefined
-      this.leave(thing)
-      throw error
-    }
-    return { thing, runs: this.#runs }
-  }
-
-  leave(thing: StreamedThing): void {
-    thing.streams--
-    this.#expireLater(thing)
-  }
-
+  enter(thingId: string, lastEventId?: string): Promise<Streamed>
   /** Gives nothing up any more: what is kept now, the next run relies on. */
-  close(): void {
-    this.#isClosed = true
-    for (const thing of this.#things.values()) clearTimeout(thing.expiry)
-  }
+  close(): void
+}
 
-  async #find(thingId: string): Promise<StreamedThing> {
-    let thing = this.#things.get(thingId)
-    while (thing?.ending) {
-      await thing.ending
-      thing = this.#things.get(thingId)
-    }
-    return thing ?? this.#add(thingId, undefined)
-  }
-
-  /** @param since undefined: its writes are kept from now on */
-  #add(thingId: string, since: number | undefined): StreamedThing {
-    const thing = new StreamedThing(thingId, since ?? this.#live.position, since !== undefined)
-    this.#things.set(thingId, thing)
-    this.#live.subscribe(thingId, thing)
-    this.#expireLater(thing)
-    return thing
-  }
-
-  async #begin(thing: StreamedThing): Promise<void> {
-    const snapshot = await this.#live.snapshot(() => {})
-    await snapshot.close()
-    thing.begin(snapshot.writeNumber)
-    await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
-  }
-
-  #expireLater(thing: StreamedThing): void {
-    clearTimeout(thing.expiry)
-    if (thing.streams > 0 || this.#isClosed) return
-    thing.expiry = setTimeout(() => {
-      thing.ending = this.#end(thing)
-    }, keptFor)
-    thing.expiry.unref()
-  }
-
-  /** Never rejects. */
-  async #end(thing: StreamedThing): Promise<void> {
-    try {
-      await this.#documents.put({ [documentName(thing.thingId)]: null })
-      this.#live.unsubscribe(thing.thingId, thing)
-      this.#things.delete(thing.thingId)
-    } catch {
-      this.#expireLater(thing)
-    } finally {
-      thing.ending = undefined
-    }
-  }
+/** A stream's part of it; to be left once. */
+export interface Streamed {
+  readonly thingId: string
+  /** The position behind a write, as its client holds it. */
+  position(writeNumber: number): string
+  /**
+   * The writes of the thing behind a position and up to the number `until`, oldest first; they are kept until it has ended.
+   * Rejects where some are not kept any more.
+   *
+   * @returns undefined if it is no position of this store, or not all of them are kept
+   */
+  resume(position: string, until: number): AsyncGenerator<Commit> | undefined
+  leave(): void
 }

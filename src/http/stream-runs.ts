@@ -40,6 +40,17 @@ export class StreamRuns {
     return new StreamRuns(runs, id)
   }
 
+  /** The one run of a store whose write numbers are never given again, whichever node opens it. */
+  static async shared(documents: DocumentStore): Promise<StreamRuns> {
+    const id = randomBytes(6).toString('base64url')
+    const runs = await documents.transact([documentName], ([document]) => {
+      if (document) return { put: {}, result: (document as RunsDocument).runs }
+      const result = [{ id, from: 0 }]
+      return { put: { [documentName]: { runs: result } }, result }
+    })
+    return new StreamRuns(runs, runs.at(-1)?.id ?? id)
+  }
+
   /** The position behind a write. */
   position(writeNumber: number): string {
     return `${this.#current}.${writeNumber}`
@@ -47,7 +58,7 @@ export class StreamRuns {
 
   /** The number of the write that a position is behind; undefined if it is none of this store. */
   read(position: string): number | undefined {
-    const [, id, digits] = /^([\w-]{8})\.(\d{1,15})$/.exec(position) ?? []
+    const [, id, digits] = /^([\w-]{8})\.(\d{1,16})$/.exec(position) ?? []
     const index = this.#runs.findIndex(run => run.id === id)
     if (index === -1) return undefined
     const writeNumber = Number(digits)

@@ -4,7 +4,7 @@ import { ThingwireError } from '../errors.ts'
 import { chunkedJson, streamChunks } from './chunked-stream.ts'
 import { credentialOf } from './credential.ts'
 import { CredentialWatch } from './credential-watch.ts'
-import { EventStreams, serverSentEvents } from './event-stream.ts'
+import { EventStreams, eventsType } from './event-stream.ts'
 import { LiveStream, OpenStreams, streamHeaders } from './live-stream.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
@@ -58,25 +58,26 @@ export function streamRoute(
     const thingId = await access.authorise(ref, credential, 'read')
     const keepAlive = keepAliveOf(query)
     const isEvents = /\btext\/event-stream\b/i.test(request.headers.accept ?? '')
-    const form = isEvents ? serverSentEvents : chunkedJson
     if (request.method === 'HEAD') {
       // A stream, since Fastify would announce the length of anything else.
-      reply.headers(streamHeaders(form)).send(Readable.from([]))
+      reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))
       return false
     }
     held.add(await enter(thingId))
-    const streamed = isEvents ? await streamLog.enter(thingId) : undefined
-    if (streamed) held.add(() => streamLog.leave(streamed.thing))
+    const lastEventId = lastEventIdOf(request)
+    const streamed = isEvents ? await streamLog.enter(thingId, lastEventId) : undefined
+    if (streamed) held.add(streamed.leave)
     if (open.isEnded) throw new ThingwireError('draining')
     if (request.raw.socket.destroyed) {
       reply.hijack()
       return false
     }
     watch.onDead(() => stream.cut())
+    const form = streamed ? events.form(streamed) : chunkedJson
     const stream = new LiveStream(request, reply, form, { keepAlive, drainTimeout })
     stream.onClose(() => held.release())
     open.add(stream, thingId)
-    if (streamed) events.begin(stream, streamed, lastEventId(request))
+    if (streamed) events.begin(stream, streamed, lastEventId)
     else streamChunks(stream, live, thingId)
     return true
   }
@@ -119,6 +120,6 @@ function keepAliveOf(query: Query): number {
 }
 
 /** An empty one is none: that is what a client that has had no event would have to send. */
-function lastEventId(request: FastifyRequest): string | undefined {
+function lastEventIdOf(request: FastifyRequest): string | undefined {
   return request.headers['last-event-id']?.toString() || undefined
 }

@@ -1,3 +1,4 @@
+import type { Nodes } from '../core/nodes.ts'
 import type { Append, Commit, LogQuery, RecordStore } from '../core/ports.ts'
 import { sizeOf } from './commit-size.ts'
 
@@ -9,35 +10,50 @@ export interface Follower {
   /** Whether the write is to be kept. Asked for every write: must be quick. */
   wants(write: LoggedWrite): boolean
   /**
-   * A trim begins.
+   * A trim begins. What other nodes need counts, too: the answer is to come from documents.
    *
    * @returns whether a commit is still needed; asked newest first, about every commit of the log up to `position`
    */
   startTrim(position: number): Promise<(commit: Commit) => boolean>
 }
 
-/** The log is trimmed when it has grown by as much as was left of it, and by this at least. */
-const leastGrowth = { commits: 10_000, bytes: 4 * 1024 * 1024 }
-const pageSize = 500
-/** Sessions and streams also expire while nothing is written, milliseconds. */
-const trimInterval = 3_600_000
+export interface CommitLogParts {
+  readonly records: RecordStore
+  readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
+  /** Whether other nodes write to the store: then every commit is in the log. */
+  readonly isShared: boolean
+}
 
-/** The commits that someone may have to read again (design: sessions are cursors), and no others for long. */
+/**
+ * The log is trimmed when it has grown by as much as was left of it, and by this at least; and by the clock, since sessions
+ * and streams expire while nothing is written. Bytes, milliseconds.
+ */
+const ownPace = { commits: 10_000, bytes: 4 * 1024 * 1024, interval: 3_600_000 }
+/** A shared log holds what is young whoever wants it, in memory: what has become old is looked at often. */
+const sharedPace = { commits: 100_000, bytes: 64 * 1024 * 1024, interval: 10_000 }
+/** How much longer the interval is for each commit that was left, since a trim reads it: milliseconds. */
+const delayPerCommit = 1
+const pageSize = 500
+
+/**
+ * The commits that someone may have to read again (design: sessions are cursors), and no others for long. It is trimmed
+ * by the node that leads `trim`.
+ */
 export class CommitLog {
-  readonly #records: RecordStore
+  readonly #parts: CommitLogParts
+  readonly #pace: typeof ownPace
   readonly #followers = new Set<Follower>()
-  readonly #timer: NodeJS.Timeout
+  readonly #stopTrimming: () => Promise<void>
   /** Of what was logged since the newest trim began, and of what that left. */
   #grown = { commits: 0, bytes: 0 }
   #left = { commits: 0, bytes: 0 }
-  #trimming: Promise<void> | undefined
+  #hasGrown = () => {}
   #position = 0
-  #isClosed = false
 
-  constructor(records: RecordStore) {
-    this.#records = records
-    this.#timer = setInterval(() => this.#startTrim(), trimInterval)
-    this.#timer.unref()
+  constructor(parts: CommitLogParts) {
+    this.#parts = parts
+    this.#pace = parts.isShared ? sharedPace : ownPace
+    this.#stopTrimming = parts.nodes.lead('trim', stop => this.#keepTrimmed(stop))
   }
 
   /** For good: what is written while a door is closed may be missed by its clients too. */
@@ -53,37 +69,43 @@ export class CommitLog {
   /** Takes note of a commit that was handed on. */
   count(commit: Commit): void {
     this.#position = commit.writeNumber
-    if (!commit.stored || !this.isWanted(commit)) return
+    if (!commit.stored || !(this.#parts.isShared || this.isWanted(commit))) return
     this.#grown.commits++
     this.#grown.bytes += sizeOf(commit)
     const isLarge =
-      this.#grown.commits > Math.max(leastGrowth.commits, this.#left.commits) ||
-      this.#grown.bytes > Math.max(leastGrowth.bytes, this.#left.bytes)
-    if (isLarge) this.#startTrim()
+      this.#grown.commits > Math.max(this.#pace.commits, this.#left.commits) ||
+      this.#grown.bytes > Math.max(this.#pace.bytes, this.#left.bytes)
+    if (isLarge) this.#hasGrown()
   }
 
   /** The commits of a part of the log, in either order. */
   async *read(part: Omit<LogQuery, 'limit'>): AsyncGenerator<Commit> {
+    for await (const page of this.pages(part)) yield* page
+  }
+
+  /** The same in pages, none of them empty. */
+  async *pages(part: Omit<LogQuery, 'limit'>): AsyncGenerator<readonly Commit[]> {
     let { after, before } = part
     for (;;) {
-      const page = await this.#records.readLog({ ...part, after, before, limit: pageSize })
-      yield* page
+      const page = await this.#parts.records.readLog({ ...part, after, before, limit: pageSize })
       const last = page.at(-1)
       if (!last) return
+      yield page
       if (part.order === 'asc') after = last.writeNumber
       else before = last.writeNumber
     }
   }
 
-  /** Removes what nobody needs any more. */
-  async trim(): Promise<void> {
+  /** Removes what nobody needs any more. @param stop breaks it off; absent: nothing does */
+  async trim(stop?: AbortSignal): Promise<void> {
     this.#grown = { commits: 0, bytes: 0 }
     const left = { commits: 0, bytes: 0 }
-    const position = this.#position
+    const { trimmableTo } = await this.#parts.nodes.logBounds()
+    const position = Math.min(this.#position, trimmableTo)
     const needed = await Promise.all([...this.#followers].map(follower => follower.startTrim(position)))
     const unneeded: number[] = []
     for await (const commit of this.read({ after: 0, before: position + 1, order: 'desc' })) {
-      if (this.#isClosed) return
+      if (stop?.aborted) return
       // All are asked: each counts what it needs.
       const answers = needed.map(isNeeded => isNeeded(commit))
       if (answers.includes(true)) {
@@ -92,23 +114,37 @@ export class CommitLog {
       } else {
         unneeded.push(commit.writeNumber)
       }
-      if (unneeded.length >= pageSize) await this.#records.trimLog(unneeded.splice(0))
+      if (unneeded.length >= pageSize) await this.#parts.records.trimLog(unneeded.splice(0))
     }
-    if (unneeded.length > 0) await this.#records.trimLog(unneeded)
+    if (unneeded.length > 0) await this.#parts.records.trimLog(unneeded)
     this.#left = left
   }
 
-  close(): void {
-    this.#isClosed = true
-    clearInterval(this.#timer)
+  /** Resolves when it is trimmed no more. */
+  close(): Promise<void> {
+    return this.#stopTrimming()
   }
 
-  #startTrim(): void {
-    // One that fails leaves more in the log than is needed; the next one finds it.
-    this.#trimming ??= this.trim()
-      .catch(() => {})
-      .finally(() => {
-        this.#trimming = undefined
-      })
+  /** Never rejects. */
+  async #keepTrimmed(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.#untilDue(stop)
+      // One that fails leaves more in the log than is needed; the next one finds it.
+      if (!stop.aborted) await this.trim(stop).catch(() => {})
+    }
+  }
+
+  #untilDue(stop: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      const due = () => {
+        clearTimeout(timer)
+        stop.removeEventListener('abort', due)
+        resolve()
+      }
+      const timer = setTimeout(due, this.#pace.interval + this.#left.commits * delayPerCommit)
+      timer.unref()
+      stop.addEventListener('abort', due)
+      this.#hasGrown = due
+    })
   }
 }

@@ -1,5 +1,5 @@
 export { CommitLog, type Follower, type LoggedWrite } from './commit-log.ts'
-export { Live } from './live.ts'
+export { Live, type LiveParts } from './live.ts'
 export { LiveWrite, valuePayload } from './live-write.ts'
 export { type Gap, Outbox } from './outbox.ts'
 export type { Subscriber } from './subscribers.ts'

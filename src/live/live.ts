@@ -1,8 +1,16 @@
+import type { Nodes } from '../core/nodes.ts'
 import type { Commit, RecordStore, Snapshot } from '../core/ports.ts'
 import { CommitLog } from './commit-log.ts'
 import { LiveWrite } from './live-write.ts'
 import { Sequencer } from './sequencer.ts'
 import { type Subscriber, Subscribers } from './subscribers.ts'
+
+export interface LiveParts {
+  readonly records: RecordStore
+  readonly nodes: Pick<Nodes, 'lead' | 'logBounds' | 'onGap'>
+  /** Whether other nodes write to the store. */
+  readonly isShared: boolean
+}
 
 /**
  * What happens after the ack: every commit, in commit order, to whoever is subscribed to its thing.
@@ -18,15 +26,22 @@ export class Live {
   readonly #records: RecordStore
   readonly #subscribers = new Subscribers()
   readonly #sequencer: Sequencer
-  readonly #stopListening: () => void
+  readonly #stopListening: readonly (() => void)[]
 
   /** @param position number of the newest write that the store holds */
-  constructor(records: RecordStore, position: number) {
+  constructor(parts: LiveParts, position: number) {
+    const { records, nodes } = parts
     this.#records = records
-    this.#sequencer = new Sequencer(position, commit => this.#handOn(commit))
-    this.log = new CommitLog(records)
+    const tellMissed = () => {
+      for (const subscriber of this.#subscribers.all) subscriber.missed?.()
+    }
+    this.#sequencer = new Sequencer(position, commit => this.#handOn(commit), tellMissed)
+    this.log = new CommitLog(parts)
     records.logWhen(write => this.log.isWanted(write))
-    this.#stopListening = records.onCommit(commit => this.#sequencer.take(commit))
+    this.#stopListening = [
+      records.onCommit(commit => this.#sequencer.take(commit)),
+      nodes.onGap(() => this.#sequencer.atEnd(tellMissed)),
+    ]
   }
 
   /** Number of the newest write that subscribers have. */
@@ -71,10 +86,11 @@ export class Live {
     this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
   }
 
-  close(): void {
-    this.#stopListening()
+  /** Resolves when the log is trimmed no more. */
+  async close(): Promise<void> {
+    for (const stop of this.#stopListening) stop()
     this.#sequencer.stop()
-    this.log.close()
+    await this.log.close()
   }
 
   #handOn(commit: Commit): void {

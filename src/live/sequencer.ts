@@ -3,8 +3,10 @@ import { sizeOf } from './commit-size.ts'
 
 /** How long commits are handed on in one go, milliseconds: sockets are read and acks written in between. */
 const slice = 5
-/** Most bytes of commits that may wait (contract §9); writes go on when half of them are handed on. */
+/** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
 const maximumWaiting = 64 * 1024 * 1024
+/** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
+const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
  * Hands commits on in commit order, later than the store tells them: an ack must not wait for the subscribers of the
@@ -12,18 +14,25 @@ const maximumWaiting = 64 * 1024 * 1024
  */
 export class Sequencer {
   readonly #handOn: (commit: Commit) => void
+  readonly #onDropped: () => void
   #queue: (Commit | Mark)[] = []
   #next = 0
   #position: number
+  /** Bytes of commits in the queue, of this node and of others. */
   #waiting = 0
+  #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
   #isScheduled = false
   #isStopped = false
 
-  /** @param position number of the newest write before the first that is to be handed on */
-  constructor(position: number, handOn: (commit: Commit) => void) {
+  /**
+   * @param position number of the newest write before the first that is to be handed on
+   * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
+   */
+  constructor(position: number, handOn: (commit: Commit) => void, onDropped: () => void = () => {}) {
     this.#position = position
     this.#handOn = handOn
+    this.#onDropped = onDropped
   }
 
   /** Number of the newest write that was handed on. */
@@ -35,11 +44,12 @@ export class Sequencer {
   take(commit: Commit): void {
     if (this.#isStopped) return
     this.#queue.push(commit)
-    this.#waiting += sizeOf(commit)
+    this.#weigh(commit, 1)
+    if (this.#waitingElsewhere > maximumWaitingElsewhere) this.#drop()
     this.#schedule()
   }
 
-  /** Resolves when no more commits wait than may; undefined if so it is. */
+  /** Resolves when no more of this node's commits wait than may; undefined if so it is. */
   room(): Promise<void> | undefined {
     if (this.#waiting <= maximumWaiting) return this.#room?.promise
     if (!this.#room) {
@@ -67,9 +77,33 @@ export class Sequencer {
     this.#schedule()
   }
 
+  /** Calls `reached` when everything that was taken is handed on, and nothing that is taken later. */
+  atEnd(reached: () => void): void {
+    this.#queue.push({ writeNumber: this.#newest, reached })
+    this.#schedule()
+  }
+
   /** Hands nothing on any more. */
   stop(): void {
     this.#isStopped = true
+    this.#giveRoom()
+  }
+
+  get #newest(): number {
+    return Math.max(this.#position, this.#queue.at(-1)?.writeNumber ?? 0)
+  }
+
+  #weigh(commit: Commit, sign: 1 | -1): void {
+    if (commit.isElsewhere) this.#waitingElsewhere += sign * sizeOf(commit)
+    else this.#waiting += sign * sizeOf(commit)
+  }
+
+  #drop(): void {
+    const last = { writeNumber: this.#newest, reached: this.#onDropped }
+    this.#queue = [...this.#queue.slice(this.#next).filter(entry => 'reached' in entry), last]
+    this.#next = 0
+    this.#waiting = 0
+    this.#waitingElsewhere = 0
     this.#giveRoom()
   }
 
@@ -92,7 +126,7 @@ export class Sequencer {
       if ('reached' in entry) {
         entry.reached()
       } else {
-        this.#waiting -= sizeOf(entry)
+        this.#weigh(entry, -1)
         this.#handOn(entry)
       }
       if (performance.now() > end) break

@@ -6,6 +6,8 @@ export interface Subscriber {
   deliver(write: LiveWrite): void
   /** Called for each refused write that is told. @param payload JSON text */
   deliverRefused?(thingId: string, payload: Buffer): void
+  /** Called in place of writes, of whatever things, that are not delivered: this node has missed them. */
+  missed?(): void
 }
 
 /** Subscribers by thing. */
@@ -38,6 +40,11 @@ export class Subscribers {
     const ofThing = this.#byThing.get(thingId)
     for (const subscriber of ofThing ?? []) tell(subscriber)
     for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) tell(subscriber)
+  }
+
+  /** Everyone, once. */
+  get all(): ReadonlySet<Subscriber> {
+    return new Set([this.#ofEveryThing, ...this.#byThing.values()].flatMap(some => [...some]))
   }
 
   has(thingId: string): boolean {

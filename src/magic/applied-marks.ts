@@ -1,5 +1,5 @@
 import { listDocuments } from '../core/list-documents.ts'
-import type { DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 
 /** How far the magic records of a thing are applied. */
 export interface AppliedMark {
@@ -15,6 +15,8 @@ export interface LoadedMarks {
   /** By thing id. */
   readonly ofThings: ReadonlyMap<string, AppliedMark>
 }
+
+type ThroughDocument = { readonly writeNumber: number }
 
 const throughName = 'magic/applied'
 const markPrefix = `${throughName}/`
@@ -44,7 +46,8 @@ export class AppliedMarks {
       ofThings.set(thingId, mark)
       this.#kept.set(thingId, mark.writeNumber)
     }
-    const through = (await this.#documents.get(throughName)) as { writeNumber: number } | undefined
+    // Read last: a mark may go meanwhile, once this has passed it.
+    const through = (await this.#documents.get(throughName)) as ThroughDocument | undefined
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
@@ -54,6 +57,17 @@ export class AppliedMarks {
       put: {},
       result: mark as AppliedMark | undefined,
     }))
+  }
+
+  /**
+   * Raises the write up to which all is applied, be it that no state has changed: what is behind it is read again by whoever
+   * applies next.
+   */
+  async keepThrough(through: number): Promise<void> {
+    await this.#documents.transact([throughName], ([kept]) => {
+      const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
+      return { put: isOlder ? { [throughName]: { writeNumber: through } } : {}, result: undefined }
+    })
   }
 
   /**
@@ -86,6 +100,12 @@ export class AppliedMarks {
     for (const thingId of passed) this.#kept.delete(thingId)
     return passed
   }
+}
+
+/** Whether these marks leave nothing of the write to be applied. */
+export function isApplied({ through, ofThings }: LoadedMarks, { thingId, writeNumber }: Commit): boolean {
+  if (writeNumber <= through) return true
+  return appliedRecords(ofThings.get(thingId), writeNumber) === Number.POSITIVE_INFINITY
 }
 
 /** How many records of a write are applied, if its thing has this mark. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { isMagicKey } from '../core/key.ts'
-import type { Commit, DocumentPut, Follow, RecordStore } from '../core/ports.ts'
+import type { Commit, DocumentPut, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
 import {
@@ -12,14 +12,18 @@ import {
   nextStep,
   type Removal,
   type Step,
+  type StepParts,
 } from './lane.ts'
-import type { StateDraftParts } from './state-draft.ts'
+
+/** Task of the node that applies magic records. */
+export const magicTask = 'magic'
 
 /** Things whose states are put at one time; they share a commit of the store. */
 const thingsAtOnce = 256
 
-export interface ApplyQueueParts extends StateDraftParts {
+export interface ApplyQueueParts extends StepParts {
   readonly records: Pick<RecordStore, 'state' | 'append'>
+  readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
   /** Whoever sends on what is committed. */
   readonly live: Follow
@@ -71,12 +75,15 @@ export class ApplyQueue {
   /**
    * Removes a state, or a part of one, after what was pushed before.
    *
+   * @param name of the document that asks for it, if there is one
    * @throws ThingwireError store_unavailable if the queue is closed before it is durably gone
    */
-  remove(thingId: string, key: string, receivedAt: number): Promise<void> {
+  remove(thingId: string, key: string, receivedAt: number, name?: string): Promise<void> {
+    const asked = name === undefined ? {} : { name }
+    const after = this.#parts.seenThrough()
     return new Promise((resolve, reject) => {
       if (this.#closing.signal.aborted) reject(closed())
-      else this.#add(thingId, { key, after: this.#parts.seenThrough(), receivedAt, resolve, reject })
+      else this.#add(thingId, { key, ...asked, after, receivedAt, resolve, reject })
     })
   }
 
@@ -148,6 +155,7 @@ export class ApplyQueue {
       const step = await nextStep(lane, this.#parts)
       if (step) {
         if (step.draft.states.length > 0) await this.#append(lane, step)
+        else if (step.documents) await this.#parts.documents.put(step.documents)
         this.#finish(lane, step)
       }
       this.#goOn(lane)
@@ -160,7 +168,8 @@ export class ApplyQueue {
   async #append(lane: Lane, step: Step): Promise<void> {
     const { marks } = this.#parts
     const { mark } = step
-    const documents = mark && marks.documents(lane.thingId, mark, this.appliedThrough)
+    const marking = mark && marks.documents(lane.thingId, mark, this.appliedThrough)
+    const documents = marking && { ...step.documents, ...marking }
     lane.unsure = step
     await this.#put(lane, step, step.store, documents)
     lane.unsure = undefined
@@ -189,7 +198,7 @@ export class ApplyQueue {
   async #put({ thingId }: Lane, step: Step, store: boolean, documents?: DocumentPut): Promise<void> {
     const { draft, broadcast, receivedAt } = step
     const { states } = draft
-    const put = { thingId, records: [], states, store, broadcast, receivedAt, answer: {} }
+    const put = { thingId, records: [], states, store, broadcast, receivedAt, answer: {}, lead: magicTask }
     await this.#parts.records.append(documents ? { ...put, documents } : put)
   }
 

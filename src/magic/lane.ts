@@ -1,4 +1,4 @@
-import type { Commit } from '../core/ports.ts'
+import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 import { atRecord, type Problem } from '../core/problem.ts'
 import type { AcceptedRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
@@ -19,12 +19,18 @@ export interface MagicWrite {
 /** The removal of a state, or of a part of one. */
 export interface Removal {
   readonly key: string
+  /** Document that asks for it, and goes with the state; it is done already where there is none. */
+  readonly name?: string
   /** The newest write that it comes after: not to be applied again after a restart, be it that it had changed nothing. */
   readonly after: number
   /** Milliseconds. */
   readonly receivedAt: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
+}
+
+export interface StepParts extends StateDraftParts {
+  readonly documents: Pick<DocumentStore, 'get'>
 }
 
 /** What is to be done to the states of one thing, in order. */
@@ -54,6 +60,8 @@ export interface Step {
   readonly applied: number
   /** None where nothing is kept. */
   readonly mark?: AppliedMark
+  /** To be put with the states, and where there are none. */
+  readonly documents?: DocumentPut
 }
 
 export function isWrite(job: MagicWrite | Removal): job is MagicWrite {
@@ -61,7 +69,7 @@ export function isWrite(job: MagicWrite | Removal): job is MagicWrite {
 }
 
 /** @throws ThingwireError of the store */
-export async function nextStep(lane: Lane, parts: StateDraftParts): Promise<Step | undefined> {
+export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | undefined> {
   const [first] = lane.jobs
   if (!first) return undefined
   return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
@@ -98,15 +106,17 @@ async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftPart
 
 async function stepOfRemoval(
   lane: Lane,
-  { key, after, receivedAt }: Removal,
-  parts: StateDraftParts,
+  { key, name, after, receivedAt }: Removal,
+  parts: StepParts,
 ): Promise<Step> {
   const draft = new StateDraft(lane.thingId, parts)
+  const step = { draft, store: true, broadcast: true, receivedAt, refusals: [], done: 1, applied: 0 }
+  if (name !== undefined && !(await parts.documents.get(name))) return step
   const isState = parts.magic.find(key)?.key === key
   if (isState) await draft.remove(key)
   else await draft.apply({ key, value: null, datetime: receivedAt, receivedAt })
-  const mark = { writeNumber: after }
-  return { draft, store: true, broadcast: true, receivedAt, refusals: [], done: 1, applied: 0, mark }
+  const asked = name === undefined ? {} : { documents: { [name]: null } }
+  return { ...step, ...asked, mark: { writeNumber: after } }
 }
 
 function changeOf({ key, value, geo, datetime }: AcceptedRecord, { receivedAt }: Commit): MagicChange {

@@ -1,34 +1,26 @@
-import type { Clock } from '../core/clock.ts'
-import type { Append, Commit, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Nodes } from '../core/nodes.ts'
+import type { Append, Commit } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record.ts'
-import { type AppliedMark, AppliedMarks, type LoadedMarks } from './applied-marks.ts'
-import { ApplyQueue } from './apply-queue.ts'
-import type { MagicRefusal } from './lane.ts'
-import { hasMagic, type MagicRegistry } from './registry.ts'
+import { ThingwireError } from '../errors.ts'
+import { AppliedMarks, isApplied } from './applied-marks.ts'
+import { Applier, type ApplierParts } from './applier.ts'
+import { magicTask } from './apply-queue.ts'
+import { hasMagic } from './registry.ts'
+import { RemovalRequests } from './removal-requests.ts'
 import { stateOf } from './state-draft.ts'
 
 /** How long to wait before a store that has failed is tried again, milliseconds. */
 const defaultRetryDelay = 1_000
 
-export interface RetainedStateParts {
-  readonly records: Pick<RecordStore, 'append' | 'state' | 'onCommit' | 'readLog'>
-  readonly documents: Pick<DocumentStore, 'get' | 'list' | 'transact'>
-  readonly magic: MagicRegistry
-  readonly clock: Pick<Clock, 'receive'>
-  /** Whoever sends on what is committed. */
-  readonly live: Follow
-  /** A record of an acknowledged write could not be applied; it is kept as history. Must not throw. */
-  readonly onRefused: (refusal: MagicRefusal) => void
-  /** What a magic resource threw, or anything else that should not have happened. Must not throw. */
-  readonly onDefect: (error: unknown) => void
+export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved'> {
+  readonly nodes: Pick<Nodes, 'lead' | 'onDocuments' | 'onGap'>
   readonly retryDelay?: number
 }
 
-const logPage = 100
-
 /**
  * The retained-state handler (contract §5): takes acknowledged magic records, replaces the retained state, and
- * announces it.
+ * announces it. Of several nodes one applies them, all read.
  *
  * ```
  *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: kept as one, told like a record
@@ -40,43 +32,23 @@ const logPage = 100
  * the handler is a follower of that log. How far it has come, the marks say.
  */
 export class RetainedState {
-  readonly #parts: RetainedStateParts
-  readonly #queue: ApplyQueue
+  readonly #parts: ApplierParts
+  readonly #requests: RemovalRequests
   readonly #stopListening: () => void
-  #marksAtStart: ReadonlyMap<string, AppliedMark>
-  /** Number of the newest write that the queue has seen. */
-  #seen: number
-  /** What is told while the log is read. */
-  #held: Commit[] | undefined = []
+  readonly #stopLeading: () => Promise<void>
+  /** As long as this node applies. */
+  #applier: Applier | undefined
+  #isClosed = false
 
-  private constructor(parts: RetainedStateParts, marks: AppliedMarks, { through, ofThings }: LoadedMarks) {
-    const { records, retryDelay = defaultRetryDelay } = parts
-    this.#parts = parts
-    this.#marksAtStart = ofThings
-    this.#seen = through
-    this.#queue = new ApplyQueue({ ...parts, marks, retryDelay, seenThrough: () => this.#seen })
-    this.#stopListening = records.onCommit(commit => {
-      if (this.#held) this.#held.push(commit)
-      else this.#take(commit)
+  /** Takes up what was acknowledged and not applied, ahead of anything newer, where this node is the one that applies. */
+  constructor({ retryDelay = defaultRetryDelay, ...parts }: RetainedStateParts) {
+    this.#requests = new RemovalRequests(parts.documents)
+    this.#parts = { ...parts, retryDelay, onRemoved: names => this.#requests.settle(names) }
+    this.#stopListening = parts.nodes.onDocuments(names => {
+      if (names) this.#requests.settle(names)
+      else this.#requests.lookUp()
     })
-  }
-
-  /**
-   * Takes up what was acknowledged, and not applied, before the service ended: ahead of anything newer, and without
-   * waiting until it is applied.
-   *
-   * @throws ThingwireError of the store
-   */
-  static async open(parts: RetainedStateParts): Promise<RetainedState> {
-    const marks = new AppliedMarks(parts.documents)
-    const retained = new RetainedState(parts, marks, await marks.load())
-    await retained.#takeUp()
-    return retained
-  }
-
-  /** Write number: nothing up to it is still to be applied. */
-  get appliedThrough(): number {
-    return this.#queue.appliedThrough
+    this.#stopLeading = parts.nodes.lead(magicTask, stop => this.#apply(stop))
   }
 
   /** As a follower of the commit log: which writes it may have to read again. */
@@ -84,10 +56,10 @@ export class RetainedState {
     return hasMagic(records)
   }
 
-  /** As a follower of the commit log: what it still needs of it. */
+  /** As a follower of the commit log: what is still to be applied, by whichever node. */
   async startTrim(): Promise<(commit: Commit) => boolean> {
-    const { appliedThrough } = this
-    return ({ writeNumber, records }) => writeNumber > appliedThrough && hasMagic(records)
+    const marks = await new AppliedMarks(this.#parts.documents).load()
+    return commit => hasMagic(commit.records) && !isApplied(marks, commit)
   }
 
   /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
@@ -119,44 +91,42 @@ export class RetainedState {
    * Removes the state, or the part of it that `key` names, after what was acknowledged before, and announces what is
    * left. Resolves when that is durable.
    *
-   * @throws ThingwireError store_unavailable if the service ends before
+   * @throws ThingwireError of the store; store_unavailable if the service ends before
    */
   async remove(thingId: string, key: string): Promise<void> {
     if (!this.#parts.magic.find(key)) return
-    await this.#queue.remove(thingId, key, this.#parts.clock.receive())
-  }
-
-  /** Resolves when everything that was committed before the call is applied. */
-  whenApplied(): Promise<void> {
-    return this.#queue.whenApplied(this.#seen)
-  }
-
-  /** Finishes what is being put; the rest is left to the next start. */
-  async close(): Promise<void> {
-    this.#stopListening()
-    await this.#queue.close()
-  }
-
-  async #takeUp(): Promise<void> {
-    for (;;) {
-      const query = {
-        after: this.#seen,
-        before: Number.POSITIVE_INFINITY,
-        order: 'asc',
-        limit: logPage,
-      } as const
-      const commits = await this.#parts.records.readLog(query)
-      for (const commit of commits) this.#take(commit)
-      if (commits.length === 0) break
+    const applier = this.#applier
+    if (applier) {
+      const isDone = await applier.remove(thingId, key).then(
+        () => true,
+        () => false,
+      )
+      if (isDone) return
     }
-    for (const commit of this.#held ?? []) this.#take(commit)
-    this.#held = undefined
-    this.#marksAtStart = new Map()
+    if (this.#isClosed) throw new ThingwireError('store_unavailable', 'the retained-state handler is closed')
+    await this.#requests.ask(thingId, key, request => this.#applier?.removeAsAsked(request))
   }
 
-  #take(commit: Commit): void {
-    if (commit.writeNumber <= this.#seen) return
-    this.#seen = commit.writeNumber
-    this.#queue.push(commit, this.#marksAtStart.get(commit.thingId))
+  /** Resolves when everything that was told before the call is applied: never, where another node applies it. */
+  async whenApplied(): Promise<void> {
+    await (this.#applier?.whenApplied() ?? new Promise(() => {}))
+  }
+
+  /** Finishes what is being put; the rest is left to the next start, or to another node. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#stopLeading()
+    this.#stopListening()
+    this.#requests.close()
+  }
+
+  /** Never rejects. */
+  async #apply(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      this.#applier = new Applier(this.#parts)
+      await this.#applier.run(stop)
+      this.#applier = undefined
+      await delay(this.#parts.retryDelay, undefined, { signal: stop, ref: false }).catch(() => {})
+    }
   }
 }

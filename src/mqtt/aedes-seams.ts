@@ -32,6 +32,8 @@ export interface SubscriptionPersistence {
   removeSubscriptions(client: { id: string }, topics: string[]): Promise<unknown>
   subscriptionsByClient(client: { id: string }): Promise<StoredSubscription[]>
   createRetainedStreamCombi(filters: string[]): Readable
+  /** Messages that were queued for a client while it was away. */
+  outgoingStream(client: { id: string }): Readable
 }
 
 /** Fields of a broker that its types lack. */
@@ -89,6 +91,16 @@ export interface ReadingHandlers {
   readonly maxPacketSize: number
 }
 
+/** Those of a connection that is gone. */
+const gone: ReadingHandlers = {
+  onReadable() {},
+  mayParse: () => false,
+  onPacket() {},
+  onMalformed() {},
+  onPacketDone() {},
+  maxPacketSize: 0,
+}
+
 const maximumMessageId = 65_535
 /** Bytes that are read at once: of these, what is not parsed yet is given back, and read again. */
 const readSize = 16 * 1024
@@ -99,7 +111,7 @@ export class ClientSeam {
   readonly #internals: ClientInternals
   readonly #aedesNextBatch: ClientInternals['_nextBatch']
   readonly #toAedes: (packet: InboundPacket) => void
-  readonly #handlers: ReadingHandlers
+  #handlers: ReadingHandlers
   /** Whether the parser holds the bytes of a packet that may not be begun. */
   #stalled = false
   /** Bytes that the parser has given back to the connection. */
@@ -128,46 +140,52 @@ export class ClientSeam {
     parser.on('packet', this.#handlers.onPacket)
     // Counts from 1, so that the first packet is taken for what it is: the one before CONNACK.
     this.#internals._parsingBatch = 0
-    this.#internals._nextBatch = error => {
-      if (error) this.#client.emit('error', error)
-      else this.#handlers.onPacketDone()
-    }
-    this.#internals.resume = () => {
-      Object.assign(this.#client, { _paused: false })
-      this.#handlers.onReadable()
-    }
+    // A function that is assigned to a property, V8 makes in the old generation: all that it sees would stay until
+    // that is collected, so those of a connection are given in an object.
+    Object.assign(this.#internals, {
+      _nextBatch: (error?: Error) => {
+        if (error) this.#client.emit('error', error)
+        else this.#handlers.onPacketDone()
+      },
+      resume: () => {
+        Object.assign(this.#client, { _paused: false })
+        this.#handlers.onReadable()
+      },
+    })
   }
 
   #guardParser(): void {
     const { _parser: parser } = this.#internals
-    const { mayParse, maxPacketSize } = this.#handlers
+    const { maxPacketSize } = this.#handlers
     const { _parseHeader: parseHeader, _parseLength: parseLength, _parsePayload: parsePayload } = parser
     let firstByte = 0
-    parser._parseHeader = () => {
-      this.#stalled = !mayParse()
-      if (this.#stalled) return false
-      firstByte = parser._list.get(0)
-      if (!this.#passes(() => assertFirstByte(firstByte, this.#isFirstPacket))) return false
-      this.#isFirstPacket = false
-      return parseHeader.call(parser)
-    }
-    parser._parseLength = () => {
-      if (!parseLength.call(parser)) return false
-      const { length } = parser.packet
-      if (length <= maxPacketSize) return this.#passes(() => assertLength(firstByte, length))
-      parser._emitError(new Error(`a packet of ${length} bytes is over maxPacketSize`))
-      return false
-    }
-    parser._parsePayload = () => {
-      const { packet, _list: list } = parser
-      // It is parsed as soon as it is complete.
-      const passes =
-        list.length < packet.length ||
-        this.#passes(() =>
-          assertWellFormed(firstByte, list.slice(0, examinedLength(firstByte, packet.length))),
-        )
-      return passes && parsePayload.call(parser)
-    }
+    Object.assign(parser, {
+      _parseHeader: () => {
+        this.#stalled = !this.#handlers.mayParse()
+        if (this.#stalled) return false
+        firstByte = parser._list.get(0)
+        if (!this.#passes(() => assertFirstByte(firstByte, this.#isFirstPacket))) return false
+        this.#isFirstPacket = false
+        return parseHeader.call(parser)
+      },
+      _parseLength: () => {
+        if (!parseLength.call(parser)) return false
+        const { length } = parser.packet
+        if (length <= maxPacketSize) return this.#passes(() => assertLength(firstByte, length))
+        parser._emitError(new Error(`a packet of ${length} bytes is over maxPacketSize`))
+        return false
+      },
+      _parsePayload: () => {
+        const { packet, _list: list } = parser
+        // It is parsed as soon as it is complete.
+        const passes =
+          list.length < packet.length ||
+          this.#passes(() =>
+            assertWellFormed(firstByte, list.slice(0, examinedLength(firstByte, packet.length))),
+          )
+        return passes && parsePayload.call(parser)
+      },
+    })
   }
 
   #passes(assert: () => void): boolean {
@@ -238,6 +256,11 @@ export class ClientSeam {
     const id = this.#internals._nextId
     this.#internals._nextId = id >= maximumMessageId ? 1 : id + 1
     return id
+  }
+
+  /** The connection is gone: Aedes' own closures keep its client until the old generation is collected, but not ours. */
+  letGo(): void {
+    this.#handlers = gone
   }
 
   /** Lets Aedes read the connection itself again. */

@@ -4,9 +4,10 @@ import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import type { Admission, ConnectRefused } from './connect.ts'
 import { Inbound } from './inbound.ts'
+import type { Claim } from './latest-connections.ts'
 import { LiveClient, type LiveClientParts } from './live-client.ts'
-import type { Session } from './sessions.ts'
-import type { Will } from './wills.ts'
+import type { Session } from './session.ts'
+import type { Will } from './will-documents.ts'
 
 export interface ConnectionHandlers {
   /** Looks at each packet of a connected client before Aedes does; returns whether it is taken. */
@@ -33,6 +34,8 @@ export class Connection {
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
   session: Session | undefined
+  /** Of a client that has a credential. */
+  claim: Claim | undefined
   will: { readonly name: string; readonly will: Will } | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false
@@ -74,6 +77,11 @@ export class Connection {
   reliesOnAny(hashes: ReadonlySet<string>): boolean {
     for (const hash of this.#reliedOn.values()) if (hashes.has(hash)) return true
     return false
+  }
+
+  /** Whether it relies on any credential that can be revoked. */
+  get reliesOnSome(): boolean {
+    return this.#reliedOn.size > 0
   }
 
   /** A text of the client without the tokens that it has presented. */

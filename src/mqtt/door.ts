@@ -1,13 +1,16 @@
 import type { Client, ConnectPacket } from 'aedes'
 import type { Revocation } from '../access/access.ts'
+import type { RefusedWrite } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
 import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
-import { Connection } from './connection.ts'
-import { PublishDoor } from './publish-door.ts'
+import { Connection, type ConnectionHandlers } from './connection.ts'
+import { LatestConnections } from './latest-connections.ts'
+import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { RefusedMessages } from './refused-messages.ts'
-import { type Session, Sessions } from './sessions.ts'
+import type { Session } from './session.ts'
+import { Sessions } from './sessions.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 import { restoreSpellings } from './subscriptions.ts'
 import type { MqttThings } from './things.ts'
@@ -37,7 +40,12 @@ export class MqttDoor {
   readonly #things: MqttThings
   readonly #options: MqttDoorOptions
   readonly #wills: Wills
+  readonly #latest: LatestConnections
+  /** Names of the wills of clients that this process leaves: they wait for the next one, or for another node. */
+  readonly #leftWills: string[] = []
   readonly #subscribing: SubscribeDoor
+  readonly #publishing: PublishDoorParts
+  readonly #connecting: Omit<ConnectionHandlers, 'onPacket'>
   readonly #anonymous = new Anonymous()
   readonly #connections = new Map<Client, Connection>()
   readonly #stopTelling: () => void
@@ -46,20 +54,41 @@ export class MqttDoor {
   #isClosing = false
 
   constructor(things: MqttThings, options: MqttDoorOptions) {
-    const { documents, ingest, access, live, sessionLog } = things
-    const { willGrace: grace, onDefect } = options
+    const { documents, nodes, ingest, access, live, clock, limits, sessionLog: log } = things
+    const { willGrace: grace, maxPacketSize, drainTimeout, addressOf, onDefect } = options
     this.#things = things
     this.#options = options
-    this.sessions = new Sessions(documents, live, sessionLog)
-    this.#wills = new Wills({ documents, ingest, access, grace, onDefect })
+    this.sessions = new Sessions({ documents, nodes, live, log, onLost: session => this.#onLost(session) })
+    this.#latest = new LatestConnections(documents, nodes)
+    const onGone = (alive: ReadonlySet<string>) => this.#latest.removeLeft(alive)
+    this.#wills = new Wills({ documents, nodes, ingest, access, grace, onGone, onDefect })
     this.#subscribing = new SubscribeDoor({
       things,
       sessions: this.sessions,
-      addressOf: options.addressOf,
+      addressOf,
       onProven: (connection, thingId) => this.#prove(connection, thingId),
     })
+    this.#publishing = {
+      access,
+      ingest,
+      documents,
+      onProven: (connection, thingId) => this.#prove(connection, thingId),
+      onUnknown: ({ client }, error) => limits.judge(error, addressOf(client)),
+    }
+    this.#connecting = {
+      maxPacketSize,
+      live: { live, clock, drainTimeout },
+      maySee: async ({ admission }, thingId) => {
+        const asking = access.authorise(thingId, admission?.credential, 'read')
+        return (await unlessRefused(asking)) !== undefined
+      },
+    }
     const messages = new RefusedMessages(live)
-    this.#stopTelling = ingest.onRefused((thingId, refused) => messages.tell(thingId, refused))
+    const tell = (thingId: string, refused: RefusedWrite) => messages.tell(thingId, refused)
+    const stopsTelling = [ingest.onRefused(tell), nodes.onRefused(tell)]
+    this.#stopTelling = () => {
+      for (const stop of stopsTelling) stop()
+    }
     this.#stopRevoking = access.onRevoke(revocation => {
       this.#revoke(revocation).catch(onDefect)
     })
@@ -71,27 +100,17 @@ export class MqttDoor {
 
   /** A client that Aedes has just made for a new socket. */
   welcome(client: Client): void {
-    const { maxPacketSize, drainTimeout } = this.#options
-    const { access, live, clock } = this.#things
     const connection: Connection = new Connection(client, {
-      maxPacketSize,
-      live: { live, clock, drainTimeout },
+      ...this.#connecting,
       onPacket: (connection, packet) => this.#take(connection, door, packet),
-      maySee: async ({ admission }, thingId) => {
-        const asking = access.authorise(thingId, admission?.credential, 'read')
-        return (await unlessRefused(asking)) !== undefined
-      },
     })
-    const door = new PublishDoor(connection, {
-      ...this.#things,
-      onProven: (connection, thingId) => this.#prove(connection, thingId),
-      onUnknown: ({ client }, error) => this.#things.limits.judge(error, this.#options.addressOf(client)),
-    })
+    const door = new PublishDoor(connection, this.#publishing)
     this.#connections.set(client, connection)
     // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
     if (this.#isClosing && !this.#options.ownsBroker) connection.inbound.stop()
     client.conn.once('close', () => {
       this.#connections.delete(client)
+      connection.inbound.letGo()
       this.#leave(connection).catch(this.#options.onDefect)
     })
   }
@@ -120,7 +139,7 @@ export class MqttDoor {
     const relyOn = (credential: string) => connection.relyOn(credential)
     const admission = await admit(packet, access, ownsBroker, relyOn)
     if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
-    connection.session = await this.#beginSession(admission, packet.clean === true)
+    connection.session = await this.#beginSession(connection, admission, packet.clean === true)
     if (admission.will) {
       connection.will = await this.#keepWill(connection, admission, admission.will)
       // Ours from here on: Aedes would keep its topic, token included, and publish it.
@@ -140,9 +159,16 @@ export class MqttDoor {
     if (admission.will) this.#prove(connection, admission.will.thingId)
   }
 
-  async #beginSession({ kind, clientId }: Admission, isClean: boolean): Promise<Session> {
+  async #beginSession(
+    connection: Connection,
+    { kind, clientId }: Admission,
+    isClean: boolean,
+  ): Promise<Session> {
     if (kind !== 'principal') return this.sessions.beginNew(clientId)
-    return isClean ? await this.sessions.begin(clientId) : await this.sessions.resume(clientId)
+    const takenOver = () => connection.close(new Error('the client has connected on another node'))
+    const claim = await this.#latest.claim(clientId, takenOver)
+    connection.claim = claim
+    return isClean ? await this.sessions.begin(clientId) : await this.sessions.resume(claim)
   }
 
   async #keepWill(connection: Connection, admission: Admission, will: ConnectWill) {
@@ -172,10 +198,18 @@ export class MqttDoor {
     connection?.live.sendRetained().catch((error: Error) => connection.close(error))
   }
 
-  /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
-  async #revoke({ hashes, principals }: Revocation): Promise<void> {
+  /** Another node has taken the session. */
+  #onLost(lost: Session): void {
     for (const connection of this.#connections.values()) {
-      if (connection.reliesOnAny(hashes)) connection.close(new Error('the credential was revoked'))
+      if (connection.session === lost) connection.close(new Error('the session is on another node'))
+    }
+  }
+
+  /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
+  async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
+    for (const connection of this.#connections.values()) {
+      if (all ? connection.reliesOnSome : connection.reliesOnAny(hashes))
+        connection.close(new Error('the credential was revoked'))
     }
     for (const principal of principals) await this.sessions.end(principal)
   }
@@ -214,9 +248,11 @@ export class MqttDoor {
     this.#stopTelling()
     this.#stopRevoking()
     clearInterval(this.#keepAlive)
-    this.#wills.close()
     this.sessions.close()
-    await Promise.all(connections.map(connection => this.#leave(connection)))
+    await Promise.all([this.#wills.close(), ...connections.map(connection => this.#leave(connection))])
+    // Where the store is away, they are those of a process that has died.
+    await this.#wills.leave(this.#leftWills).catch(() => {})
+    await this.#latest.close()
   }
 
   #take(connection: Connection, door: PublishDoor, packet: InboundPacket): boolean | Promise<void> {
@@ -251,15 +287,17 @@ export class MqttDoor {
 
   /** The connection is gone. Can be called more than once. */
   async #leave(connection: Connection): Promise<void> {
-    const { session, will, hasTakenLeave, refusal } = connection
+    const { session, claim, will, hasTakenLeave, refusal } = connection
     connection.session = undefined
+    connection.claim = undefined
     connection.will = undefined
     this.#anonymous.leave(connection)
     connection.live.close()
+    if (claim) this.#latest.release(claim)
     const leaving = session && this.sessions.leave(session)
     if (will && (hasTakenLeave || refusal)) await this.#wills.discard(will.name)
-    // A will of a client that this process leaves behind waits for the next one.
-    else if (will && !this.#isClosing) await this.#wills.write(will.name, will.will)
+    else if (will && this.#isClosing) this.#leftWills.push(will.name)
+    else if (will) await this.#wills.write(will.name, will.will)
     await leaving
   }
 }

@@ -93,6 +93,11 @@ export class Inbound {
     return this.#seam.nextMessageId()
   }
 
+  /** The connection is gone. What is in hand goes on. */
+  letGo(): void {
+    this.#seam.letGo()
+  }
+
   /** Gives the connection back to Aedes as it was. */
   release(): void {
     this.#seam.release()

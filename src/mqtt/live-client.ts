@@ -7,7 +7,7 @@ import { findMissed } from './missed.ts'
 import { messageAt, type Outgoing } from './outgoing.ts'
 import { encodePublish } from './publish-packet.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './session.ts'
 import { errorsTopic, selectionOf } from './topics.ts'
 
 /** Bytes of packets that leave in one write to the socket. */
@@ -55,6 +55,8 @@ export class LiveClient implements Subscriber {
   /** By the packet ids of their messages that are not acknowledged. */
   readonly #retainedById = new Map<number, RetainedDelivery>()
   #needsMessageId = false
+  /** Not everything up to the newest write was delivered. */
+  #hasMissed = false
   #isClosed = false
 
   constructor(parts: LiveClientParts) {
@@ -67,10 +69,7 @@ export class LiveClient implements Subscriber {
       weigh: ({ payload }) => payload.length + messageOverhead,
       joined: joinedBytes,
       drainTimeout,
-      onStuck: why => {
-        this.#session?.interests.oweRetained(parts.live.position)
-        client.conn.destroy(new Error(`the subscriber is stuck: ${why}`))
-      },
+      onStuck: why => this.#end(new Error(`the subscriber is stuck: ${why}`)),
     })
   }
 
@@ -92,8 +91,10 @@ export class LiveClient implements Subscriber {
   async resume(session: Session): Promise<void> {
     const owed = owedRetained(session)
     if (owed.length === 0) {
-      this.#begin(session)
-      return
+      if (!session.isFromElsewhere) return this.#begin(session)
+      // Behind what the other node may have sent: it was told of commits that are not told here yet.
+      const snapshot = await this.#parts.live.snapshot(() => this.#isClosed || this.#begin(session))
+      return await snapshot.close()
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
     if (this.#missed) Object.assign(this.#missed, { retained, shown: owed })
@@ -104,6 +105,8 @@ export class LiveClient implements Subscriber {
     session.receiver?.close()
     session.receiver = this
     this.#session = session
+    session.maybeSent = Math.min(session.maybeSent, this.#parts.live.position)
+    session.isFromElsewhere = false
     this.#missed = { gap: this.#outbox.openGap(), upTo: this.#parts.live.position }
     this.#register()
   }
@@ -226,11 +229,22 @@ export class LiveClient implements Subscriber {
     if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
   }
 
+  missed(): void {
+    this.#hasMissed = true
+    this.#end(new Error('messages were missed'))
+  }
+
+  /** The client is to come back, and gets the present for what it has not got. */
+  #end(error: Error): void {
+    this.#session?.interests.oweRetained(this.#parts.live.position)
+    this.#parts.client.conn.destroy(error)
+  }
+
   /** Nothing is sent any more. Can be called more than once. */
   close(): void {
     if (this.#isClosed) return
     // What is all acknowledged, the session need not look through again.
-    if (this.#outbox.isEmpty) {
+    if (this.#outbox.isEmpty && !this.#hasMissed) {
       const position = { writeNumber: this.#parts.live.position, place: Number.MAX_SAFE_INTEGER }
       this.#session?.unacked.settle(position)
     }

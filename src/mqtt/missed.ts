@@ -1,7 +1,7 @@
 import type { Commit } from '../core/ports.ts'
 import { type CommitLog, LiveWrite } from '../live/index.ts'
 import { wantedPlaces } from './interest.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './session.ts'
 import type { Position } from './unacked.ts'
 
 /** Most messages that a session gets of what it missed, and most bytes of their payloads (contract §7). */
@@ -34,7 +34,7 @@ export async function findMissed(
   let bytes = 0
   let dropped = 0
   if (interests.size === 0) return { messages: newestFirst, dropped }
-  const after = unacked.acked.writeNumber - 1
+  const after = Math.max(0, unacked.acked.writeNumber - 1)
   const isOf = (thingId: string) => interests.covers(thingId)
   for await (const commit of log.read({ after, before: upTo + 1, order: 'desc', isOf })) {
     if (!commit.broadcast) continue

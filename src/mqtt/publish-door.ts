@@ -7,7 +7,7 @@ import { catalogue, ThingwireError } from '../errors.ts'
 import { puback, pubcomp, pubrec } from './acks.ts'
 import type { Connection } from './connection.ts'
 import { sizeOf } from './inbound.ts'
-import { inFlightName, type Session } from './sessions.ts'
+import { inFlightName, type Session } from './session.ts'
 import { isThingwireTopic, isTopicName, refOfThingTopic, refOfWriteTopic } from './topics.ts'
 
 export interface PublishDoorParts {

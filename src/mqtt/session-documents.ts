@@ -14,6 +14,10 @@ export type SessionDocument = {
   readonly sent: readonly Sent[]
   /** Whether a client is connected: if the process ends, more may have been sent than is said here. */
   readonly isInUse: boolean
+  /** Who has written it; absent: a process of before there were nodes. */
+  readonly node?: string
+  /** Grows each time a node takes the session: what a node writes that has lost it is known by it. Absent: 0. */
+  readonly epoch?: number
 }
 
 export const sessionPrefix = 'mqtt-sessions/'

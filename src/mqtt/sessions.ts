@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { listDocuments } from '../core/list-documents.ts'
+import type { Nodes } from '../core/nodes.ts'
 import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
 import type { Live } from '../live/index.ts'
+import { ConnectRefused } from './connect.ts'
 import { Interests, type Subscription } from './interest.ts'
-import type { LiveClient } from './live-client.ts'
+import type { Claim } from './latest-connections.ts'
 import { maximumMissed } from './missed.ts'
-import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
+import type { Session } from './session.ts'
+import { inFlightPrefix, type SessionDocument, sessionName } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
+import { StoredSessions } from './stored-sessions.ts'
 import { Unacked } from './unacked.ts'
 
 /** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
@@ -15,52 +18,39 @@ const sweepInterval = 3_600_000
 /** How often it is kept how far connected sessions have acknowledged, milliseconds. */
 const saveInterval = 1_000
 
-/** What the server remembers of one client (MQTT-3.1.2.4): subscriptions, and QoS 2 packets not yet released. */
-export interface Session {
-  readonly clientId: string
-  readonly instance: string
-  readonly isPersistent: boolean
-  /** Whether there was one before this connection. */
-  readonly wasPresent: boolean
-  /** Packet id → settles when that packet's write is committed; there until PUBREL. */
-  readonly inFlight: Map<number, Promise<unknown>>
-  /** Packet id → settles when it is durably forgotten; there from PUBREL to PUBCOMP. */
-  readonly releasing: Map<number, Promise<void>>
-  /** What it is subscribed to. */
-  readonly interests: Interests
-  /** What it was sent at QoS 1. */
-  readonly unacked: Unacked
-  /** Who gets its messages. */
-  receiver: LiveClient | undefined
-  /** Write number: what was committed up to here may have been sent before, under a packet id that is lost. */
-  readonly maybeSent: number
-}
-
-/** Name of the document that remembers a packet id over a crash; undefined where the session ends with the connection. */
-export function inFlightName(
-  { clientId, instance, isPersistent }: Session,
-  messageId: number,
-): string | undefined {
-  return isPersistent ? `${inFlightPrefix(clientId)}${instance}/${messageId}` : undefined
-}
-
 interface OpenSession {
   readonly session: Session
   /** Resolves when it is read, and kept as one in use. */
   ready: Promise<void>
   /** Until then the store knows more of it than we do. */
   isReady: boolean
+  /** Another node has changed it in the store, and it has not been looked at since. */
+  isDoubtful: boolean
   /** Connections that use it: two for a moment when one takes over, none while the last one is being left. */
   users: number
   /** How many there have been. */
   visits: number
 }
 
-/** The sessions of clients that are connected, and in the store those of the ones that may come back. */
+export interface SessionsParts {
+  readonly documents: DocumentStore
+  readonly nodes: Nodes
+  readonly live: Live
+  /** Covers the sessions in the store. */
+  readonly log: SessionLog
+  /** Another node has the session now: whoever is connected with it is to be closed. */
+  readonly onLost: (session: Session) => void
+}
+
+/**
+ * The sessions of clients that are connected, and in the store those of the ones that may come back.
+ *
+ * A session is one node's at a time: another one takes it when the first has kept it as not in use (`StoredSessions`).
+ * A node that finds in the store that another one has taken it, for being late or held for dead, lets go of it.
+ */
 export class Sessions {
-  readonly #documents: DocumentStore
-  readonly #live: Live
-  readonly #log: SessionLog
+  readonly #parts: SessionsParts
+  readonly #stored: StoredSessions
   /** Sessions in use, by client id. */
   readonly #open = new Map<string, OpenSession>()
   /** What the store has of those sessions, as JSON. */
@@ -69,12 +59,10 @@ export class Sessions {
   readonly #begin: number
   readonly #timers: readonly NodeJS.Timeout[]
 
-  /** @param log covers the sessions in the store */
-  constructor(documents: DocumentStore, live: Live, log: SessionLog) {
-    this.#documents = documents
-    this.#live = live
-    this.#begin = live.position
-    this.#log = log
+  constructor(parts: SessionsParts) {
+    this.#parts = parts
+    this.#stored = new StoredSessions(parts.documents, parts.nodes, clientId => this.#onChanged(clientId))
+    this.#begin = parts.live.position
     this.#timers = [
       setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
       setInterval(() => void this.#saveAcked().catch(() => {}), saveInterval).unref(),
@@ -83,12 +71,14 @@ export class Sessions {
 
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
+    this.#stored.close()
   }
 
   /** A session that ends with its connection, of a client id under which nothing is kept. */
   beginNew(clientId: string): Session {
     const session = this.#newSession(clientId, false)
-    this.#open.set(clientId, { session, ready: Promise.resolve(), isReady: true, users: 1, visits: 1 })
+    const ready = Promise.resolve()
+    this.#open.set(clientId, { session, ready, isReady: true, isDoubtful: false, users: 1, visits: 1 })
     return session
   }
 
@@ -98,7 +88,8 @@ export class Sessions {
     // First: whatever would still keep the session before it finds that its place is taken.
     const session = this.beginNew(clientId)
     try {
-      if (isKept || (await this.#documents.get(sessionName(clientId)))) await this.#forget(clientId)
+      // A node that still has it would keep it again.
+      if (isKept || (await this.#stored.whenLeft(clientId))) await this.#forget(clientId)
     } catch (error) {
       await this.leave(session)
       throw error
@@ -106,10 +97,18 @@ export class Sessions {
     return session
   }
 
-  /** The session of a client that wants to find it again when it comes back, durable when this resolves. */
-  async resume(clientId: string): Promise<Session> {
+  /**
+   * The session of a client that wants to find it again when it comes back, durable when this resolves.
+   *
+   * @param claim of the connection that it is for
+   * @throws ConnectRefused if the client has connected on another node meanwhile
+   * @throws ThingwireError of the store
+   */
+  async resume(claim: Claim): Promise<Session> {
+    const { clientId } = claim
+    await this.#lookAgain(clientId)
     const present = this.#open.get(clientId)
-    const open = present?.session.isPersistent ? present : this.#read(clientId)
+    const open = present?.session.isPersistent ? present : this.#read(clientId, claim)
     open.users++
     open.visits++
     // It was just being left, and is kept as one that nobody uses.
@@ -117,6 +116,10 @@ export class Sessions {
     try {
       await open.ready
       open.isReady = true
+      if (open.isDoubtful) {
+        await this.#check(open)
+        if (this.find(clientId) !== open.session) throw takenElsewhere()
+      }
     } catch (error) {
       // It is not kept, so that nobody may find it.
       if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
@@ -125,27 +128,33 @@ export class Sessions {
     return open === present ? Object.assign(open.session, { wasPresent: true }) : open.session
   }
 
-  #read(clientId: string): OpenSession {
+  #read(clientId: string, claim: Claim): OpenSession {
     const session = this.#newSession(clientId, true)
-    const open = { session, ready: this.#load(session), isReady: false, users: 0, visits: 0 }
+    const ready = this.#load(session, claim)
+    const open = { session, ready, isReady: false, isDoubtful: false, users: 0, visits: 0 }
     this.#open.set(clientId, open)
     return open
   }
 
-  async #load(session: Session): Promise<void> {
+  async #load(session: Session, claim: Claim): Promise<void> {
     const { clientId, inFlight } = session
-    const stored = (await this.#documents.get(sessionName(clientId))) as SessionDocument | undefined
+    const { isAlone = false, self } = this.#parts.nodes
+    const stored = await this.#stored.whenLeft(clientId)
+    if (!claim.isLatest) throw takenElsewhere()
     if (stored) {
-      const { acked, sent, subscriptions, isInUse } = stored
+      const { acked, sent, subscriptions, isInUse, node, epoch = 0 } = stored
       Object.assign(session, {
         unacked: new Unacked(acked, sent),
         interests: new Interests(subscriptions),
-        maybeSent: isInUse ? this.#begin : 0,
+        // Another node may have sent whatever is committed until this one begins to.
+        maybeSent: isInUse ? (isAlone ? this.#begin : Number.POSITIVE_INFINITY) : 0,
+        isFromElsewhere: !isAlone && node !== self,
+        epoch: epoch + 1,
       })
     }
     const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
-    for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
+    for await (const name of this.#stored.inFlight(clientId)) {
       const [itsInstance, messageId] = name.split('/')
       // A connection that was taken over may leave packet ids behind the session that was dropped: a new write must
       // not be taken for one of its.
@@ -167,6 +176,8 @@ export class Sessions {
     // A client that is back before its last writes are committed must find their packet ids.
     await Promise.allSettled(session.inFlight.values())
     if (!isLeft()) return
+    await this.#lookAgain(session.clientId)
+    if (!isLeft()) return
     await this.save(session)
     // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
     if (isLeft()) this.#open.delete(session.clientId)
@@ -179,33 +190,76 @@ export class Sessions {
 
   /** To be called before subscriptions are added: the commit log has what they may miss from here on. */
   cover({ clientId, isPersistent, interests }: Session, added: Iterable<Omit<Subscription, 'from'>>): void {
-    if (isPersistent) this.#log.cover(clientId, [...interests, ...added])
+    if (isPersistent) this.#parts.log.cover(clientId, [...interests, ...added])
   }
 
   /** Keeps the session as it is, and that it was in use now. @param others put with it */
   async save(session: Session, others: DocumentPut = {}): Promise<void> {
-    const { clientId, isPersistent, interests } = session
+    const open = this.#open.get(session.clientId)
+    if (open?.isReady && open.isDoubtful) await this.#check(open)
     // One that another has taken the place of is not to come back.
-    if (!isPersistent || this.find(clientId) !== session) return
-    this.#log.cover(clientId, interests)
-    await this.#documents.put({ ...others, ...this.#changed(session, Date.now()) })
+    if (!session.isPersistent || this.find(session.clientId) !== session) return
+    await this.#put(session, others)
+  }
+
+  async #put(session: Session, others: DocumentPut = {}): Promise<void> {
+    this.#parts.log.cover(session.clientId, session.interests)
+    await this.#stored.put({ ...others, ...this.#changed(session, Date.now()) })
   }
 
   /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
   async #saveAcked(): Promise<void> {
     const put: Record<string, Document> = {}
-    for (const { session, isReady } of this.#open.values()) {
-      if (!session.isPersistent || !isReady) continue
-      Object.assign(put, this.#changed(session))
+    for (const open of this.#open.values()) {
+      if (!open.session.isPersistent || !open.isReady) continue
+      if (open.isDoubtful) this.#check(open).catch(() => {})
+      else Object.assign(put, this.#changed(open.session))
     }
-    if (Object.keys(put).length > 0) await this.#documents.put(put)
+    await this.#stored.put(put)
+  }
+
+  #onChanged(clientId: string | undefined): void {
+    const changed = clientId === undefined ? this.#open.values() : [this.#open.get(clientId)]
+    for (const open of changed) {
+      if (!open?.session.isPersistent) continue
+      open.isDoubtful = true
+      // One that cannot be looked at now, is before it is kept again.
+      if (open.isReady) this.#check(open).catch(() => {})
+    }
+  }
+
+  /** Another node may have taken the session, and this one not been told yet. */
+  async #lookAgain(clientId: string): Promise<void> {
+    const open = this.#open.get(clientId)
+    if (!this.#parts.nodes.isAlone && open?.session.isPersistent && open.isReady) await this.#check(open)
+  }
+
+  /** Lets go of a session that is another node's now. @throws ThingwireError of the store */
+  async #check(open: OpenSession): Promise<void> {
+    const { session } = open
+    const { clientId, epoch } = session
+    open.isDoubtful = false
+    let stored: SessionDocument | undefined
+    try {
+      stored = await this.#stored.read(clientId)
+    } catch (error) {
+      open.isDoubtful = true
+      throw error
+    }
+    if (this.#open.get(clientId) !== open || stored?.node === this.#parts.nodes.self) return
+    // Of a node that did not know yet that it had lost it.
+    if (stored && (stored.epoch ?? 0) < epoch) return await this.#put(session)
+    this.#open.delete(clientId)
+    this.#parts.onLost(session)
   }
 
   /** The session's document, if the store has it otherwise. @param lastConnected milliseconds; absent: as it was */
   #changed(session: Session, lastConnected?: number): DocumentPut {
-    const { clientId, instance, interests, unacked } = session
+    const { clientId, instance, interests, unacked, epoch } = session
     const state = {
       instance,
+      node: this.#parts.nodes.self,
+      epoch,
       subscriptions: [...interests],
       ...unacked.newest(maximumMissed.messages),
       isInUse: (this.#open.get(clientId)?.users ?? 0) > 0,
@@ -220,11 +274,9 @@ export class Sessions {
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
   async sweep(): Promise<void> {
     for (const { session, isReady } of this.#open.values()) if (isReady) await this.save(session)
-    const oldest = Date.now() - sessionLifetime
-    for await (const [name, document] of listDocuments<SessionDocument>(this.#documents, sessionPrefix)) {
-      const clientId = decodeURIComponent(name)
-      if (document.lastConnected >= oldest || this.#open.has(clientId)) continue
-      await this.#forget(clientId)
+    const isClosed = (clientId: string) => !this.#open.has(clientId)
+    for await (const clientId of this.#stored.forgetOlder(Date.now() - sessionLifetime, isClosed)) {
+      this.#parts.log.cover(clientId, [])
     }
   }
 
@@ -241,19 +293,13 @@ export class Sessions {
     // What is being committed keeps its packet id with it.
     await Promise.allSettled(open.flatMap(({ session }) => [...session.inFlight.values()]))
     const clientIds = new Set(open.map(({ session }) => session.clientId))
-    for await (const [rest] of listDocuments(this.#documents, sessionName(scope))) {
-      clientIds.add(scope + decodeURIComponent(rest))
-    }
+    for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
     for (const clientId of clientIds) await this.#forget(clientId)
   }
 
   async #forget(clientId: string): Promise<void> {
-    const removal: Record<string, Document | null> = { [sessionName(clientId)]: null }
-    for await (const [name] of listDocuments(this.#documents, inFlightPrefix(clientId))) {
-      removal[`${inFlightPrefix(clientId)}${name}`] = null
-    }
-    await this.#documents.put(removal)
-    this.#log.cover(clientId, [])
+    await this.#stored.forget(clientId)
+    this.#parts.log.cover(clientId, [])
   }
 
   #newSession(clientId: string, isPersistent: boolean): Session {
@@ -265,9 +311,15 @@ export class Sessions {
       inFlight: new Map(),
       releasing: new Map(),
       interests: new Interests(),
-      unacked: new Unacked({ writeNumber: this.#live.position, place: Number.MAX_SAFE_INTEGER }),
+      unacked: new Unacked({ writeNumber: this.#parts.live.position, place: Number.MAX_SAFE_INTEGER }),
       receiver: undefined,
       maybeSent: 0,
+      isFromElsewhere: false,
+      epoch: 1,
     }
   }
+}
+
+function takenElsewhere(): ConnectRefused {
+  return new ConnectRefused(3, 'the client has connected on another node')
 }

@@ -2,6 +2,7 @@ import type { Access, ActivationCodes } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
+import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore } from '../core/ports.ts'
 import type { Live } from '../live/index.ts'
 import type { SessionLog } from './session-log.ts'
@@ -13,6 +14,8 @@ export interface MqttThings {
   readonly limits: Limits
   readonly activationCodes: Pick<ActivationCodes, 'activate'>
   readonly documents: DocumentStore
+  /** The processes that share the store. */
+  readonly nodes: Nodes
   readonly live: Live
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog

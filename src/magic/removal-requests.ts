@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { listDocuments } from '../core/list-documents.ts'
+import type { DocumentStore } from '../core/ports.ts'
+import { ThingwireError } from '../errors.ts'
+
+const prefix = 'magic/removals/'
+const nameForm = /^([^/]+)\/[^/]+\/(.+)$/
+
+/** The removal of a state that is asked of the node that applies magic records. */
+export interface RemovalRequest {
+  /** Of the document that asks: `magic/removals/<thing id>/<random>/<key>`. */
+  readonly name: string
+  readonly thingId: string
+  readonly key: string
+}
+
+/** The request that a document is; undefined if it is none. */
+export function removalRequest(name: string): RemovalRequest | undefined {
+  const [, thingId, key] = name.startsWith(prefix) ? (nameForm.exec(name.slice(prefix.length)) ?? []) : []
+  return thingId === undefined || key === undefined ? undefined : { name, thingId, key }
+}
+
+/** Every request in the store. @throws ThingwireError of the store */
+export async function listRemovalRequests(
+  documents: Pick<DocumentStore, 'list'>,
+): Promise<readonly RemovalRequest[]> {
+  const requests: RemovalRequest[] = []
+  for await (const [rest] of listDocuments(documents, prefix)) {
+    const request = removalRequest(prefix + rest)
+    if (request) requests.push(request)
+  }
+  return requests
+}
+
+interface Asked {
+  /** Settled when the document is there. */
+  readonly putting: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Removals that this node has asked for, each a document until it is done. */
+export class RemovalRequests {
+  readonly #documents: Pick<DocumentStore, 'get' | 'put'>
+  /** By the name of the document. */
+  readonly #asked = new Map<string, Asked>()
+
+  constructor(documents: Pick<DocumentStore, 'get' | 'put'>) {
+    this.#documents = documents
+  }
+
+  /**
+   * Resolves when it is durably done.
+   *
+   * @param onPut called when the document is there
+   * @throws ThingwireError of the store; store_unavailable if the service ends before
+   */
+  async ask(thingId: string, key: string, onPut: (request: RemovalRequest) => void): Promise<void> {
+    const name = `${prefix}${thingId}/${randomBytes(9).toString('base64url')}/${key}`
+    const putting = this.#documents.put({ [name]: {} })
+    const done = new Promise<void>((resolve, reject) => this.#asked.set(name, { putting, resolve, reject }))
+    try {
+      const put = putting.then(() => onPut({ name, thingId, key }))
+      await Promise.all([put, done])
+    } finally {
+      this.#asked.delete(name)
+    }
+  }
+
+  /** These documents are gone, as far as they were asked for here. */
+  settle(names: readonly string[]): void {
+    for (const name of names) this.#asked.get(name)?.resolve()
+  }
+
+  /** It is not known which of them are gone. */
+  lookUp(): void {
+    for (const [name, { putting, resolve, reject }] of this.#asked) {
+      const look = async () => {
+        await putting
+        if (!(await this.#documents.get(name))) resolve()
+      }
+      look().catch(reject)
+    }
+  }
+
+  close(): void {
+    const error = new ThingwireError('store_unavailable', 'the retained-state handler is closed')
+    for (const { reject } of this.#asked.values()) reject(error)
+  }
+}
