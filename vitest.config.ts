@@ -1,10 +1,66 @@
 import { defineConfig } from 'vitest/config'
 
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** What the services that `test/doors/service.ts` starts keep everything in. */
+    store: 'embedded' | 'redis' | 'redis-cluster'
+  }
+}
+
+const shared = {
+  // Awaited events have deadlines far beyond what is promised; what is promised is measured in bench/.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+}
+
+/** What the doors promise whatever the store is. */
+const doorSuites = ['both-doors', 'cases', 'refused-writes', 'streams']
+
+function suites(...names: readonly string[]): string[] {
+  return names.map(name => `test/doors/${name}.test.ts`)
+}
+
+/** Tests of several nodes that wait for the death of one, or for Redis: `npm run nodes`. */
+const longNodesTests = [
+  'cut-off',
+  'load-balancer',
+  'magic',
+  'mqtt-handover',
+  'mqtt-sessions',
+  'mqtt-wills',
+  'outage',
+  'removal',
+].map(name => `test/cluster/${name}.test.ts`)
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Awaited events have deadlines far beyond what is promised; what is promised is measured in bench/.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'embedded',
+          include: ['test/**/*.test.ts'],
+          exclude: longNodesTests,
+          provide: { store: 'embedded' },
+        },
+      },
+      { test: { ...shared, name: 'nodes', include: longNodesTests, provide: { store: 'embedded' } } },
+      {
+        test: {
+          ...shared,
+          name: 'redis',
+          include: suites(...doorSuites, 'property'),
+          provide: { store: 'redis' },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'redis-cluster',
+          include: suites(...doorSuites),
+          provide: { store: 'redis-cluster' },
+        },
+      },
+    ],
   },
 })

@@ -1,7 +1,8 @@
-#!/usr/bin/env -S node --optimize-for-size --max-semi-space-size=4
+#!/usr/bin/env -S node --heap-growing-percent=20 --max-semi-space-size=2
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { loadOptions } from './load-options.ts'
+import { migrateDataDir } from './migrate.ts'
 import { declarationOf, flagName, optionNames } from './options.ts'
 import { optionsHelp } from './options-table.ts'
 import { restoreDataDir } from './restore.ts'
@@ -11,6 +12,7 @@ const help = `Thingwire takes readings from things, stores them durably in time 
 
   thingwire [start] [--config <file>] [--<option> <value>]…   runs the server until SIGTERM or Ctrl-C
   thingwire restore <backup> [--data-dir <directory>]         makes a new data directory of a backup
+  thingwire migrate [--data-dir <directory>]                  moves its store into the Redis of THINGWIRE_REDIS_URL
   thingwire --version
   thingwire --help
 
@@ -35,6 +37,9 @@ async function main(args: string[]): Promise<void> {
   if (values.version === true) return console.log(await version())
   const flags = values as Record<string, string | undefined>
   if (command === 'start' && operands.length === 0) return runServer(await loadOptions(flags, process.env))
+  if (command === 'migrate' && operands.length === 0) {
+    return migrateDataDir(await loadOptions(flags, process.env))
+  }
   const [backup] = operands
   if (command === 'restore' && backup !== undefined && operands.length === 1) {
     const { dataDir } = await loadOptions(flags, process.env)

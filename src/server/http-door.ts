@@ -33,6 +33,8 @@ export interface HttpDoor {
   readonly secureUrl: string | undefined
   /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
+  /** From now on `/readyz` says 503; all is served as before. */
+  leave(): void
   /** Stops listening and resolves when the last connection is closed. */
   close(): Promise<void>
 }
@@ -67,11 +69,12 @@ export async function openHttpDoor(
     // A request that is already on its way when the server stops is served, and is the last of its connection.
     return503OnClosing: false,
   })
+  let isLeaving = false
   if (options.trustedProxies) countForwarded(app, proxies, limit)
   await app.register(thingsHttp, {
     things,
     allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
-    isDraining: () => stopping.aborted || !mqtt.isListening(),
+    isDraining: () => isLeaving || stopping.aborted || !mqtt.isListening(),
     drainTimeout: options.drainTimeout,
     ownsApp: true,
   })
@@ -115,7 +118,10 @@ export async function openHttpDoor(
       lenientUrl = urlOf('http', await listen(lenient, plainEndpoint(options, 'lenientPort'), log))
       closing.push(() => new Promise(resolve => lenient.close(() => resolve())))
     }
-    return { address, url: urlOf('http', address), secureUrl, lenientUrl, close }
+    const leave = () => {
+      isLeaving = true
+    }
+    return { address, url: urlOf('http', address), secureUrl, lenientUrl, leave, close }
   } catch (error) {
     await close()
     throw error

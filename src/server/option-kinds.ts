@@ -10,6 +10,16 @@ export interface OptionKind<Schema extends z.ZodType = z.ZodType> {
   readonly fromText: (text: string) => unknown
 }
 
+export interface OptionDeclaration extends OptionKind {
+  readonly default: unknown
+  /** What it sets, for a reader of the documentation. */
+  readonly meaning: string
+  /** Why the default is what it is. */
+  readonly reason: string
+  /** Never shown in a message, and not taken from the command line. */
+  readonly secret?: true
+}
+
 const same = (text: string): unknown => text
 
 export function wholeNumber(from: number, to: number, unit?: 'bytes' | 'ms'): OptionKind<z.ZodNumber> {

@@ -1,22 +1,21 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { defaultLimits } from '../access/limits.ts'
-import { listOf, type OptionKind, oneOf, optional, text, wholeNumber, yesOrNo } from './option-kinds.ts'
+import { parseRedisUrl } from '../store/redis/redis-url.ts'
+import { limitDeclarations } from './limit-options.ts'
+import {
+  listOf,
+  type OptionDeclaration,
+  oneOf,
+  optional,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from './option-kinds.ts'
 
 /**
  * Every option of the server, declared once (contract §10). `config/default.json` and `docs/options.md` are held
  * equal to this by a test.
  */
-
-interface OptionDeclaration extends OptionKind {
-  readonly default: unknown
-  /** What it sets, for a reader of the documentation. */
-  readonly meaning: string
-  /** Why the default is what it is. */
-  readonly reason: string
-  /** Never shown in a message, and not taken from the command line. */
-  readonly secret?: true
-}
 
 const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
 /** An address of IPv4 or IPv6, or a network in CIDR notation. */
@@ -28,6 +27,14 @@ const address = z
     const family = isIP(base)
     return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
   })
+
+const redisUrl = z.string().refine(url => {
+  try {
+    return parseRedisUrl(url).length > 0
+  } catch {
+    return false
+  }
+})
 
 export const optionDeclarations = {
   host: {
@@ -95,15 +102,43 @@ export const optionDeclarations = {
   dataDir: {
     ...text('a path'),
     default: './data',
-    meaning: 'Directory of the store and the admin key; made if missing. One process at a time.',
+    meaning:
+      'Directory of the embedded store and the admin key; made if missing. One process at a time. Not used with `redisUrl`.',
     reason: 'Beside the place where the server is started, so that it is found again.',
+  },
+  redisUrl: {
+    ...optional(
+      text(
+        '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; of a cluster one node or several, with commas between them',
+        redisUrl,
+      ),
+    ),
+    default: undefined,
+    secret: true,
+    meaning:
+      'The Redis 7 or Redis Cluster that keeps everything, in the place of the embedded store. All servers on one Redis are nodes of one service. Needs `adminKey`.',
+    reason: 'One machine needs no other engine. Secret, as it may hold a password.',
+  },
+  redisReplicas: {
+    ...wholeNumber(0, 100),
+    default: 0,
+    meaning: 'How many replicas of Redis must have a write in memory before it is acknowledged (`WAIT`).',
+    reason: 'A single Redis has none.',
+  },
+  redisAllowUnsafe: {
+    ...yesOrNo(),
+    default: false,
+    meaning:
+      'Whether to start on a Redis that may lose or evict what was acknowledged: `appendonly no`, or a `maxmemory-policy` other than `noeviction`.',
+    reason: 'An acknowledgement is a promise.',
   },
   adminKey: {
     ...optional(text('at least 32 printable characters without spaces', z.string().regex(/^[!-~]{32,}$/))),
     default: undefined,
     secret: true,
     meaning: "The operator's credential.",
-    reason: 'The first start makes one of 32 random bytes and keeps it in `<dataDir>/admin-key`.',
+    reason:
+      'The first start makes one of 32 random bytes and keeps it in `<dataDir>/admin-key`. With `redisUrl` it must be set, the same on every node.',
   },
   logLevel: {
     ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -147,20 +182,21 @@ export const optionDeclarations = {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 10_000,
     meaning:
-      'How long a stop may take. Connections still open after half of it are cut; after all of it the process ends.',
+      'How long a stop may take. Connections still open after half of it are cut; after all of it the process ends. With `redisUrl` a quarter of it comes first, in which all is served and `/readyz` says 503.',
     reason: 'What `docker stop` waits before it kills.',
   },
   durability: {
     ...oneOf(['synced', 'written']),
     default: 'synced',
     meaning:
-      '`synced`: an acknowledged write survives loss of power. `written`: only the death of the process; faster.',
+      '`synced`: an acknowledged write survives loss of power. `written`: only the death of the process; faster. Not used with `redisUrl`: `appendfsync` of Redis says it then.',
     reason: 'An acknowledgement is a promise.',
   },
   minFreeSpace: {
     ...wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
     default: 1_073_741_824,
-    meaning: 'Free disk below which writes are answered with 503; reads go on.',
+    meaning:
+      'Free disk below which writes are answered with 503; reads go on. Not used with `redisUrl`: `maxmemory` of Redis is the bound then.',
     reason: 'Leaves the store room to compact, and the machine room to be repaired.',
   },
   allowThingDelete: {
@@ -175,49 +211,7 @@ export const optionDeclarations = {
     meaning: 'Web origins whose pages may call the server; `*` is any.',
     reason: 'Credentials are never ambient: a page has only those that it was given.',
   },
-  writesPerSecond: {
-    ...wholeNumber(1, 1_000_000),
-    default: defaultLimits.writesPerSecond,
-    meaning: 'Writes of one thing a second, both doors together; a burst may hold those of 5 s.',
-    reason: 'Far above what a sensor sends, and far below what the server takes.',
-  },
-  recordsPerSecond: {
-    ...wholeNumber(1, 100_000_000),
-    default: defaultLimits.recordsPerSecond,
-    meaning: 'Records of one thing a second, both doors together; a burst may hold those of 5 s.',
-    reason: 'As `writesPerSecond`.',
-  },
-  resourcesPerThing: {
-    ...wholeNumber(1, 10_000_000),
-    default: defaultLimits.resourcesPerThing,
-    meaning: 'Resources that a thing may have; a write that would make more is refused.',
-    reason: 'A device that puts a counter into its keys is found out before it has filled the disk.',
-  },
-  streamsPerThing: {
-    ...wholeNumber(1, 1_000_000),
-    default: defaultLimits.streamsPerThing,
-    meaning: 'Live streams over HTTP of one thing at one time.',
-    reason: 'Each holds a connection; more belong on MQTT.',
-  },
-  subscriptionsPerConnection: {
-    ...wholeNumber(1, 1_000_000),
-    default: defaultLimits.subscriptionsPerConnection,
-    meaning: 'Subscriptions of one MQTT connection; those beyond are refused in SUBACK.',
-    reason: 'Every message is matched against them.',
-  },
-  connectionsPerAddress: {
-    ...wholeNumber(1, 1_000_000),
-    default: defaultLimits.connectionsPerAddress,
-    meaning: 'Connections from one address (IPv6: from one /64) over all doors. Loopback is exempt.',
-    reason: 'A site behind one address has fewer; who wants to exhaust the server needs more.',
-  },
-  failedCredentialsPerMinute: {
-    ...wholeNumber(1, 1_000_000),
-    default: defaultLimits.failedCredentialsPerMinute,
-    meaning:
-      'Credentials that are not valid, from one address (IPv6: from one /64), after which further ones are refused for a minute with 429 or CONNACK 5. A valid one is let in at any time.',
-    reason: 'A device with a wrong token is told so, and who guesses is held up.',
-  },
+  ...limitDeclarations,
 } as const satisfies Record<string, OptionDeclaration>
 
 export type OptionName = keyof typeof optionDeclarations

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { restoreLevelStore } from '../store/level/backup.ts'
-import { storeLocation } from './server.ts'
+import { storeLocation } from './choose-store.ts'
 
 /**
  * Makes a data directory of a backup (`POST /v2/admin/backup`). The directory must be new or empty. The admin key is

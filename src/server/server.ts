@@ -1,12 +1,11 @@
-import { mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isLoopback } from '../access/address-key.ts'
-import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
-import { createLevelStore } from '../store/level/index.ts'
+import type { AdminKey } from '../access/admin-key.ts'
 import { createThings, type Things } from '../things.ts'
 import { certificateFiles } from './certificate.ts'
+import { chooseStore, type Keeping } from './choose-store.ts'
 import { type HttpDoor, openHttpDoor } from './http-door.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
@@ -42,17 +41,18 @@ export interface ServerParts {
   readonly log?: Logger
 }
 
-/** Where the store is in a data directory. */
-export function storeLocation(dataDir: string): string {
-  return join(resolve(dataDir), 'store')
-}
+/**
+ * Of `shutdownTimeout`, how long a node that has others beside it serves on after `/readyz` has begun to say 503: what is
+ * in front of it sends new clients to the others by then.
+ */
+const leavingShare = 0.25
 
 /**
- * Starts the ready server: embedded store, core, broker, HTTP and MQTT door.
+ * Starts the ready server: store, core, broker, HTTP and MQTT door.
  *
  * @param given options that differ from the defaults
  * @throws Error with one line for the operator: a bad option, a port in use, a certificate that cannot be served, a
- * data directory that cannot be used or that another process holds
+ * data directory that cannot be used or that another process holds, a Redis that cannot be reached or trusted
  */
 export async function createServer(
   given: Partial<ServerOptions> = {},
@@ -75,12 +75,8 @@ async function startServer(
   certificate: ServedCertificate | undefined,
   log: Logger,
 ): Promise<Server> {
-  await makeDataDir(options.dataDir)
-  const adminKey = await loadAdminKey({
-    ...(options.adminKey !== undefined && { configured: options.adminKey }),
-    file: join(resolve(options.dataDir), 'admin-key'),
-  })
-  const things = await openThings(options, adminKey.key, log)
+  const keeping = await chooseStore(options, log)
+  const things = await openThings(options, keeping, log)
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(things, options, log, stopping.signal, certificate).catch(
     async (error: unknown) => {
@@ -90,6 +86,8 @@ async function startServer(
   )
   warnOfClearText(http, mqtt, log)
   const close = async () => {
+    http.leave()
+    if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
@@ -104,7 +102,7 @@ async function startServer(
     mqttsUrl: mqtt.secureUrl,
     secureWebSocketUrl: http.secureUrl && webSocketUrl(http.secureUrl),
     lenientUrl: http.lenientUrl,
-    adminKey,
+    adminKey: keeping.adminKey,
     close: () => {
       closing ??= close()
       return closing
@@ -145,22 +143,14 @@ function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
   )
 }
 
-function openThings(options: ServerOptions, adminKey: string, log: Logger): Promise<Things> {
-  const { dataDir, durability, minFreeSpace, allowThingDelete, storeTimeout } = options
+function openThings(options: ServerOptions, { store, adminKey }: Keeping, log: Logger): Promise<Things> {
+  const { allowThingDelete, storeTimeout } = options
   return createThings({
-    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
-    adminKey,
+    store,
+    adminKey: adminKey.key,
     allowThingDelete,
     storeTimeout,
     limits: options,
     onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
   })
-}
-
-async function makeDataDir(dataDir: string): Promise<void> {
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new Error(`cannot make the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
-  }
 }

@@ -4,9 +4,12 @@ import { BlockList, isIP } from 'node:net'
 /** Load balancers whose word on the address of a client is taken (option `trustedProxies`). */
 export class TrustedProxies {
   readonly #networks = new BlockList()
+  /** Asked of each connection: to ask the list costs more than all else of it. */
+  readonly #isEmpty: boolean
 
   /** @param networks addresses, and networks in CIDR notation */
   constructor(networks: readonly string[] = []) {
+    this.#isEmpty = networks.length === 0
     for (const network of networks) {
       const [base = '', length] = network.split('/')
       const family = isIP(base) === 6 ? 'ipv6' : 'ipv4'
@@ -17,7 +20,7 @@ export class TrustedProxies {
 
   /** @param address as a socket has it, IPv4 in IPv6 too; anything else is not trusted */
   trusts(address: string | undefined): boolean {
-    if (!isAddress(address)) return false
+    if (this.#isEmpty || !isAddress(address)) return false
     return this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
 

@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { DocumentStore } from '../../src/core/ports.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { openNodeOfMany } from './node-of-many.ts'
 import { adminKey, createGate, documentsUnder, openAccess } from './open-access.ts'
 
 afterEach(() => {
@@ -13,7 +15,7 @@ function storeWithGate() {
   const memory = createMemoryStore()
   const gate = createGate()
   const transact: DocumentStore['transact'] = async (names, change) => {
-    if (names.length > 1 && names.every(name => name.startsWith('things/'))) await gate.pass()
+    if (names.filter(name => name.startsWith('seen/')).length > 1) await gate.pass()
     return await memory.documents.transact(names, change)
   }
   const driver: StoreDriver = { ...memory, documents: { ...memory.documents, transact } }
@@ -92,5 +94,29 @@ describe('ThingSummary.lastSeen', () => {
     await vi.waitFor(async () => expect(await documentsUnder(driver.documents, 'seen/')).toHaveLength(2))
     const { things } = await registry.list({ limit: 2 })
     expect(things.find(thing => thing.thingId === thingId)?.lastSeen).toBe(later)
+  })
+
+  it('is the latest of all nodes, whichever of them writes it last', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const store = await openStore(createMemoryStore())
+    const [first, second, reader] = [
+      await openNodeOfMany(store),
+      await openNodeOfMany(store),
+      await openNodeOfMany(store),
+    ]
+    const { thingId, thingToken } = await reader.registry.create({})
+    const lastSeen = async ({ registry }: typeof reader) =>
+      (await registry.list({ limit: 1 })).things[0]?.lastSeen
+    await first.access.thingOfToken(thingToken)
+    vi.setSystemTime(Date.now() + 1_000)
+    const later = Date.now()
+    await second.access.thingOfToken(thingToken)
+    await second.close()
+    for (const node of [first, second, reader]) expect(await lastSeen(node)).toBe(later)
+    await first.close()
+    expect(await lastSeen(reader)).toBe(later)
+    expect(await documentsUnder(store.documents, 'seen/')).toEqual([[`seen/${thingId}`, { at: later }]])
+    await reader.close()
+    await store.close()
   })
 })

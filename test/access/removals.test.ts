@@ -4,6 +4,7 @@ import { createAccess } from '../../src/access/index.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { openNodeOfMany } from './node-of-many.ts'
 import { adminKey, append, createGate, documentsUnder, openAccess } from './open-access.ts'
 
 /** A store whose removals of things go through `removeThing`. */
@@ -82,8 +83,8 @@ describe('ThingRegistry.remove()', () => {
     const first = await registry.create({})
     const second = await registry.create({})
     await registry.remove(first.thingId)
-    await registry.remove(second.thingId)
     await gate.reached
+    await registry.remove(second.thingId)
     const documents = store.documents
     const closing = close()
     // Whatever close() does without waiting for the removal, it has done by now.
@@ -96,5 +97,41 @@ describe('ThingRegistry.remove()', () => {
     })
     expect(await intercepted.documents.get(`removals/${first.thingId}`)).toBeUndefined()
     expect(await intercepted.documents.get(`removals/${second.thingId}`)).toBeDefined()
+  })
+
+  it('has the data removed by the node that leads, and by the next one what it leaves', async () => {
+    const gate = createGate()
+    let isFirst = true
+    const { intercepted } = storeWith(async (_thingId, remove) => {
+      if (isFirst) await gate.pass()
+      isFirst = false
+      await remove()
+    })
+    const store = await openStore(intercepted)
+    const [leader, heir, other] = [
+      await openNodeOfMany(store),
+      await openNodeOfMany(store),
+      await openNodeOfMany(store),
+    ]
+    const stopLeading = leader.lead()
+    const { thingId } = await other.registry.create({})
+    const next = await other.registry.create({})
+    for (const id of [thingId, next.thingId]) await append(store, id, 'temperature', '21.5')
+    await other.registry.remove(thingId)
+    leader.tell([`things/${thingId}`, `removals/${thingId}`])
+    await gate.reached
+    await other.registry.remove(next.thingId)
+    leader.tell([`things/${next.thingId}`, `removals/${next.thingId}`])
+    const stopped = stopLeading()
+    gate.open()
+    await stopped
+    const left = async () => (await documentsUnder(store.documents, 'removals/')).map(([name]) => name)
+    expect(await left()).toEqual([`removals/${next.thingId}`])
+    expect(await store.records.resources(next.thingId)).toEqual(['temperature'])
+    const stopInheriting = heir.lead()
+    await expect.poll(left).toEqual([])
+    for (const id of [thingId, next.thingId]) expect(await store.records.resources(id)).toEqual([])
+    await stopInheriting()
+    await store.close()
   })
 })

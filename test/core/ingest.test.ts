@@ -21,13 +21,13 @@ let now: number
 beforeEach(async () => {
   store = await openStore(createMemoryStore())
   now = 1_000_000
-  const { records, refused } = store
+  const { records, refused, nodes } = store
   ingest = createIngest({
     records,
     refused,
     magic: magicRules,
     clock: createClock(0, () => now),
-    live: new Live(records, 0),
+    live: new Live({ records, nodes, isShared: false }, 0),
     limits: new Limits(),
     storeTimeout,
   })
@@ -106,7 +106,7 @@ describe('createIngest()', () => {
       refused: store.refused,
       magic: magicRules,
       clock: createClock(0),
-      live: new Live(store.records, 0),
+      live: new Live({ ...store, isShared: false }, 0),
       limits: new Limits(),
       storeTimeout,
     })

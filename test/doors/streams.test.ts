@@ -1,14 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
-import { startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { openStream } from '../http/stream-client.ts'
+import { startService } from './service.ts'
 
 describe('a chunked stream', () => {
   it('gives the bytes that MQTT gives on v2/things/<ref>, of writes through either door', async () => {
-    const server = await startServer({ dataDir: await temporaryDirectory() })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await startService()
+    onTestFinished(() => server.close())
     const thing = await createThing(server)
     const topic = `v2/things/${thing.thingToken}`
     const device = await connectMqtt({ url: server.mqttUrl })

@@ -1,5 +1,5 @@
 import { ClassicLevel } from 'classic-level'
-import { storeLocation } from '../../src/server/server.ts'
+import { storeLocation } from '../../src/server/choose-store.ts'
 import {
   allRecordKeys,
   allResourceKeys,
@@ -10,7 +10,8 @@ import {
 } from '../../src/store/level/keys.ts'
 import { decodeRecord } from '../../src/store/level/record-value.ts'
 
-interface Stored extends Position {
+/** A record of the load in its place of the commit order. */
+export interface Stored extends Position {
   readonly value: string
 }
 
@@ -44,7 +45,7 @@ export async function commitOrders(dataDir: string): Promise<ReadonlyMap<string,
   return new Map([...stored].map(([thingId, records]) => [thingId, orderOf(records)]))
 }
 
-function orderOf(records: readonly Stored[]): CommitOrder {
+export function orderOf(records: readonly Stored[]): CommitOrder {
   const sorted = [...records].sort((a, b) => a.writeNumber - b.writeNumber || a.place - b.place)
   const isFirst = ({ writeNumber }: Stored, index: number) => sorted[index - 1]?.writeNumber !== writeNumber
   return {

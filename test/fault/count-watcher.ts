@@ -44,6 +44,11 @@ export class CountWatcher {
     void this.#receive(client)
   }
 
+  /** Ends the connection without a word. */
+  async leave(): Promise<void> {
+    await this.#client?.destroy()
+  }
+
   /** Whether the message of this many changes comes before the deadline, milliseconds. */
   async until(changes: number, deadline: number): Promise<boolean> {
     const cancel = new AbortController()

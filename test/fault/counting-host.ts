@@ -1,15 +1,12 @@
-import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { loadAdminKey } from '../../src/access/admin-key.ts'
+import { chooseStore } from '../../src/server/choose-store.ts'
 import { openHttpDoor } from '../../src/server/http-door.ts'
 import { urlOf } from '../../src/server/listening.ts'
 import { loadOptions } from '../../src/server/load-options.ts'
 import { createLogger } from '../../src/server/log.ts'
 import { openMqttDoor } from '../../src/server/mqtt-door.ts'
 import { flagName, optionNames } from '../../src/server/options.ts'
-import { storeLocation } from '../../src/server/server.ts'
 import { webSocketPath } from '../../src/server/websocket.ts'
-import { createLevelStore } from '../../src/store/level/index.ts'
 import { createThings } from '../../src/things.ts'
 import { counter } from './counter.ts'
 
@@ -17,14 +14,14 @@ import { counter } from './counter.ts'
 const flags = Object.fromEntries(optionNames.map(name => [flagName(name), { type: 'string' }] as const))
 const { values } = parseArgs({ options: flags, allowPositionals: true })
 const options = await loadOptions(values as Record<string, string>, process.env)
-const { dataDir, durability, minFreeSpace, storeTimeout } = options
 const log = createLogger(options.logLevel)
 const stopping = new AbortController()
-const { key } = await loadAdminKey({ file: join(resolve(dataDir), 'admin-key') })
+const { store, adminKey } = await chooseStore(options, log)
 const things = await createThings({
-  store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
-  adminKey: key,
-  storeTimeout,
+  store,
+  adminKey: adminKey.key,
+  storeTimeout: options.storeTimeout,
+  limits: options,
   magicResources: [counter],
   onDefect: error => log.error({ err: error }, 'defect'),
 })

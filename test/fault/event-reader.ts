@@ -6,6 +6,8 @@ import { Receiver } from './receiver.ts'
 export class EventReader {
   readonly habit: Habit
   readonly receiver: Receiver
+  /** Resolves when the stream is gone, whoever ended it. */
+  closed: Promise<void> = Promise.resolve()
   readonly #thing: Thing
   #lastId: string | undefined
   #connection: AbortController | undefined
@@ -29,7 +31,7 @@ export class EventReader {
     })
     if (response.status !== 200 || !response.body) throw new Error(`no stream: ${response.status}`)
     this.receiver.connected()
-    void this.#read(response.body)
+    this.closed = this.#read(response.body)
   }
 
   async leave(): Promise<void> {

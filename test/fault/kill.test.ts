@@ -42,8 +42,11 @@ test.concurrent('KillRun finds the writes of a server that forgets the packet id
   onTestFinished,
 }) => {
   const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  const { proof } = await run.kill('forgotten packet ids')
-  expect(proof).toBeDefined()
+  // A kill finds writes in hand as a rule, and not always.
+  for (let kills = 0; kills < 3; kills++) {
+    const { proof } = await run.kill('forgotten packet ids')
+    expect(proof).toBeDefined()
+  }
   expect((await run.finalCheck()).repeated.length).toBeGreaterThan(0)
 })
 

@@ -30,6 +30,11 @@ export class LiveSession {
     this.#thing = thing
   }
 
+  /** Resolves when the connection is gone, whoever ended it. */
+  get closed(): Promise<void> {
+    return this.#client?.closed ?? Promise.resolve()
+  }
+
   /** @throws Error if there is no CONNACK */
   async connect(url: string): Promise<void> {
     const { thingId, thingToken } = this.#thing

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Append } from '../../src/core/ports.ts'
-import { StreamLog } from '../../src/http/stream-log.ts'
+import { OwnStreamLog } from '../../src/http/own-stream-log.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { createThings, type Things } from '../../src/things.ts'
 import { adminKey } from './host.ts'
@@ -8,7 +8,7 @@ import { adminKey } from './host.ts'
 const minutes = 60_000
 const thingId = 'aaaaaaaaaaaaaaaa'
 
-describe('StreamLog', () => {
+describe('OwnStreamLog', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
@@ -17,14 +17,14 @@ describe('StreamLog', () => {
     const log = things.streamLog
     await append(things, 'before')
     const [first, second] = [await log.enter(thingId), await log.enter(thingId)]
-    expect(first.thing).toBe(second.thing)
     await append(things, 'streamed')
-    log.leave(first.thing)
+    first.leave()
     await vi.advanceTimersByTimeAsync(11 * minutes)
     await append(things, 'still streamed')
-    log.leave(second.thing)
+    second.leave()
     await vi.advanceTimersByTimeAsync(9 * minutes)
-    log.leave((await log.enter(thingId)).thing)
+    const third = await log.enter(thingId)
+    third.leave()
     await vi.advanceTimersByTimeAsync(9 * minutes)
     await append(things, 'a short time ago')
     expect(await things.documents.get(`streams/${thingId}`)).toEqual({ since: 1 })
@@ -39,11 +39,10 @@ describe('StreamLog', () => {
   it('begins anew when a stream comes just as the thing is given up', async () => {
     const things = await openThings()
     const log = things.streamLog
-    const { thing } = await log.enter(thingId)
-    log.leave(thing)
+    const before = await log.enter(thingId)
+    before.leave()
     vi.advanceTimersByTime(10 * minutes)
-    const again = await log.enter(thingId)
-    expect(again.thing).not.toBe(thing)
+    await log.enter(thingId)
     expect(await things.documents.get(`streams/${thingId}`)).toEqual({ since: 0 })
     await append(things, 'streamed')
     expect(await logged(things)).toEqual(['streamed'])
@@ -52,12 +51,11 @@ describe('StreamLog', () => {
   it('goes on after a restart with what the run before has kept, for 10 min', async () => {
     const things = await openThings()
     await things.documents.put({ [`streams/${thingId}`]: { since: 0 } })
-    const log = await StreamLog.open(things.documents, things.live)
-    things.live.log.follow(log)
+    const log = await OwnStreamLog.open(things.documents, things.live)
     await append(things, 'before it is streamed')
-    const { thing } = await log.enter(thingId)
-    expect(thing.since).toBe(0)
-    log.leave(thing)
+    const streamed = await log.enter(thingId)
+    expect(streamed.resume(streamed.position(0), 1)).toBeDefined()
+    streamed.leave()
     expect(await logged(things)).toEqual(['before it is streamed'])
     await vi.advanceTimersByTimeAsync(10 * minutes)
     expect(await things.documents.get(`streams/${thingId}`)).toBeUndefined()
@@ -66,9 +64,9 @@ describe('StreamLog', () => {
   it('gives nothing up once it is closed', async () => {
     const things = await openThings()
     const log = things.streamLog
-    const { thing } = await log.enter(thingId)
+    const streamed = await log.enter(thingId)
     log.close()
-    log.leave(thing)
+    streamed.leave()
     await vi.advanceTimersByTimeAsync(11 * minutes)
     await append(things, 'on its way when the host closed')
     expect(await things.documents.get(`streams/${thingId}`)).toEqual({ since: 0 })

@@ -1,9 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Nodes } from '../../src/core/nodes.ts'
 import type { Commit } from '../../src/core/ports.ts'
 import { CommitLog, type Follower, type LoggedWrite } from '../../src/live/commit-log.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { soleNode } from '../../src/store/sole-node.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { recordOf } from './commits.ts'
 
@@ -14,12 +16,12 @@ const kinds = {
 
 async function start(kind: keyof typeof kinds) {
   const store = await openStore(await kinds[kind]())
-  const { records } = store
-  const log = new CommitLog(records)
+  const { records, nodes } = store
+  const log = new CommitLog({ records, nodes, isShared: false })
   records.logWhen(write => log.isWanted(write))
   records.onCommit(commit => log.count(commit))
   onTestFinished(async () => {
-    log.close()
+    await log.close()
     await store.close()
   })
   const write = async (thingId: string, values: readonly string[]) => {
@@ -187,5 +189,64 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
     fails = false
     await log.trim()
     expect(await values()).toEqual([])
+  })
+})
+
+describe('the commit log of a shared store', () => {
+  async function startShared(lead: Nodes['lead']) {
+    const store = await openStore(createMemoryStore())
+    const { records } = store
+    let trimmableTo = 0
+    const nodes = { lead, logBounds: async () => ({ completeAfter: 0, trimmableTo }) }
+    const log = new CommitLog({ records, nodes, isShared: true })
+    // All is logged, whoever wants it.
+    records.logWhen(() => true)
+    records.onCommit(commit => log.count(commit))
+    onTestFinished(async () => {
+      await log.close()
+      await store.close()
+    })
+    const write = async (values: readonly string[]) => {
+      const of = { thingId: 'a', store: true, broadcast: true, receivedAt: 1, answer: {} }
+      await Promise.all(values.map(value => records.append({ ...of, records: [recordOf('k', value)] })))
+    }
+    const setTrimmable = (writeNumber: number) => {
+      trimmableTo = writeNumber
+    }
+    return { log, write, setTrimmable }
+  }
+
+  it('is trimmed of what is old enough, and nobody is asked about the rest', async () => {
+    const { log, write, setTrimmable } = await startShared(soleNode().lead)
+    const asked = follower('none', new Set(['3']))
+    log.follow(asked)
+    await write(numbers(10))
+    await log.trim()
+    expect(asked.asked).toEqual([])
+    setTrimmable(6)
+    await log.trim()
+    expect(await valuesIn(log)).toEqual(['3', '6', '7', '8', '9'])
+    expect(asked.asked.map(({ writeNumber }) => writeNumber)).toEqual([6, 5, 4, 3, 2, 1])
+  })
+
+  it('is trimmed by itself by the node that leads that, as long as it does, whatever is wanted', async () => {
+    const stopping = new AbortController()
+    let work = async (_stop: AbortSignal) => {}
+    const { log, write, setTrimmable } = await startShared((task, itsWork) => {
+      expect(task).toBe('trim')
+      work = itsWork
+      return async () => {}
+    })
+    const large = JSON.stringify('x'.repeat(1024 * 1024))
+    setTrimmable(Number.POSITIVE_INFINITY)
+    for (let writes = 0; writes < 70; writes++) await write([large])
+    expect(await valuesIn(log)).toHaveLength(70)
+    const working = work(stopping.signal)
+    await write([large])
+    await expect.poll(async () => (await valuesIn(log)).length, { timeout: 20_000 }).toBe(0)
+    stopping.abort()
+    await working
+    for (let writes = 0; writes < 70; writes++) await write([large])
+    expect(await valuesIn(log)).toHaveLength(70)
   })
 })

@@ -16,10 +16,10 @@ const kinds = {
 
 async function start(kind: keyof typeof kinds) {
   const store = await openStore(await kinds[kind]())
-  const { records } = store
-  const live = new Live(records, 0)
+  const { records, nodes } = store
+  const live = new Live({ records, nodes, isShared: false }, 0)
   const close = async () => {
-    live.close()
+    await live.close()
     await store.close()
   }
   onTestFinished(close)

@@ -125,13 +125,59 @@ describe('at()', () => {
   })
 })
 
-describe('room()', () => {
-  const mebibyte = 1024 * 1024
-  const large = (writeNumber: number): Commit => {
-    const record = { key: 'k', datetime: 0, value: 'x'.repeat(mebibyte), place: 0, explicit: false }
-    return { ...commit(writeNumber), records: [record] }
-  }
+describe('atEnd()', () => {
+  it('is reached behind what was taken before, and before what is taken after', async () => {
+    const { sequencer, seen, mark } = start(3)
+    sequencer.atEnd(() => seen.push(`end at ${sequencer.position}`))
+    sequencer.take(commit(5))
+    sequencer.atEnd(() => seen.push('end'))
+    sequencer.take(commit(9))
+    mark(7, 'at 7')
+    await settle()
+    expect(seen).toEqual(['end at 3', 5, 'end', 'at 7', 9])
+  })
+})
 
+const mebibyte = 1024 * 1024
+
+function large(writeNumber: number): Commit {
+  const record = { key: 'k', datetime: 0, value: 'x'.repeat(mebibyte), place: 0, explicit: false }
+  return { ...commit(writeNumber), records: [record] }
+}
+
+describe('commits of other nodes', () => {
+  const elsewhere = (writeNumber: number): Commit => ({ ...large(writeNumber), isElsewhere: true })
+
+  it('take no room from those of this one', async () => {
+    const { sequencer, seen } = start()
+    for (let number = 1; number <= 200; number++) sequencer.take(elsewhere(number))
+    expect(sequencer.room()).toBeUndefined()
+    for (let number = 201; number <= 270; number++) sequencer.take(large(number))
+    await sequencer.room()
+    await settle()
+    expect(seen).toHaveLength(270)
+    expect(sequencer.room()).toBeUndefined()
+  })
+
+  it('are dropped with all that waits when they are more than 256 MiB, and that is said in their place', async () => {
+    const seen: unknown[] = []
+    const sequencer: Sequencer = new Sequencer(
+      0,
+      ({ writeNumber }) => seen.push(writeNumber),
+      () => seen.push('dropped'),
+    )
+    for (let number = 1; number <= 70; number++) sequencer.take(large(number))
+    const room = sequencer.room()
+    sequencer.at(50, () => seen.push('at 50'))
+    for (let number = 71; number <= 330; number++) sequencer.take(elsewhere(number))
+    await room
+    await settle()
+    expect(seen).toEqual(['at 50', 'dropped', 327, 328, 329, 330])
+    expect(sequencer.position).toBe(330)
+  })
+})
+
+describe('room()', () => {
   it('is there until more than 64 MiB wait, and again when half of them are handed on', async () => {
     const waiting: number[] = []
     const sequencer: Sequencer = new Sequencer(0, ({ writeNumber }) => {

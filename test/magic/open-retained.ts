@@ -5,7 +5,7 @@ import type { Append, Commit, Latest, Receipt } from '../../src/core/ports.ts'
 import type { MagicRefusal } from '../../src/magic/lane.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
 import { createMagicRegistry, hasMagic } from '../../src/magic/registry.ts'
-import { RetainedState } from '../../src/magic/retained-state.ts'
+import { RetainedState, type RetainedStateParts } from '../../src/magic/retained-state.ts'
 import type { Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -20,6 +20,8 @@ export interface OpenRetainedOptions {
   readonly duringStart?: readonly object[]
   /** Stands between the handler and the store. */
   readonly onAppend?: (write: Append, append: (write: Append) => Promise<Receipt>) => Promise<Receipt>
+  /** Likewise. */
+  readonly between?: (store: Store) => Partial<RetainedStateParts>
 }
 
 export interface OpenRetained {
@@ -70,7 +72,8 @@ export async function openRetained(options: OpenRetainedOptions = {}): Promise<O
     const { store: isStored, broadcast } = flags
     await records.append({ thingId, records: accepted, store: isStored, broadcast, receivedAt, answer: {} })
   }
-  const starting = RetainedState.open({
+  const retained = new RetainedState({
+    nodes: store.nodes,
     records: onAppend ? { ...records, append: write => onAppend(write, records.append) } : records,
     documents,
     magic,
@@ -79,9 +82,9 @@ export async function openRetained(options: OpenRetainedOptions = {}): Promise<O
     onRefused: refusal => refusals.push(refusal),
     onDefect: error => defects.push(error),
     retryDelay: 1,
+    ...options.between?.(store),
   })
   if (options.duringStart) await writeWith(startThing, {}, ...options.duringStart)
-  const retained = await starting
   const close = async () => {
     await retained.close()
     stop()

@@ -245,15 +245,16 @@ describe('RetainedState.read()', () => {
 describe('RetainedState as a follower of the commit log', () => {
   it('needs the writes with magic records that are not applied yet', async () => {
     let release = () => {}
-    const released = new Promise<void>(resolve => (release = resolve))
+    let released: Promise<void> | undefined
     const { retained, write, store } = await openRetained({
       onAppend: async (write, append) => {
-        if (write.thingId === two) await released
+        await released
         return await append(write)
       },
     })
     await write(one, set('a', 1))
     await retained.whenApplied()
+    released = new Promise<void>(resolve => (release = resolve))
     await write(two, set('a', 1))
     await write(one, set('a', 2), { key: 'ordinary', value: 1 })
     const isNeeded = await retained.startTrim()

@@ -55,6 +55,21 @@ describe('detach()', () => {
     await panel.next(isMessageOn('plant/gone'))
   })
 
+  test('leaves the wills of things to the next attachThings(), which writes them unless the thing is back', async () => {
+    const detach = attachThings(host.broker, host.things)
+    const url = await host.serve()
+    for (const [value, clientId] of ['gone', 'back'].entries()) {
+      const will = { topic: `things/${host.thingToken}/write`, payload: depth(value) }
+      await connectTo(url, { username: host.thingToken, clientId, will })
+    }
+    await detach()
+    expect(await storedDepths(host)).toEqual([])
+    const detachAgain = attachThings(host.broker, host.things, { willGrace: 500 })
+    await connectTo(await host.serve(), { username: host.thingToken, clientId: 'back' })
+    await expect.poll(() => storedDepths(host), { timeout: 20_000 }).toEqual([0])
+    await detachAgain()
+  })
+
   test('leaves it to the host what becomes of things/…', async () => {
     const detach = attachThings(host.broker, host.things)
     const url = await host.serve()

@@ -1,7 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { declarationOf, environmentName, flagName, optionNames } from '../../src/server/options.ts'
+import {
+  declarationOf,
+  environmentName,
+  flagName,
+  type OptionName,
+  optionNames,
+} from '../../src/server/options.ts'
 import { optionsTable } from '../../src/server/options-table.ts'
+
+const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
+
+async function shipped(file: string): Promise<unknown> {
+  return JSON.parse(await readFile(new URL(`../../config/${file}`, import.meta.url), 'utf8'))
+}
 
 describe('options', () => {
   it.each(optionNames)('the default of %s keeps its own rule', name => {
@@ -15,10 +27,34 @@ describe('options', () => {
   })
 
   it('config/default.json holds the defaults, every one that has a value', async () => {
-    const config = await readFile(new URL('../../config/default.json', import.meta.url), 'utf8')
-    const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
-    expect(JSON.parse(config)).toEqual(JSON.parse(JSON.stringify(defaults)))
+    expect(await shipped('default.json')).toEqual(JSON.parse(JSON.stringify(defaults)))
   })
+
+  it('config/cluster.json holds a Redis, and the defaults but for those of the embedded store', async () => {
+    const redisUrl = 'redis://127.0.0.1:6379'
+    const ofEmbedded: Partial<Record<OptionName, undefined>> = {
+      dataDir: undefined,
+      durability: undefined,
+      minFreeSpace: undefined,
+    }
+    const expected = { ...defaults, ...ofEmbedded, redisUrl }
+    expect(await shipped('cluster.json')).toEqual(JSON.parse(JSON.stringify(expected)))
+    expect(declarationOf('redisUrl').schema.safeParse(redisUrl).success).toBe(true)
+  })
+
+  it.each(['redis://127.0.0.1', 'rediss://user:pass%20word@[::1]:7000/3', 'redis://a:7000,redis://b:7001'])(
+    'redisUrl can be %s',
+    url => {
+      expect(declarationOf('redisUrl').schema.safeParse(url).success).toBe(true)
+    },
+  )
+
+  it.each(['', '127.0.0.1:6379', 'http://127.0.0.1', 'redis://a/x', 'redis://a:7000/1,redis://b'])(
+    'redisUrl can not be "%s"',
+    url => {
+      expect(declarationOf('redisUrl').schema.safeParse(url).success).toBe(false)
+    },
+  )
 
   it('environmentName() and flagName() are derived from the name', () => {
     expect(environmentName('allowThingDelete')).toBe('THINGWIRE_ALLOW_THING_DELETE')

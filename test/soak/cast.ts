@@ -7,7 +7,8 @@ import type { Habits } from './planned-write.ts'
 import type { SessionSetup } from './returning-session.ts'
 
 export interface CastSetup {
-  readonly server: ServerProcess
+  /** Servers on one store: each has subscribers of every kind. */
+  readonly nodes: readonly ServerProcess[]
   /** Characters that the texts of every tenth thing are longer: what fills the sockets of those who do not read. */
   readonly padding: number
   /** How many messages a session lets wait before it comes back, at most. */
@@ -48,38 +49,54 @@ export class Cast {
   }
 
   live(): LiveSetup[] {
+    return this.#atEach(node => this.#liveAt(node))
+  }
+
+  slow(): LiveSetup[] {
+    return this.#atEach(node => this.#slowAt(node))
+  }
+
+  stuck(round: number): LiveSetup[] {
+    return this.#atEach(node => this.#stuckAt(node, round))
+  }
+
+  joining(): JoiningSetup[] {
+    return this.#atEach(node => this.#joiningAt(node))
+  }
+
+  #liveAt(node: ServerProcess): LiveSetup[] {
     const [, second = 0] = this.#all
     const wild = ['TCP', 'WebSocket'].flatMap(transport =>
       ([0, 1] as const).map(qos => ({
-        ...this.#admin(`${transport} QoS ${qos}`, transport),
+        ...this.#admin(node, `${transport} QoS ${qos}`, transport),
         subscriptions: [{ topic: everyValue, qos }],
       })),
     )
     return [
       ...wild,
       {
-        ...this.#admin('overlapping filters', 'TCP', this.#few),
+        ...this.#admin(node, 'overlapping filters', 'TCP', this.#few),
         subscriptions: [...this.#ofFew('#', 0), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)],
       },
       {
-        ...this.#admin('one key of every thing', 'WebSocket'),
+        ...this.#admin(node, 'one key of every thing', 'WebSocket'),
         keys: ['count'],
         subscriptions: [{ topic: 'things/+/values/count', qos: 1 }],
       },
       {
-        ...this.#admin('arrays of every thing', 'TCP'),
+        ...this.#admin(node, 'arrays of every thing', 'TCP'),
         messages: 'arrays',
         subscriptions: [{ topic: 'v2/things/+', qos: 1 }],
       },
-      this.#own(second, 'own values by token', 'things/<ref>/values/#', 'values'),
-      this.#own(second, 'own arrays by token', 'v2/things/<ref>', 'arrays'),
+      this.#own(node, second, 'own values by token', 'things/<ref>/values/#', 'values'),
+      this.#own(node, second, 'own arrays by token', 'v2/things/<ref>', 'arrays'),
     ]
   }
 
-  slow(): LiveSetup[] {
+  #slowAt(node: ServerProcess): LiveSetup[] {
     const { all, some } = this.#setup.slowPace
-    const everything = this.#admin(`slow, everything, ${all} bytes/s, QoS 1`, 'TCP')
-    const few = this.#admin(`slow, some things, ${some} bytes/s, QoS 0`, 'TCP', this.#few)
+    const everything = this.#admin(node, `slow, everything, ${all} bytes/s, QoS 1`, 'TCP')
+    const few = this.#admin(node, `slow, some things, ${some} bytes/s, QoS 0`, 'TCP', this.#few)
     return [
       {
         ...everything,
@@ -90,19 +107,21 @@ export class Cast {
     ]
   }
 
-  stuck(round: number): LiveSetup[] {
+  #stuckAt(node: ServerProcess, round: number): LiveSetup[] {
     return ['TCP', 'WebSocket'].flatMap(transport =>
       ([0, 1] as const).map(qos => ({
-        ...this.#admin(`stuck ${round}, ${transport} QoS ${qos}`, transport),
+        ...this.#admin(node, `stuck ${round}, ${transport} QoS ${qos}`, transport),
         joinsLate: true,
         subscriptions: [{ topic: everyValue, qos }],
       })),
     )
   }
 
+  /** Each comes back at any node. */
   sessions(): SessionSetup[] {
     const { awayFor } = this.#setup
-    const own = this.#own(this.#few[0] ?? 0, 'session by token', 'things/<ref>/values/#', 'values')
+    const few = this.#few
+    const leaves = ['DISCONNECT', 'cut', 'takeover', 'cut without acks'] as const
     // Not every key: what it misses must stay below the bound of a session, at 2,000 records a second, too.
     const keys = ['count', 'list', 'late', '$settings', '$geo']
     const all = {
@@ -112,39 +131,40 @@ export class Cast {
     return [
       {
         awayFor,
-        ...this.#admin('session of some keys of all', 'TCP'),
+        ...this.#atAny(node => this.#admin(node, 'session of some keys of all', 'TCP')),
         ...all,
-        leaves: ['DISCONNECT', 'cut', 'cut without acks'],
+        leaves,
       },
       {
         awayFor,
-        ...this.#admin('session of some, DISCONNECT', 'TCP', this.#few),
+        ...this.#atAny(node => this.#admin(node, 'session of some, DISCONNECT', 'TCP', few)),
         subscriptions: this.#ofFew('#', 1),
         leaves: ['DISCONNECT'],
       },
       {
         awayFor,
-        ...this.#admin('session of some, cut', 'WebSocket', this.#few),
+        ...this.#atAny(node => this.#admin(node, 'session of some, cut', 'WebSocket', few)),
         subscriptions: this.#ofFew('#', 1),
         leaves: ['cut', 'cut without acks'],
       },
       {
         awayFor,
-        ...this.#admin('session with overlapping filters', 'TCP', this.#few),
+        ...this.#atAny(node => this.#admin(node, 'session with overlapping filters', 'TCP', few)),
         subscriptions: [...this.#ofFew('#', 1), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)],
-        leaves: ['DISCONNECT', 'cut', 'cut without acks'],
+        leaves,
       },
       {
         awayFor,
-        ...own,
-        subscriptions: own.subscriptions.map(({ topic }) => ({ topic, qos: 1 as const })),
-        leaves: ['DISCONNECT', 'cut', 'cut without acks'],
+        ...this.#atAny(node =>
+          this.#own(node, few[0] ?? 0, 'session by token', 'things/<ref>/values/#', 'values'),
+        ),
+        leaves,
       },
     ]
   }
 
-  joining(): JoiningSetup[] {
-    const { mqttUrl, webSocketUrl, adminKey } = this.#setup.server
+  #joiningAt(node: ServerProcess): JoiningSetup[] {
+    const { mqttUrl, webSocketUrl, adminKey } = node
     const places = this.#narrow.filter(place => !habitsOf(place, this.#setup).isLate)
     const common = { ledger: this.#ledger, places }
     return [
@@ -165,19 +185,36 @@ export class Cast {
     }))
   }
 
-  #admin(name: string, transport: string, places = this.#all) {
-    const { mqttUrl, webSocketUrl, adminKey } = this.#setup.server
+  /** Client ids are of all nodes together. */
+  #atEach<Client extends { readonly name: string }>(clients: (node: ServerProcess) => Client[]): Client[] {
+    const { nodes } = this.#setup
+    if (nodes.length === 1) return nodes.flatMap(clients)
+    return nodes.flatMap((node, index) =>
+      clients(node).map(client => ({ ...client, name: `${client.name}, node ${index + 1}` })),
+    )
+  }
+
+  /** A client that may connect to any of the nodes. */
+  #atAny<Client extends Pick<LiveSetup, 'link'>>(clientOf: (node: ServerProcess) => Client) {
+    const clients = this.#setup.nodes.map(clientOf)
+    const [first] = clients
+    if (!first) throw new RangeError('there is no node')
+    return { ...first, links: clients.map(({ link }) => link) }
+  }
+
+  #admin(node: ServerProcess, name: string, transport: string, places = this.#all) {
+    const { mqttUrl, webSocketUrl, adminKey } = node
     const link = { url: transport === 'TCP' ? mqttUrl : webSocketUrl, password: adminKey }
     return { name, link, ledger: this.#ledger, places }
   }
 
-  #own(place: number, name: string, topic: string, messages: 'values' | 'arrays') {
+  #own(node: ServerProcess, place: number, name: string, topic: string, messages: 'values' | 'arrays') {
     const token = this.#ledger.things[place]?.thing.thingToken ?? ''
     return {
       name,
       messages,
       spelling: 'thingToken' as const,
-      link: { url: this.#setup.server.webSocketUrl, password: token },
+      link: { url: node.webSocketUrl, password: token },
       ledger: this.#ledger,
       places: [place],
       subscriptions: [{ topic: topic.replace('<ref>', token), qos: 1 as const }],

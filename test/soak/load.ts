@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ServerProcess } from '../helpers/server-process.ts'
 import type { Ledger } from './ledger.ts'
 import type { Habits } from './planned-write.ts'
 import { Timing } from './timing.ts'
 import { Writer } from './writer.ts'
 
 export interface LoadSetup {
-  readonly url: string
-  readonly mqttUrl: string
+  readonly nodes: readonly ServerProcess[]
   readonly ledger: Ledger
   readonly habits: (place: number) => Habits
   readonly records: number
@@ -31,9 +31,9 @@ const tick = 5
 const unevenness = { factor: 1.5, records: 20 }
 
 /**
- * Writes to all things at an even rate. Three things in ten use both doors in turn, each write behind the ack of the one
- * before; the others one MQTT connection, at QoS 0, 1 and 2 mixed, without waiting. So the order of a thing's writes is
- * known.
+ * Writes to all things at an even rate. Three things in ten use both doors of all nodes in turn, each write behind the ack of
+ * the one before; the others one MQTT connection, at QoS 0, 1 and 2 mixed, without waiting. So the order of a thing's writes
+ * is known.
  */
 export async function runLoad(setup: LoadSetup): Promise<LoadResult> {
   const { ledger, records, rate, onProgress } = setup

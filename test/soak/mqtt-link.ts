@@ -118,6 +118,11 @@ export class MqttLink {
     await within(this.stream.closed, `${this.#setup.clientId}: the end after DISCONNECT`)
   }
 
+  /** Takes and acknowledges nothing from now on, and leaves the connection to the server to end. */
+  abandon(): void {
+    this.#isLeaving = true
+  }
+
   /** Ends the connection without a word. What arrives from now on is not taken. */
   async destroy(): Promise<void> {
     this.#isLeaving = true

@@ -86,9 +86,11 @@ export class SoakReport {
     }
   }
 
-  retained({ taken, findings }: RetainedResult): void {
-    const text = findings.isEmpty ? 'what was written last, and what REST gives' : String(findings)
-    this.#line(findings.isEmpty, `${taken} retained messages in the end: ${text}`)
+  retained(results: readonly RetainedResult[]): void {
+    for (const { taken, findings } of results) {
+      const text = findings.isEmpty ? 'what was written last, and what REST gives' : String(findings)
+      this.#line(findings.isEmpty && taken > 0, `${taken} retained messages in the end: ${text}`)
+    }
   }
 
   server({ code, stderr }: Exit, { start, highest, end, processor }: Memory): void {

@@ -1,6 +1,7 @@
+import type { ServerProcess } from '../helpers/server-process.ts'
 import { Findings } from './findings.ts'
 import type { DueMessage, Ledger, ThingLedger } from './ledger.ts'
-import { type LinkSetup, MqttLink } from './mqtt-link.ts'
+import { MqttLink } from './mqtt-link.ts'
 import { eventually } from './within.ts'
 
 export interface RetainedResult {
@@ -9,21 +10,20 @@ export interface RetainedResult {
 }
 
 /**
- * A new subscriber of everything, when nothing is written any more: it gets what is latest of each resource, with RETAIN,
- * byte by byte what REST gives, and nothing else.
- *
- * @param compared of how many things the answers of REST are compared
+ * A new subscriber of everything at a node, when nothing is written any more: it gets what is latest of each resource, with
+ * RETAIN, byte by byte what REST gives at every node, and nothing else.
  */
 export async function checkRetained(
   ledger: Ledger,
-  link: Pick<LinkSetup, 'url' | 'password'>,
-  { url, compared }: { readonly url: string; readonly compared: number },
+  node: ServerProcess,
+  nodes: readonly ServerProcess[],
 ): Promise<RetainedResult> {
   const findings = new Findings()
   const retained = new Map<string, string>()
   const client = await MqttLink.open({
-    ...link,
-    clientId: 'late',
+    url: node.mqttUrl,
+    password: node.adminKey,
+    clientId: `late at ${node.mqttUrl}`,
     onMessage: ({ topic, payload, retain }) => {
       if (!retain) findings.add('retained', `${topic} without RETAIN`)
       if (retained.has(topic)) findings.add('doubled', topic)
@@ -42,11 +42,11 @@ export async function checkRetained(
       findings.add('altered', `${topic} ${text}`)
   }
   for (const topic of retained.keys()) if (!latest.has(topic)) findings.add('unexpected', topic)
-  for (const { thing } of ledger.things.slice(0, compared)) {
-    for (const [topic, text] of retained) {
-      if (!topic.startsWith(`things/${thing.thingId}/`)) continue
-      const key = topic.split('/').at(-1)
-      const response = await fetch(`${url}/v2/things/${thing.thingToken}/resources/${key}`)
+  for (const [topic, text] of retained) {
+    const [, thingId = '', , key] = topic.split('/')
+    const { thingToken } = ledger.find(thingId)?.thing ?? {}
+    for (const { url } of nodes) {
+      const response = await fetch(`${url}/v2/things/${thingToken}/resources/${key}`)
       const answer = await response.text()
       if (answer !== `[${text}]`) findings.add('altered', `${text}, where REST gives ${answer}`)
     }

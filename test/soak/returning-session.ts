@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Subscriber } from './live-subscriber.ts'
 import { type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
-import { between, chance } from './random.ts'
+import { between, chance, pick } from './random.ts'
 import type { Recognised } from './recognise.ts'
 import { Timing } from './timing.ts'
 import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
-import { eventually } from './within.ts'
+import { eventually, within } from './within.ts'
 
-/** With DISCONNECT; by closing the socket; the same with messages that it has not acknowledged. */
-export type Leave = 'DISCONNECT' | 'cut' | 'cut without acks'
+/**
+ * With DISCONNECT; by closing the socket; the same with messages that it has not acknowledged; or not at all: it comes back
+ * over another connection, while the server takes the first one for alive.
+ */
+export type Leave = 'DISCONNECT' | 'cut' | 'cut without acks' | 'takeover'
 
 export interface SessionSetup extends ValueCheckSetup {
   readonly name: string
-  readonly link: Pick<LinkSetup, 'url' | 'password'>
+  /** It comes back over any of them. */
+  readonly links: readonly Pick<LinkSetup, 'url' | 'password'>[]
   readonly subscriptions: readonly Subscription[]
   /** How it goes away, in turn. */
   readonly leaves: readonly Leave[]
@@ -39,6 +43,12 @@ const longestStay = 60_000
 const longestAbsence = 1_500
 /** Between two pings, each of which shows that what was acked before is known to be acked. */
 const pingInterval = 20
+const ends: Readonly<Record<Leave, (link: MqttLink) => Promise<void>>> = {
+  DISCONNECT: link => link.disconnect(),
+  cut: link => link.destroy(),
+  'cut without acks': link => link.destroy(),
+  takeover: async link => link.abandon(),
+}
 
 /** Starts a persistent session at QoS 1 that goes away and comes back until it is told to settle. */
 export async function startReturningSession(setup: SessionSetup): Promise<ReturningSession> {
@@ -54,7 +64,7 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
 
   const connect = async (isNew: boolean): Promise<MqttLink> => {
     const link = await MqttLink.open({
-      ...setup.link,
+      ...pick(setup.links),
       clientId: name,
       clean: false,
       onMessage: message => {
@@ -95,7 +105,7 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
       link.holdAcks()
       await delay(stay.withoutAcks)
     }
-    await (way === 'DISCONNECT' ? link.disconnect() : link.destroy())
+    await ends[way](link)
     check.allowAgain(way === 'DISCONNECT' ? [] : unconfirmed)
     unconfirmed = []
     absences++
@@ -111,7 +121,9 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
       await leave(link, leaves[absences % leaves.length] ?? 'DISCONNECT')
       const wanted = between(0, setup.awayFor)
       await eventually(() => isSettling || check.countMissing() >= wanted, longestAbsence)
+      const former = link
       link = await connect(false)
+      await within(former.stream.closed, `${name}: the end of the connection before`)
       mostMissed = Math.max(mostMissed, check.countMissing())
     }
   })()

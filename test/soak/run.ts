@@ -1,17 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { createProgress } from '../../examples/voyage/progress.ts'
-import { startServer } from '../helpers/server-process.ts'
 import { SoakReport } from './report.ts'
 import { watchMemory } from './server-memory.ts'
+import { startServers } from './servers.ts'
 import { runSoak } from './soak.ts'
 
 /**
- * `npm run soak [-- --things 100 --records 100000 --rate 2000]`: order and loss of live messages, with
- * subscribers of every kind at once. Ends with status 1 if a promise broke. Linux only.
+ * `npm run soak [-- --things 100 --records 100000 --rate 2000 --nodes 2]`: order and loss of live messages, with
+ * subscribers of every kind at once, at one server or at each of several on one Redis. Ends with status 1 if a promise
+ * broke. Linux only.
  */
 const { values } = parseArgs({
   options: {
@@ -19,19 +17,21 @@ const { values } = parseArgs({
     records: { type: 'string', default: '100000' },
     rate: { type: 'string', default: '2000' },
     padding: { type: 'string', default: '300' },
+    nodes: { type: 'string', default: '0' },
   },
 })
 const [things, records, rate] = [values.things, values.records, values.rate].map(Number)
 if (!things || !records || !rate) throw new Error('options are whole numbers')
 
-console.log(`${things} things, ${records} records at ${rate} records/s`)
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
-const server = await startServer({ dataDir })
-const memory = watchMemory(Number(server.process.pid))
+const count = Number(values.nodes)
+const place = count > 0 ? `${count} nodes on one Redis` : 'one server'
+console.log(`${things} things, ${records} records at ${rate} records/s, ${place}`)
+const servers = await startServers(count)
+const memories = servers.nodes.map(node => watchMemory(Number(node.process.pid)))
 const clientDelay = monitorEventLoopDelay({ resolution: 10 })
 clientDelay.enable()
 const result = await runSoak({
-  server,
+  nodes: servers.nodes,
   things,
   records,
   rate,
@@ -43,10 +43,9 @@ const result = await runSoak({
   onProgress: createProgress(records, done => `records written: ${done} of ${records}`),
 }).finally(async () => {
   clientDelay.disable()
-  await server.stop()
-  await rm(dataDir, { recursive: true, force: true })
+  await Promise.all(servers.nodes.map(node => node.stop()))
+  await servers.end()
 })
-const exit = await server.exited
 
 const report = new SoakReport()
 report.load(result.load, rate)
@@ -56,7 +55,10 @@ report.sessions(result.sessions)
 report.joining(result.joining)
 report.stuck(result.stuck)
 report.retained(result.retained)
-report.server(exit, memory.stop())
+for (const [index, node] of servers.nodes.entries()) {
+  const memory = memories[index]?.stop()
+  if (memory) report.server(await node.exited, memory)
+}
 const { user, system } = process.cpuUsage()
 console.log(
   `this process: ${((user + system) / 1e6).toFixed(0)} s of processor time; ` +

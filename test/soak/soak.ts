@@ -4,6 +4,7 @@ import { type JoiningSubscriber, startJoining } from './joining-subscriber.ts'
 import { Ledger } from './ledger.ts'
 import { type LiveSubscriber, type Subscriber, subscribeLive } from './live-subscriber.ts'
 import { type LoadResult, runLoad } from './load.ts'
+import { pick } from './random.ts'
 import { checkRetained, type RetainedResult } from './retained-check.ts'
 import { type ReturningSession, startReturningSession } from './returning-session.ts'
 import { type StuckResult, stickUntilGone } from './stuck-reader.ts'
@@ -29,7 +30,8 @@ export interface SoakResult {
   readonly sessions: readonly ReturningSession[]
   readonly joining: readonly JoiningSubscriber[]
   readonly stuck: readonly StuckResult[]
-  readonly retained: RetainedResult
+  /** At each node. */
+  readonly retained: readonly RetainedResult[]
 }
 
 /** Share of the records after which nobody else gets stuck: the rest would not fill a socket. */
@@ -37,9 +39,9 @@ const lastStuck = 0.5
 
 /** Writes to all things through both doors while every kind of subscriber is there. */
 export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
-  const { server, records, rate, onProgress } = setup
+  const { nodes, records, rate, onProgress } = setup
   const made = []
-  for (let place = 0; place < setup.things; place++) made.push(await createThing(server))
+  for (let place = 0; place < setup.things; place++) made.push(await createThing(pick(nodes)))
   const ledger = new Ledger(made)
   const cast = new Cast(setup, ledger)
   const live = await Promise.all(cast.live().map(subscribeLive))
@@ -50,10 +52,8 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   const stuck = setup.hasStuck ? stickAgainAndAgain(cast, () => share < lastStuck) : Promise.resolve([])
   // Thrown where it is awaited, in the end.
   stuck.catch(() => {})
-  const { url, mqttUrl } = server
   const load = await runLoad({
-    url,
-    mqttUrl,
+    nodes,
     ledger,
     habits: place => habitsOf(place, setup),
     records,
@@ -68,8 +68,7 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   const stuckResults = await stuck
   const all = [...live, ...slow, ...sessions]
   await untilComplete(all, setup.patience)
-  const link = { url: mqttUrl, password: server.adminKey }
-  const retained = await checkRetained(ledger, link, { url, compared: 10 })
+  const retained = await Promise.all(nodes.map(node => checkRetained(ledger, node, nodes)))
   for (const subscriber of all) await subscriber.finish()
   return { load, live, slow, sessions, joining, stuck: stuckResults, retained }
 }

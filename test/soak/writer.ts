@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QoS } from 'mqtt-packet'
 import { Connection } from '../fault/load.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
 import type { ThingLedger } from './ledger.ts'
 import { MqttLink } from './mqtt-link.ts'
 import { type Habits, type PlannedWrite, planWrite } from './planned-write.ts'
-import { between, chance } from './random.ts'
+import { between, chance, pick } from './random.ts'
 import type { Timing } from './timing.ts'
 
 export interface WriterSetup {
-  readonly url: string
-  readonly mqttUrl: string
+  readonly nodes: readonly ServerProcess[]
   readonly thing: ThingLedger
   readonly habits: (place: number) => Habits
   /** What all writers note. */
@@ -24,26 +24,33 @@ const window = 32
 /** Writes to one thing. */
 export class Writer {
   readonly #setup: WriterSetup
-  readonly #link: MqttLink
-  readonly #http: Connection | undefined
+  /** To one node; of a thing that waits for its acks, to all. */
+  readonly #links: readonly MqttLink[]
+  readonly #http: readonly Connection[]
+  readonly #waits: boolean
   #unacked = 0
   #sent = 0
 
-  private constructor(setup: WriterSetup, link: MqttLink) {
+  private constructor(setup: WriterSetup, links: readonly MqttLink[], waits: boolean) {
     this.#setup = setup
-    this.#link = link
-    if (setup.thing.place % 10 < 3) this.#http = new Connection(setup.url)
+    this.#links = links
+    this.#waits = waits
+    this.#http = waits ? setup.nodes.map(({ url }) => new Connection(url)) : []
   }
 
   static async open(setup: WriterSetup): Promise<Writer> {
-    const { mqttUrl: url, thing } = setup
-    const link = await MqttLink.open({ url, clientId: 'writer', password: thing.thing.thingToken })
-    return new Writer(setup, link)
+    const { nodes, thing } = setup
+    const { thingToken: password } = thing.thing
+    const waits = thing.place % 10 < 3
+    const opening = (waits ? nodes : [pick(nodes)]).map(({ mqttUrl: url }, index) =>
+      MqttLink.open({ url, clientId: `writer ${index}`, password }),
+    )
+    return new Writer(setup, await Promise.all(opening), waits)
   }
 
   /** @returns how many records it sent, at most `limit`; 0 if it is busy, or has sent `most` in all */
   write(limit: number, most: number): number {
-    if (this.#unacked >= (this.#http ? 1 : window) || this.#sent >= most) return 0
+    if (this.#unacked >= (this.#waits ? 1 : window) || this.#sent >= most) return 0
     const count = this.#write(limit)
     this.#sent += count
     return count
@@ -52,16 +59,20 @@ export class Writer {
   /** Waits until everything is committed. */
   async close(): Promise<void> {
     while (this.#unacked > 0) await delay(tick)
-    await this.#link.ping().catch(() => this.#refused('connection lost'))
-    await this.#link.disconnect()
-    this.#http?.close()
+    for (const link of this.#links) {
+      await link.ping().catch(() => this.#refused('connection lost'))
+      await link.disconnect()
+    }
+    for (const connection of this.#http) connection.close()
   }
 
   #write(limit: number): number {
     const write = this.#plan(limit)
-    if (!this.#http) {
+    const link = pick(this.#links)
+    if (!this.#waits) {
       const qos = between(0, 2) as QoS
-      this.#track(write, () => this.#publish(write, qos))
+      if (qos === 0) void this.#publish(link, write, 0)
+      else this.#track(write, () => this.#publish(link, write, qos))
       return write.records
     }
     if (chance(0.5)) {
@@ -70,13 +81,13 @@ export class Writer {
     }
     if (chance(0.5) || write.records === limit) {
       const qos = between(1, 2) as 1 | 2
-      this.#track(write, () => this.#publish(write, qos))
+      this.#track(write, () => this.#publish(link, write, qos))
       return write.records
     }
-    // Nothing says when a write at QoS 0 is done, but the ack of the next one on its connection.
+    // Nothing says when a write at QoS 0 is stored, but the ack of the next one on its connection.
     const next = this.#plan(limit - write.records)
-    void this.#publish(write, 0)
-    this.#track(next, () => this.#publish(next, 1))
+    void this.#publish(link, write, 0)
+    this.#track(next, () => this.#publish(link, next, 1))
     return write.records + next.records
   }
 
@@ -100,20 +111,18 @@ export class Writer {
       })
   }
 
-  async #publish({ body, isRepeated }: PlannedWrite, qos: QoS): Promise<void> {
+  async #publish(link: MqttLink, { body, isRepeated }: PlannedWrite, qos: QoS): Promise<void> {
     const { thingId, thingToken } = this.#setup.thing.thing
     const ref = chance(0.5) ? thingId : thingToken
     const topic = chance(0.9) ? `things/${ref}/write` : `v2/things/${ref}`
     const times = isRepeated ? 2 : 1
-    await Promise.all(Array.from({ length: times }, () => this.#link.publish(topic, body, qos)))
+    await Promise.all(Array.from({ length: times }, () => link.publish(topic, body, qos)))
   }
 
   async #post({ body, isRepeated }: PlannedWrite): Promise<void> {
     for (let times = isRepeated ? 2 : 1; times > 0; times--) {
-      const { status, body: answer } = (await this.#http?.post(
-        `/v2/things/${this.#setup.thing.thing.thingToken}`,
-        body,
-      )) ?? { status: 0, body: '' }
+      const { thingToken } = this.#setup.thing.thing
+      const { status, body: answer } = await pick(this.#http).post(`/v2/things/${thingToken}`, body)
       if (status !== 201) this.#refused(`${status} ${answer}`)
     }
   }

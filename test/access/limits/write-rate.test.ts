@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ThingRates } from '../../../src/access/write-rate.ts'
+import type { Commit } from '../../../src/core/ports.ts'
 
 const writesPerSecond = 100
 const recordsPerSecond = 1_000
@@ -32,6 +33,21 @@ type Door = 'http' | 'mqtt'
 
 function enter(door: Door, id = thingId, size = body) {
   return rates.enter({ thingId: id, door, body: size })
+}
+
+/** What is told of a write of so many records. */
+function commit(records: number, isElsewhere: boolean, id = thingId): Commit {
+  const record = { key: 'temperature', datetime: 1, value: '1', place: 0, explicit: false }
+  return {
+    thingId: id,
+    writeNumber: 1,
+    receivedAt: Date.now(),
+    records: Array.from({ length: records }, () => record),
+    latest: [],
+    stored: true,
+    broadcast: true,
+    ...(isElsewhere && { isElsewhere }),
+  }
 }
 
 function use(writes: number, door: Door = 'http'): void {
@@ -156,6 +172,33 @@ describe('ThingRates', () => {
     await Promise.all(turns)
     use(burst, 'mqtt')
     for (let write = 0; write < 7; write++) expect(enter('mqtt', thingId, large)).toBeDefined()
+  })
+
+  it('chargeElsewhere() counts what a thing writes through other nodes, and nothing else that they commit', () => {
+    for (let write = 0; write < burst - 1; write++) rates.chargeElsewhere(commit(1, true))
+    for (let state = 0; state < 100; state++) rates.chargeElsewhere(commit(0, true))
+    for (let own = 0; own < 100; own++) rates.chargeElsewhere(commit(1, false))
+    use(1)
+    expect(refusal('http')).toMatchObject({ reason: 'write_rate_exceeded' })
+    expect(enter('http', 'other')).toBeUndefined()
+    vi.advanceTimersByTime(5_000)
+    rates.chargeElsewhere(commit(5_001, true))
+    expect(refusal('http')).toMatchObject({ reason: 'record_rate_exceeded' })
+  })
+
+  it('chargeElsewhere() takes for paid what was due before it was heard of', () => {
+    const first = commit(1, true)
+    vi.advanceTimersByTime(10_000)
+    for (let write = 0; write < burst; write++) rates.chargeElsewhere(first)
+    use(burst)
+  })
+
+  it('chargeElsewhere() of things that never come to this node leaves nothing for long', () => {
+    for (let second = 0; second < 10; second++) {
+      for (let thing = 0; thing < 1_000; thing++) rates.chargeElsewhere(commit(1, true, `${second} ${thing}`))
+      vi.advanceTimersByTime(1_000)
+    }
+    expect(rates.size).toBeLessThan(2_100)
   })
 
   it('hurry() lets go on what waits, and nothing waits until it is over', async () => {

@@ -1,0 +1,61 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
+import type { StoreDriver } from '../store/contract.ts'
+import { createLevelStore } from '../store/level/index.ts'
+import { createRedisStore } from '../store/redis/index.ts'
+import type { ServerOptions } from './options.ts'
+
+/** Where the server keeps everything, and what the operator proves to be one with. */
+export interface Keeping {
+  /** Not open yet. */
+  readonly store: StoreDriver
+  readonly adminKey: AdminKey
+}
+
+/** Where the store is in a data directory. */
+export function storeLocation(dataDir: string): string {
+  return join(resolve(dataDir), 'store')
+}
+
+/**
+ * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
+ * ack means go to the log.
+ *
+ * @throws Error with one line for the operator: the data directory or its admin key cannot be used, or there is no admin
+ * key beside `redisUrl`
+ */
+export async function chooseStore(options: ServerOptions, log: FastifyBaseLogger): Promise<Keeping> {
+  const { dataDir, durability, minFreeSpace, redisUrl, adminKey } = options
+  if (redisUrl !== undefined) {
+    if (adminKey === undefined) {
+      throw new Error(
+        'redisUrl is set but not adminKey: the nodes of a service share it (THINGWIRE_ADMIN_KEY)',
+      )
+    }
+    return { store: redisStore(redisUrl, options, log), adminKey: { key: adminKey, created: false } }
+  }
+  await makeDataDir(dataDir)
+  return {
+    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
+    adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),
+  }
+}
+
+function redisStore(url: string, options: ServerOptions, log: FastifyBaseLogger): StoreDriver {
+  return createRedisStore({
+    url,
+    replicas: options.redisReplicas,
+    allowUnsafe: options.redisAllowUnsafe,
+    onStatement: ({ level, text }) => log[level](text),
+  })
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new Error(`cannot make the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,58 @@
+import { migrate, type Progress } from '../store/migrate/migrate.ts'
+import { storeLocation } from './choose-store.ts'
+import { movedDocument } from './moved-documents.ts'
+import type { ServerOptions } from './options.ts'
+
+/** Between lines of progress, milliseconds. */
+const lineEvery = 1_000
+
+/**
+ * `thingwire migrate`: moves the embedded store of a data directory into Redis. Says on stderr how far it is, and on stdout
+ * what was moved.
+ *
+ * @throws Error with one line for the operator
+ */
+export async function migrateDataDir(options: ServerOptions): Promise<void> {
+  const { dataDir, redisUrl, redisAllowUnsafe, redisReplicas } = options
+  if (redisUrl === undefined) {
+    throw new Error(
+      'migrate moves a store into Redis: set THINGWIRE_REDIS_URL, or redisUrl in a --config file',
+    )
+  }
+  const location = storeLocation(dataDir)
+  const moved = await migrate({
+    location,
+    url: redisUrl,
+    allowUnsafe: redisAllowUnsafe,
+    replicas: redisReplicas,
+    documentOf: movedDocument,
+    onProgress: progressLines(line => console.error(line)),
+    onWarning: text => console.error(`thingwire: ${text}`),
+  })
+  if (!moved) return console.log(`All of ${location} was moved there before; nothing was changed`)
+  const { records, resources, states, documents, commits, digest } = moved
+  console.log(`The same on both sides, in ${location} and in Redis:
+  ${grouped(records)} records in ${grouped(resources)} resources, SHA-256 ${digest}
+  ${grouped(states)} states, ${grouped(documents)} documents, ${grouped(commits)} logged commits
+The embedded store is as it was. Do not start a server on it again: what it would take is not in Redis.
+The admin key is no part of a store: give every node the old one (${dataDir}/admin-key) or a new one in THINGWIRE_ADMIN_KEY.`)
+}
+
+/** A line a second, and one at the begin and the end of each step. */
+function progressLines(say: (line: string) => void): (progress: Progress) => void {
+  let begin = { step: '', time: 0, records: 0 }
+  let newest = 0
+  return ({ step, records, of }) => {
+    const now = Date.now()
+    if (step !== begin.step) begin = { step, time: now, records }
+    else if (now - newest < lineEvery && records < of) return
+    newest = now
+    const share = of === 0 ? 100 : Math.floor((100 * records) / of)
+    const rate = Math.round(((records - begin.records) * 1_000) / Math.max(now - begin.time, 1))
+    say(`${step} ${grouped(records)} of ${grouped(of)} records (${share} %), ${grouped(rate)} a second`)
+  }
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en')
+}

@@ -1,0 +1,54 @@
+import { onTestFinished } from 'vitest'
+import { type AccessServices, createAccess } from '../../src/access/index.ts'
+import type { Nodes } from '../../src/core/nodes.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { soleNode } from '../../src/store/sole-node.ts'
+import { adminKey } from './open-access.ts'
+
+export interface NodeOfMany extends AccessServices {
+  /** Tells it what other nodes have put or removed; undefined: it has missed some. */
+  tell(names: readonly string[] | undefined): void
+  /** Whether the others hold it for alive; or they cannot be asked. */
+  health: 'alive' | 'dead' | 'unknown'
+  /** Has it lead its tasks, until the returned function is called. */
+  lead(): () => Promise<void>
+}
+
+/** Access as one of several nodes has it on their store, which leads nothing and is told nothing but by the test. */
+export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
+  const sole = soleNode()
+  const listeners = new Set<Parameters<Nodes['onDocuments']>[0]>()
+  const tasks: ((stop: AbortSignal) => Promise<void>)[] = []
+  const { isAlone: _, ...rest } = sole
+  const nodes: Nodes = {
+    ...rest,
+    alive: async () => {
+      if (node.health === 'unknown') throw new Error('nobody can be asked')
+      return node.health === 'alive' ? await sole.alive() : new Set()
+    },
+    lead: (_task, work) => {
+      tasks.push(work)
+      return async () => {}
+    },
+    onDocuments: listener => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  const services = await createAccess({ ...store, nodes, adminKey, allowThingDelete: false })
+  onTestFinished(() => services.close())
+  const node: NodeOfMany = {
+    ...services,
+    health: 'alive',
+    tell: names => {
+      for (const listener of listeners) listener(names)
+    },
+    lead: () => {
+      const ends = tasks.map(work => sole.lead('', work))
+      return async () => {
+        await Promise.all(ends.map(end => end()))
+      }
+    },
+  }
+  return node
+}

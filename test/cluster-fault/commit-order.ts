@@ -1,0 +1,29 @@
+import { openClient } from '../../src/store/redis/connection.ts'
+import { Keys } from '../../src/store/redis/keys.ts'
+import { decodeMember, positionInMember } from '../../src/store/redis/record-member.ts'
+import { type CommitOrder, orderOf, type Stored } from '../fault/commit-order.ts'
+
+const keys = new Keys('thingwire', 0)
+
+/** By thing id; of things of which all values are texts. @param url of the Redis */
+export async function commitOrders(
+  url: string,
+  thingIds: readonly string[],
+): Promise<ReadonlyMap<string, CommitOrder>> {
+  const client = await openClient(url)
+  try {
+    const orders = thingIds.map(async thingId => {
+      const stored: Stored[] = []
+      for (const key of await client.zrange(keys.resources(thingId), 0, -1)) {
+        for (const member of await client.zrangeBuffer(keys.records(thingId, key), 0, -1)) {
+          const value = String(JSON.parse(decodeMember(key, 0, member).value))
+          stored.push({ datetime: 0, ...positionInMember(member), value })
+        }
+      }
+      return [thingId, orderOf(stored)] as const
+    })
+    return new Map(await Promise.all(orders))
+  } finally {
+    client.disconnect()
+  }
+}

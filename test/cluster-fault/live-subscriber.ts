@@ -1,0 +1,163 @@
+import { get } from 'node:http'
+import type { CommitOrder } from '../fault/commit-order.ts'
+import { valueIn } from '../fault/live-session.ts'
+import { fleeting, type Wanted } from '../fault/receiver.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import { connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+
+/** How somebody is told who keeps no session. */
+export const liveWays = ['QoS 0', 'QoS 1', 'QoS 1 over WebSocket', 'chunks'] as const
+export type LiveWay = (typeof liveWays)[number]
+
+/** A connection may be silent for as long as a load lasts, milliseconds. */
+const silence = 600_000
+
+/** What came over one connection. */
+interface Visit {
+  readonly values: string[]
+  isOver: boolean
+}
+
+interface Open {
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+/** A subscriber without a session: on each connection it is told everything, in order, or the connection is closed. */
+export class LiveSubscriber {
+  readonly name: string
+  readonly thing: Thing
+  readonly way: LiveWay
+  readonly #visits: Visit[] = []
+  #open: Open | undefined
+
+  constructor(way: LiveWay, thing: Thing, at: string) {
+    this.name = `${way} at ${at} of ${thing.thingId}`
+    this.thing = thing
+    this.way = way
+  }
+
+  /** How often its connection was closed. */
+  get losses(): number {
+    return this.#visits.filter(({ isOver }) => isOver).length
+  }
+
+  /** Whether nothing has come over the connection that is open. */
+  get isNew(): boolean {
+    const visit = this.#visits.at(-1)
+    return visit?.isOver === false && visit.values.length === 0
+  }
+
+  get closed(): Promise<void> {
+    return this.#open?.closed ?? Promise.resolve()
+  }
+
+  get wanted(): Wanted {
+    return this.way === 'chunks' ? 'writes' : 'values'
+  }
+
+  /** Resolves when it is subscribed. @throws Error if it is not let in */
+  async connect(server: ServerProcess): Promise<void> {
+    const visit: Visit = { values: [], isOver: false }
+    const take = (text: string) => {
+      const value = valueIn(text)
+      if (value !== fleeting) visit.values.push(value)
+    }
+    this.#open = await (this.way === 'chunks'
+      ? this.#openChunks(server, take)
+      : this.#subscribe(server, take))
+    this.#visits.push(visit)
+    void this.#open.closed.then(() => {
+      visit.isOver = true
+    })
+  }
+
+  async leave(): Promise<void> {
+    await this.#open?.close()
+  }
+
+  /** Whether everything has come over the connection that is open. */
+  isComplete(order: CommitOrder): boolean {
+    const visit = this.#visits.at(-1)
+    return visit?.isOver !== false || visit.values.at(-1) === order[this.wanted].at(-1)
+  }
+
+  /** What is wrong with what has come so far, in words. */
+  check(order: CommitOrder): string[] {
+    const wanted = order[this.wanted]
+    const places = new Map(wanted.map((value, place) => [value, place]))
+    return this.#visits.flatMap(({ values, isOver }, visit) => {
+      const first = places.get(values[0] ?? '') ?? 0
+      const wrong = values.findIndex((value, index) => value !== wanted[first + index])
+      const at = `${this.name}, connection ${visit + 1}`
+      if (wrong !== -1) return [`${at}: ${values[wrong]} where ${wanted[first + wrong]} is due`]
+      if (visit === 0 && values.length > 0 && first !== 0) return [`${at}: begins with ${values[0]}`]
+      if (isOver || this.isComplete(order)) return []
+      return [`${at}: nothing behind ${values.at(-1)}, and it is still open`]
+    })
+  }
+
+  async #subscribe(server: ServerProcess, take: (text: string) => void): Promise<Open> {
+    const { thingId, thingToken } = this.thing
+    const url = this.way === 'QoS 1 over WebSocket' ? server.webSocketUrl : server.mqttUrl
+    const client = await connectMqtt({ url, username: 'live', password: thingToken, deadline: silence })
+    if (client.connack.returnCode !== 0) throw new Error(`CONNACK ${client.connack.returnCode}`)
+    await client.subscribe(`things/${thingId}/values/+`, this.way === 'QoS 0' ? 0 : 1)
+    const receiving = receive(client, take)
+    return { closed: receiving, close: () => client.destroy() }
+  }
+
+  #openChunks({ url }: ServerProcess, take: (text: string) => void): Promise<Open> {
+    return new Promise((resolve, reject) => {
+      const outgoing = get(
+        `${url}/v2/things/${this.thing.thingToken}?keepAlive=1000`,
+        { agent: false },
+        incoming => {
+          const closed = new Promise<void>(end => incoming.once('close', end))
+          if (incoming.statusCode !== 200) reject(new Error(`no stream: ${incoming.statusCode}`))
+          incoming.on('error', () => {})
+          let text = ''
+          incoming.setEncoding('utf8')
+          incoming.on('data', (part: string) => {
+            text += part
+            const chunk = parsed(text)
+            if (chunk === undefined) return
+            if (Array.isArray(chunk)) take(text)
+            else if ('status' in chunk) {
+              resolve({
+                closed,
+                close: async () => {
+                  incoming.destroy()
+                  await closed
+                },
+              })
+            }
+            text = ''
+          })
+        },
+      )
+      outgoing.on('error', reject)
+    })
+  }
+}
+
+async function receive(client: MqttClient, take: (text: string) => void): Promise<void> {
+  try {
+    for (;;) {
+      const { payload, retain } = await client.next(isOf('publish'))
+      if (!retain) take(payload.toString())
+    }
+  } catch {
+    // The connection is gone.
+  }
+}
+
+/** A chunk is one document, and may come in parts: no part of an object or array is one. */
+function parsed(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return undefined
+  }
+}

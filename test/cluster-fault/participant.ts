@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Clients of one kind, over all rounds. */
+export interface Participant {
+  readonly name: string
+  /** What has to be there before the round begins. @param round from 1 */
+  begin(round: number): Promise<void>
+  /** Works on all nodes until `stop`, whatever becomes of them. */
+  start(): void
+  /** Resolves when everybody has ended what was under way, or has given it up. */
+  stop(): Promise<void>
+  /** Waits until all that was promised has come about. Gives everything that is wrong since the first round, in words. */
+  check(): Promise<readonly string[]>
+  /** Closes what is still open. */
+  end(): Promise<void>
+}
+
+/** Before something is tried again, milliseconds. */
+export const pause = 100
+/** For anything that is promised to come about, milliseconds. */
+export const deadline = 60_000
+
+/** Tries again until it succeeds. @returns whether it has, before it was stopped @throws the last Error past the deadline */
+export async function untilDone(
+  attempt: (number: number) => Promise<unknown>,
+  isStopped: () => boolean = () => false,
+): Promise<boolean> {
+  const until = performance.now() + deadline
+  for (let number = 0; !isStopped(); number++) {
+    try {
+      await attempt(number)
+      return true
+    } catch (error) {
+      if (performance.now() > until) throw error
+    }
+    await delay(pause)
+  }
+  return false
+}

@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { MagicWriters } from './magic-writers.ts'
+import type { Participant } from './participant.ts'
+import { Service } from './service.ts'
+import { Testators } from './testators.ts'
+import { Watchers } from './watchers.ts'
+import { Writers } from './writers.ts'
+
+/** How long the load goes on before and after what happens in a round, milliseconds. */
+const before = 1_500
+const after = 2_000
+
+/** What happens to a service under load. */
+export interface Fault {
+  readonly name: string
+  /** Resolves when it is over. @returns what is wrong with what was seen meanwhile, and what is worth saying */
+  happen(rounds: Rounds): Promise<Seen>
+}
+
+export interface Seen {
+  /** In words. */
+  readonly violations: readonly string[]
+  readonly notes: readonly string[]
+}
+
+export interface Round extends Seen {
+  readonly acks: number
+}
+
+/** Rounds of load, fault and check on one service of two nodes. */
+export class Rounds {
+  readonly service: Service
+  /** As much as the service takes. */
+  readonly heavy: Writers
+  /** Little enough for sessions that are away to miss nothing. */
+  readonly steady: Writers
+  readonly watchers: Watchers
+  readonly testators: Testators
+  readonly magic: MagicWriters
+  readonly #participants: readonly Participant[]
+  readonly #told = new Set<string>()
+  #number = 0
+
+  private constructor(service: Service) {
+    this.service = service
+    const load = { service, devices: 8 }
+    this.heavy = new Writers({
+      ...{ ...load, name: 'heavy load', things: 3, connections: 8 },
+      ...{ rest: 0, sizes: 'mostly small', isUnique: false },
+    })
+    this.steady = new Writers({
+      ...{ ...load, name: 'steady load', things: 2, connections: 4 },
+      ...{ rest: 250, sizes: 'one', isUnique: true },
+    })
+    this.watchers = new Watchers(service, this.steady)
+    this.testators = new Testators(service)
+    this.magic = new MagicWriters(service)
+    // Who watches begins behind who writes, and writes once more before what was written is looked at.
+    this.#participants = [this.heavy, this.magic, this.testators, this.steady, this.watchers]
+  }
+
+  /** Whoever starts them ends them. */
+  static async start(): Promise<Rounds> {
+    return new Rounds(await Service.start(2))
+  }
+
+  get acks(): number {
+    const ledgers = [this.heavy.ledger, this.steady.ledger, ...this.magic.ledgers]
+    return ledgers.reduce((sum, ledger) => sum + ledger.acks(), 0)
+  }
+
+  /** What is wrong is told once. */
+  async run(fault: Fault): Promise<Round> {
+    const acked = this.acks
+    const round = ++this.#number
+    for (const participant of this.#participants) await participant.begin(round)
+    for (const participant of this.#participants) participant.start()
+    await delay(before + Math.random() * 500)
+    const { violations, notes } = await fault.happen(this)
+    await delay(after)
+    await Promise.all(this.#participants.map(participant => participant.stop()))
+    const found = [...violations]
+    for (const participant of this.#participants) {
+      found.push(...(await participant.check()).map(text => `${participant.name}: ${text}`))
+    }
+    const wrong = found.filter(text => !this.#told.has(text))
+    for (const text of wrong) this.#told.add(text)
+    const answers = [this.heavy, this.steady].flatMap(writers => writers.takeAnswers())
+    const said = [...notes, ...this.testators.notes, ...answers]
+    return { acks: this.acks - acked, violations: wrong, notes: said }
+  }
+
+  async end(): Promise<void> {
+    for (const participant of this.#participants) await participant.end()
+    await this.service.end()
+  }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Ledger, wholeWrites } from '../fault/ledger.ts'
+import { type PlannedWrite, planWrite } from '../fault/planned-write.ts'
+import { storedValues } from '../fault/stored-values.ts'
+import { readAll, type Thing } from '../helpers/http-client.ts'
+import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { createThings } from './create-things.ts'
+import { deadline, type Participant, untilDone } from './participant.ts'
+import { type Service, willGrace } from './service.ts'
+
+/** In each round, of each kind. */
+const clients = 4
+/** A will of a client of a node that was killed is written within so many milliseconds and its grace (issue 6, bar 3). */
+const promised = 40_000 + willGrace
+
+interface Testator {
+  readonly clientId: string
+  readonly will: PlannedWrite
+  client: MqttClient
+}
+
+/**
+ * Clients with wills on the oldest node: those that are lost with it, those that come back to another one, those that
+ * had taken leave. And on the others those that nothing happens to.
+ */
+export class Testators implements Participant {
+  readonly name = 'wills'
+  readonly #service: Service
+  readonly #ledger = new Ledger()
+  #thing: Thing | undefined
+  #round = ''
+  #number = 0
+  #node: ServerProcess | undefined
+  #lost: readonly Testator[] = []
+  #returning: readonly Testator[] = []
+  #staying: readonly Testator[] = []
+  readonly #violations: string[] = []
+  /** Of the round. */
+  notes: readonly string[] = []
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(service: Service) {
+    this.#service = service
+  }
+
+  async begin(round: number): Promise<void> {
+    this.#round = `n${round}`
+    this.notes = []
+    this.#thing ??= (await createThings(this.#service, 1))[0]
+    const { server } = this.#service.member(0)
+    this.#node = server
+    this.#lost = await this.#connectAll(server)
+    this.#returning = await this.#connectAll(server)
+    const leaving = await this.#connectAll(server)
+    await Promise.all(leaving.map(({ client }) => takeLeave(client)))
+    this.#staying = await this.#connectAll(this.#service.node(1))
+  }
+
+  start(): void {}
+
+  async stop(): Promise<void> {}
+
+  /** Its node was killed, at this time on the wall clock. */
+  async killed(at: number): Promise<void> {
+    for (const { will } of this.#lost) this.#ledger.settle(will, 'acked')
+    await Promise.all(
+      this.#returning.map(testator =>
+        untilDone(async number => {
+          testator.client = await this.#connect(this.#service.node(number), testator)
+        }),
+      ),
+    )
+    this.#writing = this.#untilWritten(at)
+    this.#writing.catch(() => {})
+  }
+
+  async check(): Promise<readonly string[]> {
+    await this.#writing
+    const node = this.#node
+    const isKilled = node !== undefined && !this.#service.has(node)
+    const present = isKilled
+      ? [...this.#returning, ...this.#staying]
+      : [...this.#lost, ...this.#returning, ...this.#staying]
+    // One that was closed has had its will written, and rightly so.
+    for (const { client, clientId } of present) {
+      if (client.stream.destroyed) this.#violations.push(`${clientId} was closed by a node that is there`)
+    }
+    await Promise.all(present.map(({ client }) => takeLeave(client)))
+    const stored = await storedValues(this.#service.node(0), this.#things)
+    const wrong = Object.entries(this.#ledger.check(stored)).flatMap(([kind, names]: [string, string[]]) =>
+      names.map(name => `${kind}: ${name}`),
+    )
+    return [...wrong, ...this.#violations]
+  }
+
+  async end(): Promise<void> {}
+
+  get #things(): readonly Thing[] {
+    return this.#thing ? [this.#thing] : []
+  }
+
+  async #untilWritten(at: number): Promise<void> {
+    const due = this.#lost.map(({ will }) => will)
+    const until = at + promised + deadline
+    const stored = () => storedValues(this.#service.node(0), this.#things)
+    while (wholeWrites(due, await stored()).length < due.length) {
+      if (Date.now() > until) {
+        this.#violations.push(`of the wills of ${this.#round} some are not written`)
+        return
+      }
+      await delay(250)
+    }
+    const values = new Set(due.flatMap(will => will.values))
+    const records = this.#things.map(thing => readAll(this.#service.node(0), thing, 'temperature'))
+    const written = (await Promise.all(records)).flat().filter(({ value }) => values.has(String(value)))
+    const latest = Math.max(...written.map(({ datetime }) => Date.parse(datetime))) - at
+    this.notes = [`wills written within ${(latest / 1_000).toFixed(1)} s`]
+    if (latest > promised) this.#violations.push(`a will was written ${latest} ms after the kill`)
+  }
+
+  async #connectAll(server: ServerProcess): Promise<readonly Testator[]> {
+    return await Promise.all(
+      Array.from({ length: clients }, async () => {
+        const number = this.#number++
+        const plan = { run: this.#round, way: 'QoS 2', place: 0, number, thing: 0, sizes: 'any' } as const
+        const will = planWrite({ ...plan, kinds: ['plain'] })
+        this.#ledger.add(will)
+        // Until its client is lost.
+        this.#ledger.settle(will, 'refused')
+        const testator = { clientId: `testator-${this.#round}-${number}`, will }
+        return { ...testator, client: await this.#connect(server, testator) }
+      }),
+    )
+  }
+
+  async #connect(
+    { mqttUrl: url }: ServerProcess,
+    { clientId, will }: Pick<Testator, 'clientId' | 'will'>,
+  ): Promise<MqttClient> {
+    const token = this.#thing?.thingToken ?? ''
+    const client = await connectMqtt({
+      ...{ url, clientId, username: 'testator', password: token },
+      will: { topic: `things/${token}/write`, payload: will.body, qos: 1 },
+    })
+    if (client.connack.returnCode !== 0) throw new Error(`${clientId}: CONNACK ${client.connack.returnCode}`)
+    return client
+  }
+}
+
+/** Resolves when the server has closed the connection in answer. */
+async function takeLeave(client: MqttClient): Promise<void> {
+  if (!client.stream.destroyed) client.send({ cmd: 'disconnect' })
+  await client.untilClosed()
+}

@@ -1,0 +1,205 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Device } from '../fault/device.ts'
+import { countViolations, type Violations } from '../fault/ledger.ts'
+import { Connection, reasonOf } from '../fault/load.ts'
+import { type PlannedWrite, planWrite, type Sizes, type Way } from '../fault/planned-write.ts'
+import { createDevices } from '../fault/served.ts'
+import { storedValues } from '../fault/stored-values.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { createThings } from './create-things.ts'
+import { deadline, type Participant, pause, untilDone } from './participant.ts'
+import type { Service } from './service.ts'
+import { TimedLedger } from './timed-ledger.ts'
+
+export interface WritersSetup {
+  readonly service: Service
+  readonly name: string
+  readonly things: number
+  /** Over MQTT; every third of a thing has a clean session. */
+  readonly devices: number
+  /** Over HTTP. */
+  readonly connections: number
+  /** Of each of them before its next write, milliseconds. */
+  readonly rest: number
+  readonly sizes: Sizes
+  /** Whether there is no write that may be stored twice (contract §4, resend). */
+  readonly isUnique: boolean
+}
+
+const repeatable = ['with datetimes', 'with an id'] as const
+
+/**
+ * Writes through both doors of all nodes. A client whose node is gone, or has no store, goes to the next one, and sends
+ * again what was not acknowledged and may be sent again.
+ */
+export class Writers implements Participant {
+  readonly name: string
+  readonly ledger = new TimedLedger()
+  things: readonly Thing[] = []
+  readonly #setup: WritersSetup
+  #devices: readonly Device[] = []
+  /** To which each is, or was last, connected. */
+  readonly #nodes = new Map<Device, ServerProcess>()
+  #round = ''
+  #number = 0
+  #isStopped = false
+  readonly #answers = new Map<string, number>()
+  #working: Promise<unknown> = Promise.resolve()
+
+  constructor(setup: WritersSetup) {
+    this.#setup = setup
+    this.name = setup.name
+  }
+
+  async begin(round: number): Promise<void> {
+    this.#round = `n${round}`
+    this.#isStopped = false
+    const { service, things, devices } = this.#setup
+    if (this.things.length === 0) {
+      this.things = await createThings(service, things)
+      this.#devices = createDevices(this.things, devices, this.ledger)
+    }
+    // In the round before they may have gone to other nodes.
+    await Promise.all(
+      this.#devices.map(async (device, place) => {
+        await device.destroy()
+        await this.#connect(device, place)
+      }),
+    )
+  }
+
+  start(): void {
+    const posting = Array.from({ length: this.#setup.connections }, (_, place) => this.#post(place))
+    const publishing = this.#devices.map((device, place) => this.#publish(device, place))
+    this.#working = Promise.all([...posting, ...publishing])
+    // Whoever stops it hears of it.
+    this.#working.catch(() => {})
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#working
+  }
+
+  /** What was answered otherwise than with 201, and that nodes closed connections, since the last call. */
+  takeAnswers(): readonly string[] {
+    const answers = [...this.#answers].map(([answer, count]) => `${count} times ${answer}`)
+    this.#answers.clear()
+    return answers
+  }
+
+  async check(): Promise<readonly string[]> {
+    const violations = this.ledger.check(await storedValues(this.#setup.service.node(0), this.things))
+    const devices = this.#devices.filter(({ inFlight }) => inFlight.length > 0)
+    return [
+      ...(countViolations(violations) === 0 ? [] : wordsOf(violations)),
+      ...devices.map(({ setup }) => `${setup.clientId}: a handshake is not over`),
+    ]
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#devices.map(device => device.destroy()))
+  }
+
+  /** Writes one record more to each thing. */
+  async mark(): Promise<void> {
+    const connections = new Map<string, Connection>()
+    const common = { run: this.#round, way: 'HTTP', place: 0, sizes: 'one', kinds: ['with an id'] } as const
+    await Promise.all(
+      this.things.map(async (_, thing) => {
+        const write = planWrite({ ...common, number: this.#number++, thing })
+        this.ledger.add(write)
+        await this.#postUntilSettled(connections, write, 0)
+      }),
+    )
+    for (const connection of connections.values()) connection.close()
+  }
+
+  async #post(place: number): Promise<void> {
+    const connections = new Map<string, Connection>()
+    while (!this.#isStopped) {
+      const write = this.#plan('HTTP', place, place % this.things.length)
+      this.ledger.add(write)
+      await this.#postUntilSettled(connections, write, place)
+      await delay(this.#setup.rest)
+    }
+    for (const connection of connections.values()) connection.close()
+  }
+
+  async #postUntilSettled(
+    connections: Map<string, Connection>,
+    write: PlannedWrite,
+    place: number,
+  ): Promise<void> {
+    const until = performance.now() + deadline
+    for (let attempt = 0; performance.now() < until; attempt++) {
+      const { url } = this.#setup.service.node(place + attempt)
+      const connection = connections.get(url) ?? new Connection(url)
+      connections.set(url, connection)
+      const path = `/v2/things/${this.things[write.thing]?.thingToken}`
+      const answer = await connection.post(path, write.body).catch(() => undefined)
+      if (answer?.status === 201) {
+        this.ledger.settle(write, 'acked')
+        return
+      }
+      const reason = answer && reasonOf(answer)
+      if (answer) this.#count(`${answer.status} ${reason}`)
+      // Nothing of it is kept; of what was sent before, something may be.
+      if (answer && reason !== 'store_timeout' && attempt === 0) {
+        this.ledger.settle(write, 'refused')
+        return
+      }
+      if (!write.repeatable) return
+      await delay(pause)
+      this.ledger.resend(write)
+    }
+    this.ledger.breach(`${write.name}: not acked in the end`)
+  }
+
+  async #publish(device: Device, place: number): Promise<void> {
+    const { isPersistent, place: thing } = device.setup
+    while (!this.#isStopped) {
+      if (!device.isConnected) await this.#comeBack(device, place)
+      const way = isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1'
+      if (await device.publish(this.#plan(way, place, thing))) await delay(this.#setup.rest)
+    }
+    await untilDone(async () => {
+      if (!device.isConnected) await this.#comeBack(device, place)
+      await device.idle()
+    }).catch((error: Error) => this.ledger.breach(error.message))
+  }
+
+  async #comeBack(device: Device, place: number): Promise<void> {
+    const node = this.#nodes.get(device)
+    if (node && this.#setup.service.has(node)) this.#count('closed by a node that is there')
+    await this.#connect(device, place)
+  }
+
+  async #connect(device: Device, place: number): Promise<void> {
+    const { service } = this.#setup
+    await untilDone(async number => {
+      const node = service.node(place + number)
+      const returnCode = await device.connect(node.mqttUrl)
+      if (returnCode !== 0) throw new Error(`${device.setup.clientId}: CONNACK ${returnCode}`)
+      this.#nodes.set(device, node)
+    })
+  }
+
+  #plan(way: Way, place: number, thing: number): PlannedWrite {
+    const { sizes, isUnique } = this.#setup
+    // At QoS 2 nothing is stored twice, whatever is in it.
+    const kinds = isUnique && way !== 'QoS 2' ? { kinds: repeatable } : {}
+    return planWrite({ run: this.#round, way, place, number: this.#number++, thing, sizes, ...kinds })
+  }
+
+  #count(answer: string): void {
+    this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1)
+  }
+}
+
+function wordsOf(violations: Violations): string[] {
+  return Object.entries(violations).flatMap(([kind, names]: [string, readonly string[]]) =>
+    names.map(name => `${kind}: ${name}`),
+  )
+}

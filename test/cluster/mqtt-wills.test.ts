@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
+import type { ConnectOptions } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { connect } from './mqtt-load.ts'
+
+let cluster: RunningNodes
+beforeAll(async () => {
+  // What is left of it when a dead node is noticed is nothing; long enough for a client to come back from one that stops.
+  cluster = await startNodes(2, { environment: { THINGWIRE_WILL_GRACE: '8000' } })
+})
+afterAll(() => cluster.end())
+
+const willOf = (thing: Thing, clientId: string): ConnectOptions => ({
+  clientId,
+  will: {
+    topic: `things/${thing.thingToken}/write`,
+    payload: { values: [{ key: 'will', value: clientId }] },
+  },
+})
+
+async function willsOf(thing: Thing, node = cluster.node(0)): Promise<unknown[]> {
+  const written = await readAll(node, thing, 'will').catch(() => [])
+  return written.map(({ value }) => value).toSorted()
+}
+
+/** Clients with wills on the node; which of them come back is in their names. */
+async function connectAll(node: ServerProcess, thing: Thing): Promise<void> {
+  await connect(node, thing, willOf(thing, 'gone'))
+  await connect(node, thing, { ...willOf(thing, 'gone, persistent'), clean: false })
+  await connect(node, thing, willOf(thing, 'back'))
+  await connect(node, thing, willOf(thing, 'back, and left'))
+  await connect(node, thing, { ...willOf(thing, 'back, persistent'), clean: false })
+  await connect(node, thing, willOf(thing, 'back with another will'))
+  const anonymous = { username: '' }
+  await connect(node, thing, { ...willOf(thing, 'anonymous, gone'), ...anonymous })
+  await connect(node, thing, { ...willOf(thing, 'anonymous, back'), ...anonymous })
+}
+
+async function comeBack(node: ServerProcess, thing: Thing): Promise<void> {
+  await connect(node, thing, { clientId: 'back' })
+  await (await connect(node, thing, { clientId: 'back, and left' })).disconnect()
+  await connect(node, thing, { clientId: 'back, persistent', clean: false })
+  await connect(node, thing, willOf(thing, 'back with another will'))
+  const anonymous = await connect(node, thing, { clientId: 'anonymous, back', username: '' })
+  await anonymous.subscribe(`things/${thing.thingToken}/values/+`)
+}
+
+const gone = ['anonymous, gone', 'gone', 'gone, persistent']
+
+describe('the wills of clients of a node', () => {
+  it('that is killed are written by another one, but for those of clients that are back', async () => {
+    const thing = await createThing(cluster.node(0))
+    const doomed = await cluster.add()
+    await connectAll(doomed, thing)
+    await doomed.kill()
+    await comeBack(cluster.node(1), thing)
+    expect(await willsOf(thing)).toEqual([])
+    await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
+  })
+
+  it('that stops wait for their clients on other nodes', async () => {
+    const thing = await createThing(cluster.node(0))
+    const leaving = await cluster.add()
+    await connectAll(leaving, thing)
+    expect((await leaving.stop()).code).toBe(0)
+    // Well within the grace, of which nothing has passed yet.
+    await delay(3_000)
+    await comeBack(cluster.node(0), thing)
+    expect(await willsOf(thing)).toEqual([])
+    await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
+  })
+
+  it('that led the writing of wills are written by the next one, each once', async () => {
+    const thing = await createThing(cluster.node(0))
+    // The first of all leads until it is killed.
+    await connectAll(cluster.node(0), thing)
+    await cluster.node(0).kill()
+    await comeBack(cluster.node(1), thing)
+    await cluster.add()
+    await expect.poll(() => willsOf(thing, cluster.node(1)), { timeout: 50_000 }).toEqual(gone)
+  })
+})
+
+it('the will of a client that connects on another node is written by the one that it leaves', async () => {
+  const thing = await createThing(cluster.node(1))
+  const [first, second] = [cluster.node(1), await cluster.add()]
+  const before = await connect(first, thing, willOf(thing, 'taken over'))
+  const after = await connect(second, thing, { clientId: 'taken over' })
+  await before.untilClosed()
+  await expect.poll(() => willsOf(thing, second), { timeout: 20_000 }).toEqual(['taken over'])
+  await after.disconnect()
+})

@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startNodes } from '../helpers/cluster.ts'
+import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+
+export interface Servers {
+  readonly nodes: readonly ServerProcess[]
+  /** SIGKILL to those that are left; what they have stored is removed. */
+  end(): Promise<void>
+}
+
+/** Starts so many nodes on a Redis of their own, or, for 0, one server with its embedded store. */
+export async function startServers(nodes: number, environment: NodeJS.ProcessEnv = {}): Promise<Servers> {
+  if (nodes > 0) return await startNodes(nodes, { environment })
+  const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
+  const server = await startServer({ dataDir, environment })
+  const end = async () => {
+    await server.kill()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  return { nodes: [server], end }
+}
