@@ -34,6 +34,8 @@ const longNodesTests = [
 
 export default defineConfig({
   test: {
+    // vitest takes one less than there are cores; many tests only wait, for a time-out of the server's or another process.
+    maxWorkers: 3,
     projects: [
       {
         test: {
