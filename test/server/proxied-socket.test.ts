@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readProxyHeader } from '../../src/server/proxied-socket.ts'
+import { eventOf } from '../helpers/event-of.ts'
 
 const header = Buffer.from('PROXY TCP4 203.0.113.7 192.0.2.1 4711 1883\r\n')
 /** Milliseconds; so long that it never passes. */
@@ -20,7 +21,7 @@ describe('readProxyHeader()', () => {
     const { client, server } = await socketPair()
     client.write(header.subarray(0, -1))
     await expect(readProxyHeader(server, 20)).rejects.toThrow()
-    await once(client, 'close')
+    await eventOf(client, 'close')
   })
 
   it('throws when the client leaves before the header is complete', async () => {

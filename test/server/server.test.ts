@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventOf } from '../helpers/event-of.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { runCli, type ServerSetup, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -226,5 +227,5 @@ async function rawRequest(url: string, text: string): Promise<void> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
   socket.end(text)
   socket.resume()
-  await once(socket, 'close')
+  await eventOf(socket, 'close')
 }

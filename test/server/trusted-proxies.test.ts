@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { createToken } from '../../src/core/token.ts'
 import { TrustedProxies } from '../../src/server/trusted-proxies.ts'
+import { eventOf } from '../helpers/event-of.ts'
 import { encodePackets, MqttClient, openMqtt } from '../helpers/mqtt-client.ts'
 import { type ProxiedService, type ProxiedServiceOptions, startProxied } from './proxied-service.ts'
 
@@ -231,7 +232,7 @@ async function failOverWebSocket({ webSocketUrl }: ProxiedService, headers: Reco
   const webSocket = new WebSocket(webSocketUrl, 'mqtt', { headers })
   await once(webSocket, 'open')
   webSocket.send(wrongConnect)
-  await once(webSocket, 'close')
+  await eventOf(webSocket, 'close')
 }
 
 async function openPlain(url: string): Promise<MqttClient> {

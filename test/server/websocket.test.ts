@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { eventOf } from '../helpers/event-of.ts'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt, encodePackets } from '../helpers/mqtt-client.ts'
 import { type ServerProcess, startServer } from '../helpers/server-process.ts'
@@ -119,7 +120,7 @@ describe('an upgrade to WebSocket', () => {
   ])('of a client that is gone before it is %s does not end the process', async (_case, lines) => {
     for (let times = 0; times < 20; times++) {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {})
-      const closed = once(socket, 'close')
+      const closed = eventOf(socket, 'close')
       await once(socket, 'connect')
       socket.write(['GET /mqtt HTTP/1.1', ...lines, '', ''].join('\r\n'), () => socket.resetAndDestroy())
       await closed
@@ -195,7 +196,7 @@ describe('an upgrade to WebSocket', () => {
       const { username: _, ...anonymous } = connectPacket(thing)
       // Without a byte that UTF-8 would spell in two.
       webSocket.send(encodePackets(anonymous).toString('latin1'), { binary: false })
-      await once(webSocket, 'close')
+      await eventOf(webSocket, 'close')
       expect(answers).toEqual([])
     })
   })

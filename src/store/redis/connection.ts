@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
 import type { Client } from './script.ts'
 import { endWhenSilent } from './silence.ts'
@@ -41,7 +41,7 @@ export async function openClient(url: string): Promise<Client> {
   const [first, ...others] = addresses
   if (others.length > 0) return await connect(new Cluster([...addresses], clusterOptions(first)), addresses)
   const client = await connect(new Redis({ ...first, ...rules }), addresses)
-  if (!(await isOfCluster(client))) return client
+  if (!(await isOfCluster(client))) return await inItsDatabase(client)
   client.disconnect()
   if (first.db !== 0) throw new Error('a Redis Cluster has no databases: leave /<number> out of its url')
   return await connect(new Cluster([first], clusterOptions(first)), addresses)
@@ -89,6 +89,11 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     newest = error.lastNodeError ?? error
   })
+  // What a server answers says more than that another of them cannot be reached.
+  let refusal: Error | undefined
+  client.on('node error', (error: Error) => {
+    if (error instanceof ReplyError) refusal = error
+  })
   if (client instanceof Redis) endWhenSilent(client)
   else client.on('+node', endWhenSilent)
   try {
@@ -98,7 +103,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   } catch (error) {
     client.disconnect()
     throw new Error(
-      `cannot use Redis at ${addresses.map(shownAddress).join(', ')}: ${reasonIn(newest ?? error)}`,
+      `cannot use Redis at ${addresses.map(shownAddress).join(', ')}: ${reasonIn(refusal ?? newest ?? error)}`,
     )
   }
 }
@@ -119,6 +124,21 @@ async function connectCluster(cluster: Cluster): Promise<void> {
   }
 }
 
+/** Where there is no such database, ioredis stays in another and says nothing. */
+async function inItsDatabase(client: Redis): Promise<Redis> {
+  const { db = 0 } = client.options
+  if (db === 0) return client
+  try {
+    await client.select(db)
+    return client
+  } catch (error) {
+    client.disconnect()
+    throw new Error(
+      `cannot use database ${db} of Redis at ${shownAddress(client.options)}: ${reasonIn(error)}`,
+    )
+  }
+}
+
 async function isOfCluster(client: Redis): Promise<boolean> {
   try {
     return (await client.info('cluster')).includes('cluster_enabled:1')
@@ -129,7 +149,10 @@ async function isOfCluster(client: Redis): Promise<boolean> {
 }
 
 function reasonIn(error: unknown): string {
-  // Where a name has several addresses, and none answers, Node says so without a message.
   const { message, code } = error as NodeJS.ErrnoException
+  if (/cluster support disabled/.test(message)) {
+    return 'this is no Redis Cluster, and several urls can only be those of its nodes'
+  }
+  // Where a name has several addresses, and none answers, Node says so without a message.
   return message || code || 'unknown reason'
 }

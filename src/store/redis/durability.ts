@@ -24,7 +24,7 @@ export interface DurabilityReport {
 /**
  * Looks whether the servers keep what they are given: every master of a cluster.
  *
- * @throws Error for the operator: older than Redis 7.0; no append-only file, or keys may be evicted (unless
+ * @throws Error for the operator: older than Redis 7.0; a replica; no append-only file, or keys may be evicted (unless
  * `allowUnsafe`); `replicasFsync` before Redis 7.2
  */
 export async function checkDurability(client: Client, options: DurabilityOptions): Promise<DurabilityReport> {
@@ -61,6 +61,10 @@ const checkVersion: Check = ({ version }, { replicasFsync }, { refuse, warn }) =
       `that replicas have a write on their disks (WAITAOF) can be had from Redis 7.2 on, it is ${version}`,
     )
   }
+}
+
+const checkRole: Check = ({ isReplica }, _options, { refuse }) => {
+  if (isReplica) refuse('it is a replica, which takes no writes: the url has to be that of its master')
 }
 
 const checkAppendOnly: Check = ({ appendonly }, options, say) => {
@@ -104,7 +108,7 @@ const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { w
   warn(`${there} replicas are connected, ${wanted} must have a write before it is acknowledged: none will be`)
 }
 
-const checks = [checkVersion, checkAppendOnly, checkFsync, checkEviction, checkReplicas]
+const checks = [checkVersion, checkRole, checkAppendOnly, checkFsync, checkEviction, checkReplicas]
 
 function unsafe(text: string, { allowUnsafe }: DurabilityOptions, { warn, refuse }: Say): void {
   if (allowUnsafe) warn(`UNSAFE, and allowed: ${text}`)

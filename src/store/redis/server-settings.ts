@@ -4,6 +4,8 @@ import { type Redis, ReplyError } from 'ioredis'
 export interface ServerSettings {
   /** As `7.0.15`. */
   readonly version: string | undefined
+  /** Follows another server, and takes no writes. */
+  readonly isReplica: boolean
   /** `yes` or `no`. */
   readonly appendonly: string | undefined
   /** `always`, `everysec` or `no`. */
@@ -25,6 +27,7 @@ export async function serverSettings(server: Redis): Promise<ServerSettings> {
   const yesNo = { '0': 'no', '1': 'yes' }[info.get('aof_enabled') ?? '']
   return {
     version: info.get('redis_version'),
+    isReplica: info.get('role') === 'slave',
     appendonly: config.get('appendonly') ?? yesNo,
     appendfsync: config.get('appendfsync'),
     isFsyncOffInRewrite: config.get('no-appendfsync-on-rewrite'),

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { duplicateForBlocking, mastersOf, openClient } from '../../../src/store/redis/connection.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
+import { eventOf } from '../../helpers/event-of.ts'
 import { type RedisCluster, startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { freePort, type RedisServer, type RedisSetup, startRedis } from '../../helpers/redis-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -44,6 +45,9 @@ describe('openClient()', () => {
       [`redis://:${secret}@127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',
       [`redis://:${secret}@127.0.0.1:${await freePort()},redis://127.0.0.1:${port}`]:
         'cannot use Redis at 127.0.0.1',
+      [`redis://:other@127.0.0.1:${port}/99`]: `cannot use database 99 of Redis at 127.0.0.1:${port}`,
+      [`redis://:other@127.0.0.1:${port},redis://127.0.0.1:1`]: 'this is no Redis Cluster',
+      [`redis://:other@127.0.0.1:1,redis://127.0.0.1:${port}`]: 'this is no Redis Cluster',
       [`redis://:${secret}@127.0.0.1:${port}/x`]: 'the url of Redis is not',
       [`redis://:${secret}@127.0.0.1:${port}?db=1`]: 'the url of Redis is not',
       [`http://:${secret}@127.0.0.1:${port}`]: 'the url of Redis is not',
@@ -95,7 +99,7 @@ describe('a client', () => {
     const client = await opened(server.url)
     await client.set('a', '1')
     const outcome = client.blpop('nothing', 2).catch((error: unknown) => error)
-    const back = once(client, 'ready')
+    const back = eventOf(client, 'ready')
     await server.kill()
     expect(await outcome).toBeInstanceOf(Error)
     await expect(client.get('a')).rejects.toThrow()
@@ -109,11 +113,11 @@ describe('a client', () => {
     const client = await opened(server.url)
     const blocking = await duplicateForBlocking(client)
     onTestFinished(() => blocking.disconnect())
-    const closed = [once(client, 'close'), once(blocking, 'close')]
+    const closed = [eventOf(client, 'close'), eventOf(blocking, 'close')]
     server.process.kill('SIGSTOP')
     await expect(client.get('a')).rejects.toThrow()
     await Promise.all(closed)
-    const back = [once(client, 'ready'), once(blocking, 'ready')]
+    const back = [eventOf(client, 'ready'), eventOf(blocking, 'ready')]
     server.process.kill('SIGCONT')
     await Promise.all(back)
     expect(await client.get('a')).toBeNull()

@@ -62,6 +62,16 @@ test('checkDurability() refuses what does not keep acks, unless that is allowed'
   expect((await check({ appendonly: 'no' }, { allowUnsafe: true })).statements).toEqual([])
 })
 
+test('checkDurability() refuses a replica', async () => {
+  const replica = await startRedis({ config: { replicaof: `127.0.0.1 ${server.port}` } })
+  onTestFinished(() => replica.end())
+  const client = await openClient(replica.url)
+  onTestFinished(() => client.disconnect())
+  await expect(checkDurability(client, {})).rejects.toThrow(
+    `Redis at 127.0.0.1:${replica.port}: it is a replica`,
+  )
+})
+
 test('checkDurability() warns of what weakens acks now and then', async () => {
   expect((await check({ 'no-appendfsync-on-rewrite': 'yes' })).warnings).toEqual([
     expect.stringContaining('no-appendfsync-on-rewrite is yes'),
