@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import type { CommitTicket } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
 import {
   count,
+  givenUp,
   measured,
   readAll,
   readDuring,
@@ -9,6 +11,7 @@ import {
   received,
   thing,
   valuesOf,
+  waitedFor,
   write,
 } from './writes.ts'
 
@@ -127,16 +130,17 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     await driver.open()
     try {
       const { records, documents } = driver
-      const append = (id: string, mark: string, expired: boolean) =>
-        records.append(write([received(id)], { id, documents: { mark: { is: mark } } }), { expired })
-      const kept = append('a', 'kept', false)
-      const repeat = append('a', 'repeat', true)
-      const dropped = append('b', 'dropped', true)
+      const append = (id: string, mark: string, ticket: CommitTicket) =>
+        records.append(write([received(id)], { id, documents: { mark: { is: mark } } }), ticket)
+      const kept = append('a', 'kept', waitedFor())
+      const repeat = append('a', 'repeat', givenUp)
+      const dropped = append('b', 'dropped', givenUp)
       await assert.rejects(repeat, { reason: 'store_timeout' })
       await assert.rejects(dropped, { reason: 'store_timeout' })
       await kept
       assert.deepEqual(await documents.get('mark'), { is: 'kept' })
-      const [none, first, second] = [append('b', '0', true), append('b', '1', false), append('b', '2', false)]
+      const none = append('b', '0', givenUp)
+      const [first, second] = [append('b', '1', waitedFor()), append('b', '2', waitedFor())]
       await assert.rejects(none, { reason: 'store_timeout' })
       assert.notEqual((await first).writeNumber, 0)
       assert.equal((await second).writeNumber, 0)

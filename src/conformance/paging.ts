@@ -106,10 +106,14 @@ export function paging({ test }: Suite): void {
 
   test('read() refuses a cursor that it never gave out', async stage => {
     const { records } = await stage.open()
-    await records.append(write([measured(1_000, 1)]))
+    await records.append(write([measured(1_000, 1), measured(1_000, 1, { key: 'emptied' })]))
+    await records.remove(thing, 'emptied', {})
     for (const cursor of ['', 'x', '%', 'AAAA', '\u{1f600}', 'a'.repeat(5_000)]) {
-      const reading = records.read(thing, key, { order: 'asc', limit: 1, cursor })
-      await assert.rejects(reading, { reason: 'invalid_cursor' }, JSON.stringify(cursor))
+      for (const written of [key, 'emptied']) {
+        const reading = records.read(thing, written, { order: 'asc', limit: 1, cursor })
+        await assert.rejects(reading, { reason: 'invalid_cursor' }, JSON.stringify(cursor))
+      }
+      assert.equal(await records.read(thing, 'unknown', { order: 'asc', limit: 1, cursor }), undefined)
     }
   })
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
-import type { Append, PageQuery, RecordStore } from '../store/contract.ts'
+import type { Append, CommitTicket, PageQuery, RecordStore } from '../store/contract.ts'
 
 /** Receipt time of the suite's writes, unless a test says another. */
 export const receiptTime = Date.UTC(2026, 10, 21, 9, 30)
@@ -31,6 +31,14 @@ export function write(records: readonly NewRecord[], more: Partial<Append> = {})
     ...more,
   }
 }
+
+/** Ticket of a write that is waited for as long as any test takes. */
+export function waitedFor(): CommitTicket {
+  return { expired: false, deadline: performance.now() + 600_000 }
+}
+
+/** Ticket of a write that nobody waits for any more. */
+export const givenUp: CommitTicket = { expired: true, deadline: 0 }
 
 /** Appends one record per value, each in a write of its own, all at once. */
 export async function appendEach(records: RecordStore, newRecords: readonly NewRecord[]): Promise<void> {

@@ -34,6 +34,11 @@ export interface Nodes {
   onGap(listener: () => void): () => void
   /** How far the commit log goes back now. */
   logBounds(): Promise<LogBounds>
+  /**
+   * Whether the log of a shared store has an entry of this number. One that it has not, though it is complete there, was lost
+   * with a Redis that failed, or was of a thing that is removed.
+   */
+  hasLogged(writeNumber: number): Promise<boolean>
 }
 
 /** Write numbers. In a store that is not shared both are Infinity: the log holds what `logWhen` wanted alone. */

@@ -8,10 +8,10 @@ import { StreamRuns } from './stream-runs.ts'
 /** The log of a shared store has every commit for a while: a stream can be resumed on any node, over what it still has. */
 export class SharedStreamLog implements StreamLog {
   readonly #live: Live
-  readonly #nodes: Pick<Nodes, 'logBounds'>
+  readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
   readonly #runs: StreamRuns
 
-  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds'>, runs: StreamRuns) {
+  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, runs: StreamRuns) {
     this.#live = live
     this.#nodes = nodes
     this.#runs = runs
@@ -21,7 +21,7 @@ export class SharedStreamLog implements StreamLog {
   static async open(
     documents: DocumentStore,
     live: Live,
-    nodes: Pick<Nodes, 'logBounds'>,
+    nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>,
   ): Promise<SharedStreamLog> {
     return new SharedStreamLog(live, nodes, await StreamRuns.shared(documents))
   }
@@ -43,7 +43,10 @@ export class SharedStreamLog implements StreamLog {
   async #isKept(after: number): Promise<boolean> {
     // The node that the client comes from may have told it more than this one was told.
     if (after > this.#live.position) await (await this.#live.snapshot(() => {})).close()
-    return await this.#isComplete(after)
+    const { completeAfter } = await this.#nodes.logBounds()
+    if (after <= completeAfter) return after === completeAfter
+    // What a failover has lost comes again when its sender has sent it again: the client is to forget it.
+    return await this.#nodes.hasLogged(after)
   }
 
   /** @throws ThingwireError not_found: a trim was faster */

@@ -43,7 +43,8 @@ import type {
  * a store that is `durable`, the loss of power. When `append` or `put` rejects, nothing of it can be read, now or
  * after a restart, and its documents are as they were before; one exception: after `store_timeout`, or when the
  * process dies before it could reject, it may or may not be kept, as a whole, and is to be sent again; if it is kept,
- * it is told and logged with `broadcast: false`. A `transact` that the store failed may or may not be kept, as a
+ * it is told and logged with `broadcast: false`; in a store that is `shared` it took effect before that, and is told as it
+ * was sent, or never will. A `transact` that the store failed may or may not be kept, as a
  * whole. What `trimLog` took may be there again after a crash.
  *
  * **Idempotency.** A record with an explicit datetime that equals a stored record of its resource in datetime,
@@ -141,6 +142,8 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
 /** Tells a driver that an append or a put is not waited for any more: one not yet begun is to be dropped. */
 export interface CommitTicket {
   readonly expired: boolean
+  /** It expires behind this, by the monotonic clock (`performance.now()`). */
+  readonly deadline: number
 }
 
 export type {

@@ -53,13 +53,12 @@ export class GroupCommit<Item, Result> {
   async #run(): Promise<void> {
     // The first group too may take what arrives in this turn of the event loop.
     await Promise.resolve()
-    for (;;) {
+    while (this.#queue.length > 0) {
       const turn = this.#turn()
       if (turn) await turn
       const next = this.#take()
       const [first] = next
-      if (!first) break
-      if ('task' in first) await first.task()
+      if (first && 'task' in first) await first.task()
       else await this.#settle(next as ItemEntry<Item, Result>[])
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.

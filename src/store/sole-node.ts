@@ -23,5 +23,6 @@ export function soleNode(): Nodes {
       completeAfter: Number.POSITIVE_INFINITY,
       trimmableTo: Number.POSITIVE_INFINITY,
     }),
+    hasLogged: async () => true,
   }
 }

@@ -3,7 +3,6 @@ import type { CommitTicket } from './contract.ts'
 
 interface Waiter extends CommitTicket {
   expired: boolean
-  readonly deadline: number
   readonly expire: () => void
 }
 

@@ -8,15 +8,23 @@ export interface TcpPath {
   refuse(): void
   /** What is sent is taken and goes nowhere, in both directions, and nothing is closed: packets vanish. */
   swallow(): void
-  /** New connections go through again; those that were swallowed up meanwhile stay dead. */
+  /** New connections go through again; those that were swallowed up, or held, meanwhile stay dead. */
   restore(): void
+  /**
+   * What is sent from now on is kept on the way, even if its sender gives up the connection; nothing comes back.
+   *
+   * @returns how to deliver it: resolves when the target has read it to the end
+   */
+  hold(): () => Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a way to the port of 127.0.0.1, on a free one. */
-export async function openPath(target: number): Promise<TcpPath> {
+/** Opens a way to the port of 127.0.0.1, on a free one. @param target where new connections lead, if that can change */
+export async function openPath(target: number | (() => number)): Promise<TcpPath> {
   let state: 'open' | 'refused' | 'swallowed' = 'open'
   const sockets = new Set<Socket>()
+  /** The side of the target by the other one. */
+  const through = new Map<Socket, Socket>()
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -27,11 +35,14 @@ export async function openPath(target: number): Promise<TcpPath> {
     if (state === 'refused') near.resetAndDestroy()
     else if (state === 'swallowed') near.resume()
     else {
-      const far = connect(target, '127.0.0.1')
+      const far = connect(typeof target === 'number' ? target : target(), '127.0.0.1')
       keep(far)
+      through.set(near, far)
       near.pipe(far)
       far.pipe(near)
-      near.once('close', () => far.destroy())
+      near.once('close', () => {
+        if (through.delete(near)) far.destroy()
+      })
       far.once('close', () => near.destroy())
     }
   }).listen(0, '127.0.0.1')
@@ -48,6 +59,25 @@ export async function openPath(target: number): Promise<TcpPath> {
     },
     restore: () => {
       state = 'open'
+    },
+    hold: () => {
+      state = 'swallowed'
+      const held = [...through].map(([near, far]) => {
+        through.delete(near)
+        const parts: Buffer[] = []
+        far.unpipe().resume()
+        near
+          .unpipe()
+          .on('data', part => parts.push(part))
+          .resume()
+        return { far, parts }
+      })
+      const deliver = async ({ far, parts }: (typeof held)[number]) => {
+        const closed = once(far, 'close')
+        far.end(Buffer.concat(parts))
+        await closed
+      }
+      return async () => void (await Promise.all(held.map(deliver)))
     },
     close: async () => {
       const closed = once(server, 'close')

@@ -10,7 +10,12 @@ const thingId = 'aaaaaaaaaaaaaaaa'
 async function start() {
   const store = await openStore(createMemoryStore())
   let completeAfter = 0
-  const nodes = { ...store.nodes, logBounds: async () => ({ completeAfter, trimmableTo: 0 }) }
+  const lost = new Set<number>()
+  const nodes = {
+    ...store.nodes,
+    logBounds: async () => ({ completeAfter, trimmableTo: 0 }),
+    hasLogged: async (writeNumber: number) => !lost.has(writeNumber),
+  }
   const live = new Live({ ...store, nodes, isShared: true }, 0)
   store.records.logWhen(() => true)
   onTestFinished(async () => {
@@ -26,7 +31,7 @@ async function start() {
     completeAfter = writeNumber
   }
   const open = () => SharedStreamLog.open(store.documents, live, nodes)
-  return { live, open, write, trimTo }
+  return { live, open, write, trimTo, lose: (writeNumber: number) => lost.add(writeNumber) }
 }
 
 describe('SharedStreamLog', () => {
@@ -65,6 +70,19 @@ describe('SharedStreamLog', () => {
     expect(await isKnown(position(second))).toBe(true)
     expect(await isKnown(position(second + 1))).toBe(false)
     expect(await isKnown(position(Number.MAX_SAFE_INTEGER))).toBe(false)
+  })
+
+  it('knows no position of a write that a failover has lost', async () => {
+    const { live, open, write, lose } = await start()
+    const log = await open()
+    const { position } = await log.enter(thingId)
+    const [kept, lost] = [await write('1'), await write('2')]
+    await write('3')
+    lose(lost)
+    const isKnown = async (id: string) =>
+      (await log.enter(thingId, id)).resume(id, live.position) !== undefined
+    expect(await isKnown(position(kept))).toBe(true)
+    expect(await isKnown(position(lost))).toBe(false)
   })
 
   it('gives nothing that may have a gap where the log is trimmed meanwhile', async () => {

@@ -1,3 +1,4 @@
+import { waitedFor } from '../../src/conformance/writes.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {
@@ -7,7 +8,7 @@ export const mutation: Mutation = {
     withRecords(driver, {
       append: async ({ documents = {}, ...write }, ticket) => {
         const receipt = await driver.records.append(write, ticket)
-        await driver.documents.put(documents, { expired: false })
+        await driver.documents.put(documents, waitedFor())
         return receipt
       },
     }),

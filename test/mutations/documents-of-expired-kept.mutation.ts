@@ -1,3 +1,4 @@
+import { waitedFor } from '../../src/conformance/writes.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {
@@ -6,7 +7,7 @@ export const mutation: Mutation = {
   mutate: driver =>
     withRecords(driver, {
       append: (write, ticket) => {
-        if (ticket.expired) void driver.documents.put(write.documents ?? {}, { expired: false })
+        if (ticket.expired) void driver.documents.put(write.documents ?? {}, waitedFor())
         return driver.records.append(write, ticket)
       },
     }),

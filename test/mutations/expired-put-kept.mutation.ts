@@ -1,3 +1,4 @@
+import { waitedFor } from '../../src/conformance/writes.ts'
 import type { Mutation } from './mutation.ts'
 
 export const mutation: Mutation = {
@@ -7,7 +8,7 @@ export const mutation: Mutation = {
     ...driver,
     documents: {
       ...driver.documents,
-      put: documents => driver.documents.put(documents, { expired: false }),
+      put: documents => driver.documents.put(documents, waitedFor()),
     },
   }),
 }

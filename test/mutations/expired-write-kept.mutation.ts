@@ -1,3 +1,4 @@
+import { waitedFor } from '../../src/conformance/writes.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {
@@ -5,6 +6,6 @@ export const mutation: Mutation = {
   why: 'A write that nobody waits for is dropped; a driver that does not look at its ticket keeps it.',
   mutate: driver =>
     withRecords(driver, {
-      append: write => driver.records.append(write, { expired: false }),
+      append: write => driver.records.append(write, waitedFor()),
     }),
 }

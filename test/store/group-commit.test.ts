@@ -1,8 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { GroupCommit } from '../../src/store/group-commit.ts'
 
 /** A group commit whose groups are committed by hand. */
-function heldGroups(weigh: (item: number) => number = () => 1, maximumWeight = 100) {
+function heldGroups(
+  weigh: (item: number) => number = () => 1,
+  maximumWeight = 100,
+  turn: () => Promise<void> | undefined = () => undefined,
+) {
   const groups: (readonly number[])[] = []
   const waiting: ((results: readonly (number | Error)[] | Error) => void)[] = []
   let announce: () => void = () => {}
@@ -15,6 +20,7 @@ function heldGroups(weigh: (item: number) => number = () => 1, maximumWeight = 1
       }),
     weigh,
     maximumWeight,
+    turn,
   )
   return {
     groupCommit,
@@ -47,6 +53,24 @@ describe('GroupCommit', () => {
     finish([1, 2])
     await Promise.all(pushed)
     expect(groups).toEqual([[1, 2]])
+  })
+
+  it('push() waits for the turn of a group, which takes what comes meanwhile, and of none when nothing is to do', async () => {
+    const turns: (() => void)[] = []
+    const turn = () => new Promise<void>(resolve => turns.push(resolve))
+    const { groupCommit, groups, begun, finish } = heldGroups(undefined, undefined, turn)
+    const first = groupCommit.push(1)
+    await setImmediate()
+    const second = groupCommit.push(2)
+    await setImmediate()
+    expect(groups).toEqual([])
+    turns[0]?.()
+    await begun()
+    finish([1, 2])
+    expect(await Promise.all([first, second])).toEqual([1, 2])
+    await setImmediate()
+    expect(groups).toEqual([[1, 2]])
+    expect(turns).toHaveLength(1)
   })
 
   it('push() rejects one item alone when its result is an Error', async () => {

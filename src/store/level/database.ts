@@ -4,7 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import { indexByKey } from './index-by-key.ts'
 import { formatKey } from './keys.ts'
 
-/** Version of the layout in keys.ts and record-value.ts; a higher one is refused. */
+/** Version of the layout in keys.ts and ../record-value.ts; a higher one is refused. */
 export const formatVersion = 2
 
 const writeBufferBytes = 16 * 1024 * 1024

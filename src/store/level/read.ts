@@ -2,13 +2,19 @@ import { maximumPageText } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
+import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
 import { positionInRecordKey, recordKey, recordKeys } from './keys.ts'
-import { decodeRecord } from './record-value.ts'
 
 /** A cursor is the position of the last record given: what follows its resource number in the record's key. */
 const positionStart = 5
 const positionLength = 14
+
+/** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
+export function emptyPage({ cursor }: PageQuery): Page {
+  if (cursor !== undefined) positionIn(cursor)
+  return { records: [] }
+}
 
 /** @throws ThingwireError invalid_cursor */
 export async function readPage(
@@ -61,9 +67,13 @@ async function takePage(
 }
 
 function cursorKey(resource: number, cursor: string): Buffer {
+  return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), positionIn(cursor)])
+}
+
+function positionIn(cursor: string): Buffer {
   const position = Buffer.from(cursor, 'base64url')
   if (position.length !== positionLength || position.toString('base64url') !== cursor) {
     throw new ThingwireError('invalid_cursor')
   }
-  return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
+  return position
 }

@@ -1,5 +1,6 @@
 import { isMagicKey } from '../../core/key.ts'
 import type { Commit, TimeRange } from '../contract.ts'
+import { decodeRecord } from '../record-value.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { Database } from './database.ts'
 import type { Head } from './head.ts'
@@ -12,7 +13,6 @@ import {
   resourceByKeyKey,
   resourceKey,
 } from './keys.ts'
-import { decodeRecord } from './record-value.ts'
 import { removeKeys } from './remove-keys.ts'
 import type { Resources } from './resources.ts'
 import { lastEntry, scan } from './scan.ts'
@@ -75,9 +75,10 @@ export class Removals {
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
     const isMeant = (name: Buffer) => positionInRecordKey(name).writeNumber <= lastWrite
-    const removed = last ? await removeKeys(database, { gte: records.gte, lt: last[0] }, isMeant) : 0
+    // First, so that nothing is held for stored because of a record that is gone.
     const crowds = crowdKeys(resource, range.from, range.to)
     await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
+    const removed = last ? await removeKeys(database, { gte: records.gte, lt: last[0] }, isMeant) : 0
     await alone(() => this.#finish(removal, resource, last))
     return removed + (last ? 1 : 0)
   }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement } from '../../core/record.ts'
 import type { Append } from '../contract.ts'
+import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
 import { crowdKey, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
-import { decodeRecord } from './record-value.ts'
 import type { Resource, Resources } from './resources.ts'
 
 /**

@@ -1,8 +1,9 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import { isMagicKey } from '../../core/key.ts'
-import { maximumPageText } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
+import { latestPages } from '../latest-pages.ts'
+import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
 import {
   allResourceKeys,
@@ -19,12 +20,10 @@ import {
   thingInResourceByKeyKey,
 } from './keys.ts'
 import { NewestRecords } from './newest-records.ts'
-import { decodeRecord } from './record-value.ts'
 import { lastEntry, scan } from './scan.ts'
 import { decodeState } from './states.ts'
 
 const readAtOnce = 64
-const maximumPageRecords = 256
 
 /** What was committed when it was made, while writes go on. */
 export class LevelSnapshot implements Snapshot {
@@ -40,7 +39,7 @@ export class LevelSnapshot implements Snapshot {
   }
 
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
-    return this.#database.useStream(() => pages(this.#find(query)))
+    return this.#database.useStream(() => latestPages(this.#find(query)))
   }
 
   async close(): Promise<void> {
@@ -126,23 +125,4 @@ export class LevelSnapshot implements Snapshot {
 
 function recordIn([name, bytes]: readonly [Buffer, Buffer], key: string): StoredRecord {
   return decodeRecord(key, positionInRecordKey(name).datetime, bytes)
-}
-
-/** Puts together what was found, a page's bounds at most. */
-async function* pages(
-  found: AsyncIterable<readonly LatestOfThing[]>,
-): AsyncIterable<readonly LatestOfThing[]> {
-  let page: LatestOfThing[] = []
-  let characters = 0
-  for await (const some of found) {
-    for (const each of some) {
-      page.push(each)
-      characters += each.record.value.length
-      if (page.length < maximumPageRecords && characters < maximumPageText) continue
-      yield page
-      page = []
-      characters = 0
-    }
-  }
-  if (page.length > 0) yield page
 }

@@ -1,8 +1,8 @@
 import { type StoredRecord, storedForm } from '../../core/record.ts'
 import type { Append, Latest } from '../contract.ts'
+import { decodeRecord, encodeRecord } from '../record-value.ts'
 import type { Batch } from './database.ts'
 import { resourceByKeyKey, stateKey } from './keys.ts'
-import { decodeRecord, encodeRecord } from './record-value.ts'
 
 /** The value of a state key: datetime (6), then what a record key has as value. */
 const datetimeLength = 6

@@ -28,7 +28,7 @@ import {
   writeIdKeys,
   writeIdOrderKeys,
 } from './keys.ts'
-import { readPage } from './read.ts'
+import { emptyPage, readPage } from './read.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { removeKeys } from './remove-keys.ts'
@@ -143,7 +143,7 @@ class LevelRecords implements DriverRecords {
     return this.#database.use(async () => {
       const resource = await this.#resources.find(thingId, key)
       if (resource !== undefined) return await readPage(this.#database, resource, key, query)
-      return (await this.#database.level.has(emptiedKey(thingId, key))) ? { records: [] } : undefined
+      return (await this.#database.level.has(emptiedKey(thingId, key))) ? emptyPage(query) : undefined
     })
   }
 

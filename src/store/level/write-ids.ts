@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { WriteAnswer } from '../contract.ts'
+import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
 import type { Database } from './database.ts'
 import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
 
-/** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)). */
-const remembered = 1_000
-export const rememberedFor = 24 * 60 * 60 * 1000
 /** After so many new ids of a thing, its forgotten ones are removed from the disk. */
 const trimEvery = 256
 
@@ -30,12 +27,12 @@ export class WriteIds {
   /** The write that carried the id, if it is remembered at `now`; afterwards `stage` may be called. */
   async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
     const [bytes, newest] = await Promise.all([
-      this.#database.level.get(writeIdKey(thingId, digest(id))),
+      this.#database.level.get(writeIdKey(thingId, digestOfWriteId(id))),
       this.#newestOrdinal(thingId),
     ])
     if (!bytes) return undefined
     const known = JSON.parse(bytes.toString()) as KnownWrite
-    const isForgotten = known.ordinal <= newest - remembered || known.receivedAt < now - rememberedFor
+    const isForgotten = known.ordinal <= newest - rememberedIds || known.receivedAt < now - rememberedFor
     return isForgotten ? undefined : known
   }
 
@@ -45,15 +42,15 @@ export class WriteIds {
     this.#newest.set(thingId, ordinal)
     const known: KnownWrite = { ordinal, receivedAt, answer }
     const put: [Buffer, Buffer][] = [
-      [writeIdKey(thingId, digest(id)), Buffer.from(JSON.stringify(known))],
-      [writeIdOrderKey(thingId, ordinal), digest(id)],
+      [writeIdKey(thingId, digestOfWriteId(id)), Buffer.from(JSON.stringify(known))],
+      [writeIdOrderKey(thingId, ordinal), digestOfWriteId(id)],
     ]
-    return { put, known, isTrimDue: ordinal > remembered && ordinal % trimEvery === 0 }
+    return { put, known, isTrimDue: ordinal > rememberedIds && ordinal % trimEvery === 0 }
   }
 
   /** Removes the ids of a thing that are no longer remembered. */
   async trim(thingId: string): Promise<void> {
-    const last = (await this.#newestOrdinal(thingId)) - remembered
+    const last = (await this.#newestOrdinal(thingId)) - rememberedIds
     const range = { ...writeIdOrderKeys(thingId), lt: writeIdOrderKey(thingId, last + 1) }
     const batch = this.#database.batch()
     for await (const [orderKey, digestOfId] of this.#database.level.iterator(range)) {
@@ -81,9 +78,4 @@ export class WriteIds {
     this.#newest.set(thingId, newest)
     return newest
   }
-}
-
-/** Ids are the client's words, and some use a secret as one: what is kept cannot be turned back into it. */
-function digest(id: string): Buffer {
-  return createHash('sha256').update(id).digest().subarray(0, 16)
 }

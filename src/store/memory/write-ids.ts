@@ -1,7 +1,5 @@
 import type { WriteAnswer } from '../contract.ts'
-
-const maximumKept = 1_000
-const maximumAge = 24 * 60 * 60 * 1000
+import { rememberedFor, rememberedIds } from '../write-id.ts'
 
 /** The write ids of one thing, with what their writes were answered (contract §4, resend (c)). */
 export class WriteIds {
@@ -11,13 +9,13 @@ export class WriteIds {
   /** @param now receipt time of the write that asks, milliseconds */
   answerOf(id: string, now: number): WriteAnswer | undefined {
     const taken = this.#taken.get(id)
-    return taken && now - taken.receivedAt <= maximumAge ? taken.answer : undefined
+    return taken && now - taken.receivedAt <= rememberedFor ? taken.answer : undefined
   }
 
   take(id: string, answer: WriteAnswer, receivedAt: number): void {
     this.#taken.delete(id)
     this.#taken.set(id, { answer, receivedAt })
     const [oldest] = this.#taken.keys()
-    if (this.#taken.size > maximumKept && oldest !== undefined) this.#taken.delete(oldest)
+    if (this.#taken.size > rememberedIds && oldest !== undefined) this.#taken.delete(oldest)
   }
 }

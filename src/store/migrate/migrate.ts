@@ -4,6 +4,7 @@ import { openClient } from '../redis/connection.ts'
 import { checkDurability, type DurabilityOptions } from '../redis/durability.ts'
 import { Keys } from '../redis/keys.ts'
 import { Partition } from '../redis/partition.ts'
+import { waitingForReplicas } from '../redis/replicas.ts'
 import type { Client } from '../redis/script.ts'
 import { Source } from './source.ts'
 import { type Move, stages } from './stages.ts'
@@ -36,7 +37,8 @@ const inHand = 8
 
 /**
  * Moves everything of an embedded store into an empty store in Redis, and compares both. When it ends before it is done,
- * whatever the reason, no server opens the store in Redis, and to call it again goes on where it was.
+ * whatever the reason, no server opens the store in Redis, and to call it again goes on where it was. Where replicas are asked
+ * for, they have all of it when it ends.
  *
  * @returns undefined if all was moved before
  * @throws Error for the operator
@@ -62,12 +64,20 @@ export async function migrate(options: MigrateOptions): Promise<Verified | undef
 async function migrateTo(
   client: Client,
   source: Source,
-  { prefix = 'thingwire', documentOf, onProgress }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<Verified | undefined> {
+  const { prefix = 'thingwire', documentOf, onProgress } = options
   const keys = new Keys(prefix, 0)
   const partition = new Partition(keys, 'migrate', client)
+  // Over the same connection: replicas that have what it says last have all that it has said.
+  const durable = options.replicas
+    ? new Partition(keys, 'migrate', waitingForReplicas(client, options))
+    : partition
   const target = await Target.claim(partition, source)
-  if (!target) return undefined
+  if (!target) {
+    await Target.confirm(durable, source)
+    return undefined
+  }
   const move: Move = {
     source,
     keys,
@@ -80,7 +90,7 @@ async function migrateTo(
     records += count
     onProgress({ step: 'verified', records, of })
   })
-  await target.finish()
+  await target.finish(durable)
   return verified
 }
 
@@ -121,6 +131,9 @@ function forOperator(error: unknown): unknown {
   const again = 'Run migrate again: it goes on where it was'
   if (error.reason === 'store_full') {
     return new Error(`Redis is out of memory: raise its maxmemory. ${again}`, { cause: error })
+  }
+  if (error.reason === 'store_timeout') {
+    return new Error(`the replicas of Redis do not have all of it yet. ${again}`, { cause: error })
   }
   const { cause } = error
   return new Error(`Redis failed (${cause instanceof Error ? cause.message : error.reason}). ${again}`, {

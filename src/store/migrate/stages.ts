@@ -12,19 +12,17 @@ import {
   logKeys,
   nameInDocumentKey,
   namesInThingKey,
-  ordinalInKey,
   positionInRecordKey,
   resourceInRecordKey,
   thingInKey,
-  writeIdKey,
 } from '../level/keys.ts'
-import { decodeRecord } from '../level/record-value.ts'
 import { decodeState } from '../level/states.ts'
-import { type KnownWrite, rememberedFor } from '../level/write-ids.ts'
+import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'
 import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
 import type { Argument } from '../redis/script.ts'
 import type { Entry, Source } from './source.ts'
+import { movedWriteIds } from './write-ids.ts'
 
 /** A command of Redis, by its words. */
 export type Command = readonly Argument[]
@@ -111,26 +109,14 @@ const emptied: Stage = {
     }),
 }
 
-/** Those that count no more for any write to come stay behind: receipt times never go back. */
 const writeIds: Stage = {
   range: allWriteIdOrderKeys,
   async commands(entries, { source, keys }) {
-    const found = await source.database.level.getMany(
-      entries.map(([name, digest]) => writeIdKey(thingInKey(name), digest)),
-    )
-    const oldest = source.counters.newestReceipt - rememberedFor
-    return entries.flatMap(([name, digest], index): Command[] => {
-      const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
-      // It was used again since, under a newer ordinal.
-      if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
-      const { ordinal, receivedAt, answer } = known
-      const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`
-      const thingId = thingInKey(name)
-      return [
-        ['HSET', keys.writeIds(thingId), digest, text, '#', ordinal],
-        ['ZADD', keys.writeIdOrder(thingId), ordinal, digest],
-      ]
-    })
+    const moved = await movedWriteIds(source, entries)
+    return moved.flatMap(({ thingId, digest, ordinal, text }): Command[] => [
+      ['HSET', keys.writeIds(thingId), digest, text, '#', ordinal],
+      ['ZADD', keys.writeIdOrder(thingId), ordinal, digest],
+    ])
   },
 }
 
@@ -145,12 +131,8 @@ const log: Stage = {
   commands: (entries, { keys, numberOf }) =>
     entries.map(([key, bytes]) => {
       const { thingId, writeNumber, receivedAt, broadcast, records, latest } = decodeCommit(key, bytes)
-      const head = JSON.stringify({ receivedAt, broadcast, stored: true })
-      return [
-        ...['XADD', keys.log, `${numberOf(writeNumber)}-0`, 't', thingId, 'c', head],
-        ...(records.length > 0 ? ['r', JSON.stringify(records)] : []),
-        ...(latest.length > 0 ? ['l', JSON.stringify(latest)] : []),
-      ]
+      const told = JSON.stringify({ node: '', receivedAt, broadcast, records, latest })
+      return ['XADD', keys.log, `${numberOf(writeNumber)}-0`, 't', thingId, 'c', told]
     }),
 }
 

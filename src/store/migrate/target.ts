@@ -66,23 +66,37 @@ export class Target {
    * @throws ThingwireError store_full, store_unavailable
    */
   async load(key: Buffer, commands: readonly Command[]): Promise<void> {
-    const before = this.position ?? ''
+    const before = this.position
     this.position = key
-    await this.#partition.run(
-      loadScript,
-      before,
-      key,
-      ...commands.flatMap(command => [command.length, ...command]),
-    )
+    await load(this.#partition, before, key, commands)
   }
 
-  /** Opens it to servers. */
-  async finish(): Promise<void> {
-    const { keys } = this.#partition
-    const meta = `${keys.base}meta`
-    await this.load(Buffer.alloc(0), [
+  /** Opens it to servers. @param durable the same partition, over a connection that waits for what has to be durable */
+  async finish(durable: Partition): Promise<void> {
+    const meta = metaOf(durable)
+    await load(durable, this.position, Buffer.alloc(0), [
       ['HSET', meta, 'format', formatVersion, 'partitions', 1, 'migrated', this.#source.fingerprint],
       ['HDEL', meta, 'migration', 'offset', 'position'],
     ])
   }
+
+  /** Resolves when what was finished before is durable. @param durable as of `finish` */
+  static async confirm(durable: Partition, { fingerprint }: Source): Promise<void> {
+    // Only behind a write of its own does a connection wait.
+    await durable.call('HSET', metaOf(durable), 'migrated', fingerprint)
+  }
+}
+
+function metaOf({ keys }: Partition): string {
+  return `${keys.base}meta`
+}
+
+async function load(
+  partition: Partition,
+  before: Buffer | undefined,
+  behind: Buffer,
+  commands: readonly Command[],
+): Promise<void> {
+  const words = commands.flatMap(command => [command.length, ...command])
+  await partition.run(loadScript, before ?? '', behind, ...words)
 }

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Document, Page, PageQuery } from '../contract.ts'
-import { allStateKeys, documentKeys, logKeys, nameInDocumentKey, namesInThingKey } from '../level/keys.ts'
+import type { Page, PageQuery } from '../contract.ts'
 import { readPage as readSource } from '../level/read.ts'
-import { decodeState } from '../level/states.ts'
 import { readPage as readTarget } from '../redis/pages.ts'
 import type { Partition } from '../redis/partition.ts'
-import { readState } from '../redis/resources.ts'
+import { resourceNames } from '../redis/resources.ts'
+import { differs } from './differs.ts'
 import type { Move } from './stages.ts'
+import {
+  verifyDocuments,
+  verifyEmptied,
+  verifyLog,
+  verifyRefused,
+  verifyStates,
+  verifyWriteIds,
+} from './verify-entries.ts'
 
 /** What was moved, as it was counted on both sides. */
 export interface Verified {
@@ -15,6 +22,8 @@ export interface Verified {
   readonly states: number
   readonly documents: number
   readonly commits: number
+  readonly writeIds: number
+  readonly refusedWrites: number
   /** SHA-256 over datetime, value and position of every record, resource by resource. */
   readonly digest: string
 }
@@ -29,7 +38,8 @@ const resourcesAtOnce = 8
 
 /**
  * Reads both sides anew and compares them: of each resource the number of its records, and a SHA-256 over their datetimes,
- * values and positions in order; states, documents and the number of logged commits.
+ * values and positions in order; the names of the resources of each thing, those that were emptied too; each state, document,
+ * logged commit, write id and refused write.
  *
  * @param onRecords told how many records more were read
  * @throws Error for the operator, naming what differs. ThingwireError store_unavailable
@@ -40,12 +50,14 @@ export async function verify(
   onRecords: (count: number) => void,
 ): Promise<Verified> {
   const records = await verifyRecords(move, partition, onRecords)
+  await verifyEmptied(move, partition)
   return {
     ...records,
-    resources: move.source.resources.size,
     states: await verifyStates(move, partition),
     documents: await verifyDocuments(move, partition),
     commits: await verifyLog(move, partition),
+    writeIds: await verifyWriteIds(move, partition),
+    refusedWrites: await verifyRefused(move, partition),
   }
 }
 
@@ -53,9 +65,10 @@ async function verifyRecords(
   { source }: Move,
   partition: Partition,
   onRecords: (count: number) => void,
-): Promise<Pick<Verified, 'records' | 'digest'>> {
+): Promise<Pick<Verified, 'records' | 'resources' | 'digest'>> {
   const all = createHash('sha256')
   const resources = [...source.resources]
+  const names = new Map<string, string[]>()
   let records = 0
   for (let at = 0; at < resources.length; at += resourcesAtOnce) {
     const comparing = resources.slice(at, at + resourcesAtOnce).map(async ([number, { thingId, key }]) => {
@@ -66,6 +79,11 @@ async function verifyRecords(
       if (here.count !== there.count || here.sha256 !== there.sha256) {
         differs(`resource ${key} of thing ${thingId}`, `${here.count} records`, `${there.count}`)
       }
+      if (here.count > 0) {
+        const ofThing = names.get(thingId) ?? []
+        ofThing.push(key)
+        names.set(thingId, ofThing)
+      }
       return here
     })
     for (const { count, sha256 } of await Promise.all(comparing)) {
@@ -73,7 +91,19 @@ async function verifyRecords(
       all.update(sha256)
     }
   }
-  return { records, digest: all.digest('hex') }
+  await verifyNames(names, partition)
+  return { records, resources: source.resources.size, digest: all.digest('hex') }
+}
+
+async function verifyNames(
+  names: ReadonlyMap<string, readonly string[]>,
+  partition: Partition,
+): Promise<void> {
+  for (const [thingId, keys] of names) {
+    const there = await resourceNames(partition, thingId)
+    if (there.join('\n') === keys.toSorted().join('\n')) continue
+    differs(`the resources of thing ${thingId}`, `${keys.length}`, `${there.length}, or others`)
+  }
 }
 
 async function digestOf(
@@ -94,54 +124,4 @@ async function digestOf(
     page = next === undefined ? undefined : await read({ order: 'asc', limit: pageSize, cursor: next })
   }
   return { count, sha256: hash.digest('hex') }
-}
-
-async function verifyStates({ source }: Move, partition: Partition): Promise<number> {
-  let count = 0
-  for await (const entries of source.entries(allStateKeys)) {
-    const comparing = entries.map(async ([name, bytes]) => {
-      const { thingId, key } = namesInThingKey(name)
-      const there = await readState(partition, thingId, key)
-      if (JSON.stringify(there) === JSON.stringify(decodeState(key, bytes))) return
-      differs(`state ${key} of thing ${thingId}`, 'it', there ? 'another' : 'none')
-    })
-    await Promise.all(comparing)
-    count += entries.length
-  }
-  return count
-}
-
-async function verifyDocuments({ source, documentOf }: Move, partition: Partition): Promise<number> {
-  let count = 0
-  for await (const entries of source.entries(documentKeys(''))) {
-    const moved = entries.flatMap(([key, bytes]): [name: string, json: string][] => {
-      const name = nameInDocumentKey(key)
-      const document = documentOf(name, JSON.parse(bytes.toString()) as Document)
-      return document ? [[name, JSON.stringify(document)]] : []
-    })
-    if (moved.length === 0) continue
-    const names = moved.map(([name]) => name)
-    const there = (await partition.call('HMGET', partition.keys.documents, ...names)) as (Buffer | null)[]
-    const different = moved.find(([, json], index) => there[index]?.toString() !== json)
-    // Their names can hold what a client chose: they are not for a terminal.
-    if (different) differs(`a document`, 'it', 'another or none')
-    count += moved.length
-  }
-  const listed = Number(await partition.call('ZCARD', partition.keys.documentNames))
-  if (listed !== count) differs('the documents', `${count}`, `${listed}`)
-  return count
-}
-
-async function verifyLog({ source }: Move, partition: Partition): Promise<number> {
-  let count = 0
-  for await (const entries of source.entries(logKeys)) count += entries.length
-  const there = Number(await partition.call('XLEN', partition.keys.log))
-  if (there !== count) differs('the commit log', `${count} entries`, `${there}`)
-  return count
-}
-
-function differs(what: string, here: string, there: string): never {
-  throw new Error(
-    `not the same on both sides: ${what}: the embedded store has ${here}, Redis ${there}. Nothing was opened to servers: remove the keys in Redis, and migrate again`,
-  )
 }

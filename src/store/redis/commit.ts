@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, CommitTicket, Receipt, WriteAnswer } from '../contract.ts'
+import { digestOfWriteId } from '../write-id.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
-import { digestOfWriteId } from './keys.ts'
 import type { LogEntry } from './log-entry.ts'
-import { isPassing, type Partition } from './partition.ts'
-import { encodePayload, encodeState } from './record-member.ts'
+import type { Deadline, NumberedWrites } from './numbered-writes.ts'
+import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
 
 /** An append in the queue, or a put of documents alone. */
@@ -20,43 +20,41 @@ export interface PendingCommit {
 }
 
 const commit = new Script('commit')
-const settle = new Script('settle')
 /** Milliseconds. */
-const retryAfter = 50
 const longestRest = 5
 const tooManyResources = -1
 const isNotLeading = -2
 
 /**
  * Commits groups of one node on one partition, one after another, a round trip each: the reply brings what the follower
- * has to tell up to there, too.
- *
- * When a reply is lost nobody knows whether the group was committed. Redis is asked then, as soon as it answers: it has the
- * reply of the newest group of each node. If the group was not committed, what is still waited for goes again.
+ * has to tell up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
+ * still waited for goes again.
  */
 export class Committer {
-  readonly #partition: Partition
+  readonly #writes: NumberedWrites
   readonly #follower: Pick<Follower, 'newestRead' | 'take'>
-  #group = 0
   /** When this node may commit again, by the monotonic clock. */
   #turnAt = 0
 
-  /** @param partition of which this node has no other committer */
-  constructor(partition: Partition, follower: Pick<Follower, 'newestRead' | 'take'>) {
-    this.#partition = partition
+  constructor(writes: NumberedWrites, follower: Pick<Follower, 'newestRead' | 'take'>) {
+    this.#writes = writes
     this.#follower = follower
   }
 
   /**
    * @returns the receipt of each, or an error for one that was no longer waited for, makes too many resources, or is of a task
    * that this node does not lead
-   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown
+   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
+   * that is not yet
    */
   async commit(pending: readonly PendingCommit[]): Promise<(Receipt | Error)[]> {
     const results = new Map<PendingCommit, Receipt | Error>()
     for (let left = pending; left.length > 0; ) {
-      const group = left.filter(each => !each.ticket.expired)
-      for (const each of left) if (each.ticket.expired) results.set(each, new ThingwireError('store_timeout'))
+      const now = performance.now()
+      const group = left.filter(({ ticket }) => ticket.deadline > now)
+      for (const each of left) {
+        if (each.ticket.deadline <= now) results.set(each, new ThingwireError('store_timeout'))
+      }
       const reply = group.length > 0 ? await this.#tryGroup(group) : []
       if (reply) for (const [index, each] of group.entries()) results.set(each, receiptIn(reply, index, each))
       left = reply ? [] : group
@@ -77,34 +75,21 @@ export class Committer {
 
   /** @returns undefined if the group was not committed and is to be tried again */
   async #tryGroup(group: readonly PendingCommit[]): Promise<readonly Reply[] | undefined> {
-    const number = ++this.#group
-    try {
-      const args = [this.#follower.newestRead, group.length, ...group.flatMap(argumentsOf)]
-      const begin = performance.now()
-      const replied = await this.#partition.run(commit, this.#partition.node, number, ...args)
-      const [reply, entries] = replied as unknown as readonly [readonly Reply[], readonly LogEntry[]]
-      const others = this.#follower.take(entries)
-      const end = performance.now()
-      this.#turnAt = end + Math.min(others * (end - begin), longestRest)
-      return reply
-    } catch (error) {
-      if (!isPassing(error)) throw error
-      return await this.#settle(number, group)
-    }
+    const args = [this.#follower.newestRead, group.length, ...group.flatMap(argumentsOf)]
+    const begin = performance.now()
+    const replied = await this.#writes.run(commit, deadlineOf(group), args)
+    if (!replied) return undefined
+    const [reply, entries = []] = replied as unknown as readonly [readonly Reply[], (readonly LogEntry[])?]
+    const others = this.#follower.take(entries)
+    const end = performance.now()
+    this.#turnAt = end + Math.min(others * (end - begin), longestRest)
+    return reply
   }
+}
 
-  async #settle(number: number, group: readonly PendingCommit[]): Promise<readonly Reply[] | undefined> {
-    while (group.some(({ ticket }) => !ticket.expired)) {
-      await delay(retryAfter)
-      try {
-        const reply = await this.#partition.run(settle, this.#partition.node, number)
-        return (reply as readonly Reply[] | null) ?? undefined
-      } catch (error) {
-        if (!isPassing(error)) throw error
-      }
-    }
-    throw new ThingwireError('store_timeout')
-  }
+function deadlineOf(group: readonly PendingCommit[]): Deadline {
+  const deadlines = group.map(({ ticket }) => ticket.deadline)
+  return { at: Math.min(...deadlines), lastAt: Math.max(...deadlines) }
 }
 
 function receiptIn(reply: readonly Reply[], index: number, { write }: PendingCommit): Receipt | Error {
@@ -135,7 +120,7 @@ function addWrite(args: Argument[], write: Append, term: number | undefined): vo
   args.push(JSON.stringify(answer), maximumResources ?? '', lead ?? '', term ?? '')
   args.push(records.length)
   for (const record of records) {
-    args.push(record.key, record.datetime, flag(record.explicit), placeBytes(record.place))
+    args.push(record.key, record.datetime, flag(record.explicit), encodePlace(record.place))
     args.push(encodePayload(record), JSON.stringify(record))
   }
   args.push(states.length)
@@ -147,10 +132,4 @@ function addWrite(args: Argument[], write: Append, term: number | undefined): vo
 
 function flag(isSet: boolean): string {
   return isSet ? '1' : ''
-}
-
-function placeBytes(place: number): Buffer {
-  const bytes = Buffer.allocUnsafe(2)
-  bytes.writeUInt16BE(place)
-  return bytes
 }

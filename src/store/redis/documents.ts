@@ -1,6 +1,7 @@
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
+import type { NumberedWrites } from './numbered-writes.ts'
 import type { Partition } from './partition.ts'
-import { type Reply, Script } from './script.ts'
+import { Script } from './script.ts'
 
 /** Documents as Redis has them, as JSON; null removes. */
 export type EncodedDocuments = readonly (readonly [name: string, json: string | null])[]
@@ -14,17 +15,21 @@ export interface DocumentCommits {
 
 const listDocuments = new Script('list-documents')
 const putDocuments = new Script('put-documents')
+/** Milliseconds that a put of a `transact` may take. */
+const longestPut = 5_000
 
 /**
- * The documents of a partition, of which `putting` is the same, over the connection for what has to be durable. A `transact` puts only if what it has read is still there, to the letter; another node
- * may have changed it meanwhile, and then it begins anew.
+ * The documents of a partition. A `transact` puts only if what it has read is still there, to the letter; another node may have
+ * changed it meanwhile, and then it begins anew.
+ *
+ * @param writes of the same partition
  */
 export function createDocuments(
   partition: Partition,
-  putting: Partition,
+  writes: NumberedWrites,
   commits: DocumentCommits,
 ): DriverDocuments {
-  const { keys, node } = partition
+  const { keys } = partition
 
   const read = async (names: readonly string[]): Promise<readonly (string | null)[]> => {
     if (names.length === 0) return []
@@ -61,8 +66,10 @@ export function createDocuments(
           if (documents.length === 0) return result
           const expected = names.flatMap((name, index) => [name, texts[index] ?? ''])
           const changed = documents.flatMap(([name, json]) => [name, json ?? ''])
-          const reply = await putting.run(putDocuments, node, names.length, ...expected, ...changed)
-          if (wasPut(reply)) return result
+          const at = performance.now() + longestPut
+          const args = [names.length, ...expected, ...changed]
+          const reply = await writes.run(putDocuments, { at, lastAt: at }, args)
+          if (reply?.[0] === 1) return result
         }
       }),
   }
@@ -81,8 +88,4 @@ function pairs(list: readonly Buffer[]): [name: string, text: string][] {
     String(list[2 * index]),
     String(list[2 * index + 1]),
   ])
-}
-
-function wasPut(reply: Reply): boolean {
-  return reply === 1
 }

@@ -5,6 +5,7 @@ import type { Keys } from './keys.ts'
 import { decodeEntry, type LogEntry, type Undo, writeNumberOf } from './log-entry.ts'
 import { LogListeners } from './log-listeners.ts'
 import { type Client, Script } from './script.ts'
+import { UndoMemory } from './undo-memory.ts'
 
 const beginAnew = new Script('begin-anew')
 const entriesAtOnce = 500
@@ -47,9 +48,7 @@ export class Follower {
   /** When something came last, by the monotonic clock. */
   #cameAt = 0
   #wake = () => {}
-  #undo: Undo[] = []
-  /** How many may ask for it. */
-  #remembering = 0
+  readonly #undo = new UndoMemory()
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
@@ -101,27 +100,22 @@ export class Follower {
     })
   }
 
-  /** From now on `undoSince` knows of every commit behind `position`. Returns how to stop. */
+  /** From now on `undoSince` knows of what is written behind `position`, as it is now. Returns how to stop. */
   remember(): () => void {
-    this.#remembering++
-    let stop = () => {
-      stop = () => {}
-      this.#remembering--
-      if (this.#remembering === 0) this.#undo = []
-    }
-    return () => stop()
+    return this.#undo.open(this.#position)
   }
 
   /**
-   * In commit order, of the commits behind the write that listeners were told.
+   * Of the commits behind the write, in their order, what was latest before them and is of this write or older.
    *
+   * @param writeNumber `position` at a call of `remember` that was not stopped
    * @throws ThingwireError store_unavailable: some of them were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
     if (writeNumber < this.#gapAt) {
       throw new ThingwireError('store_unavailable', 'part of the commit log was missed')
     }
-    return this.#undo.filter(undo => undo.writeNumber > writeNumber)
+    return this.#undo.since(writeNumber)
   }
 
   async close(): Promise<void> {
@@ -207,7 +201,7 @@ export class Follower {
   async #skip(): Promise<void> {
     const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#position])
     this.#gapAt = Number(place)
-    this.#undo = []
+    this.#undo.clear()
     this.#newestRead = this.#gapAt
     this.listeners.tellGap()
     this.#reach(this.#gapAt)
@@ -219,10 +213,10 @@ export class Follower {
     this.#cameAt = performance.now()
     for (const entry of entries) {
       if (writeNumberOf(entry) <= this.#position) continue
-      const decoded = decodeEntry(entry)
+      const decoded = decodeEntry(entry, this.#node)
       this.#position = decoded.writeNumber
       this.#newestRead = decoded.writeNumber
-      if (this.#remembering > 0) this.#undo.push(...decoded.undo)
+      this.#undo.add(decoded.undo)
       if (decoded.node !== this.#node) others.add(decoded.node)
       this.listeners.tell(decoded)
     }

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 /**
  * Names of the keys of one partition: the things whose ids fall into it, everything of each of them, and the commit log
  * of their writes. The partition's number in braces is what Redis Cluster hashes, so all of it is in one hash slot, and
@@ -112,9 +110,4 @@ export class Keys {
   group(node: string): string {
     return `${this.base}g:${node}`
   }
-}
-
-/** Ids are the client's words, and some use a secret as one: what is kept cannot be turned back into it. */
-export function digestOfWriteId(id: string): Buffer {
-  return createHash('sha256').update(id).digest().subarray(0, 16)
 }

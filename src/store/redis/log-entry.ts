@@ -1,5 +1,5 @@
-import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
-import type { Commit, Latest, RefusedWrite } from '../contract.ts'
+import type { StoredRecord } from '../../core/record.ts'
+import type { Commit, RefusedWrite } from '../contract.ts'
 import { decodeState } from './record-member.ts'
 
 /**
@@ -9,16 +9,15 @@ import { decodeState } from './record-member.ts'
  * | name | value | how often |
  * |---|---|---|
  * | `t` | thing id | 0..1 |
- * | `c` | JSON `{receivedAt, broadcast, stored}`: the entry is a commit | 0..1, behind `t` |
+ * | `c` | JSON `{node, receivedAt, broadcast?, stored?, records?, latest?}`: the entry is a commit | 0..1, behind `t` |
  * | `e` | JSON: a refused write | 0..1, behind `t` |
- * | `o` | the node that wrote it | 0..1 |
- * | `r` | JSON list of the records that are new, in the order of the write | 0..1 |
- * | `l` | JSON list of `{key, record?}`: the states that were put | 0..1 |
+ * | `o` | the node that wrote it, where it is no commit | 0..1 |
  * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
  * | `u`, then `v` | key; what was latest of it before | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
  *
- * A `v` holds a state (record-member.ts), or nothing.
+ * Of a commit there are the node that wrote it, or none if it was moved here; the records that are new, in the order of the
+ * write; and as `latest` a list of `{key, record?}`, the states that were put. A `v` holds a state (record-member.ts), or nothing.
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
@@ -42,7 +41,17 @@ export interface Undo {
   readonly before: Buffer | undefined
 }
 
-type CommitHead = Pick<Commit, 'receivedAt' | 'broadcast' | 'stored'>
+/** Lists that are empty are left out, and flags that are true. */
+interface TextOfCommit extends Pick<Commit, 'receivedAt'>, Partial<Pick<Commit, 'broadcast' | 'stored'>> {
+  readonly node: string
+  readonly records?: Commit['records']
+  readonly latest?: readonly { readonly key: string; readonly record?: StoredRecord }[]
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+/** Every entry is read by every node: one for all. */
+const none: readonly never[] = []
 
 export function writeNumberOf([id]: LogEntry): number {
   return Number.parseInt(id.toString('latin1'), 10)
@@ -53,39 +62,38 @@ export function thingOfCommit([, fields]: LogEntry): string | undefined {
   return fields[2]?.toString('latin1') === 'c' ? fields[1]?.toString('latin1') : undefined
 }
 
-export function decodeEntry(entry: LogEntry): DecodedEntry {
+/** @param reader node that is told of it: to it a commit of any other one `isElsewhere`. Absent: that is not said */
+export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   const [, fields] = entry
   const writeNumber = writeNumberOf(entry)
   let thingId = ''
   let node = ''
-  let head: CommitHead | undefined
+  let commit: Writable<Commit> | undefined
   let refused: RefusedWrite | undefined
-  let records: readonly AcceptedRecord[] = []
-  let documents: readonly string[] = []
-  const latest: Latest[] = []
-  const undo: Undo[] = []
+  let documents: readonly string[] = none
+  let undo: Undo[] | undefined
   for (let at = 0; at < fields.length; at += 2) {
-    const name = fields[at]?.toString('latin1')
+    const name = String.fromCharCode(fields[at]?.[0] ?? 0)
     if (name === 'v') continue
     const text = fields[at + 1]?.toString() ?? ''
     const state = fields[at + 3]
     if (name === 't') thingId = text
-    else if (name === 'c') head = JSON.parse(text)
-    else if (name === 'e') refused = JSON.parse(text)
+    else if (name === 'c') {
+      const told = JSON.parse(text) as TextOfCommit
+      const { receivedAt, broadcast = true, stored = true, records = none } = told
+      node = told.node
+      const latest = told.latest?.map(({ key, record }) => ({ key, record })) ?? none
+      commit = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
+      if (reader !== undefined && node !== reader) commit.isElsewhere = true
+    } else if (name === 'e') refused = JSON.parse(text)
     else if (name === 'o') node = text
-    else if (name === 'r') records = JSON.parse(text)
-    else if (name === 'l') latest.push(...decodeLatest(text))
-    else if (name === 'n') latest.push({ key: text, record: recordIn(text, state) })
-    else if (name === 'u') undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
-    else if (name === 'd') documents = JSON.parse(text)
+    else if (name === 'n' && commit) commit.latest = [{ key: text, record: recordIn(text, state) }]
+    else if (name === 'u') {
+      undo ??= []
+      undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
+    } else if (name === 'd') documents = JSON.parse(text)
   }
-  const commit = head && { thingId, writeNumber, ...head, records, latest }
-  return { writeNumber, node, thingId, commit, undo, documents, refused }
-}
-
-function decodeLatest(text: string): Latest[] {
-  const states: readonly { key: string; record?: StoredRecord }[] = JSON.parse(text)
-  return states.map(({ key, record }) => ({ key, record }))
+  return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused }
 }
 
 function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {

@@ -39,9 +39,7 @@ export class LogListeners {
     const isElsewhere = node !== this.#node
     if (isElsewhere && documents.length > 0) for (const listener of this.#documents) listener(documents)
     if (isElsewhere && refused) for (const listener of this.#refused) listener(thingId, refused)
-    if (!commit) return
-    const told: Commit = isElsewhere ? { ...commit, isElsewhere: true } : commit
-    for (const listener of this.#commits) listener(told)
+    if (commit) for (const listener of this.#commits) listener(commit)
   }
 
   tellGap(): void {

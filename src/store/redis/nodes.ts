@@ -4,6 +4,7 @@ import { Candidacy, type Work } from './candidacy.ts'
 import { logBounds } from './commit-log.ts'
 import type { LogListeners } from './log-listeners.ts'
 import type { Partition } from './partition.ts'
+import type { RedisClock } from './redis-clock.ts'
 import { Script } from './script.ts'
 
 const heartbeat = new Script('heartbeat')
@@ -17,14 +18,17 @@ const heldAliveFor = 15_000
 export class RedisNodes implements Nodes {
   readonly #partition: Partition
   readonly #listeners: LogListeners
+  readonly #clock: RedisClock
   /** By task. */
   readonly #candidacies = new Map<string, Candidacy>()
   readonly #closed = new AbortController()
   #beating: Promise<void> = Promise.resolve()
 
-  constructor(partition: Partition, listeners: LogListeners) {
+  /** @param clock that is to hear the time with each heartbeat */
+  constructor(partition: Partition, listeners: LogListeners, clock: RedisClock) {
     this.#partition = partition
     this.#listeners = listeners
+    this.#clock = clock
   }
 
   get self(): string {
@@ -38,7 +42,8 @@ export class RedisNodes implements Nodes {
   }
 
   async alive(): Promise<ReadonlySet<string>> {
-    return new Set(((await this.#partition.run(aliveNodes)) as readonly Buffer[]).map(String))
+    const alive = await this.#partition.run(aliveNodes, heldAliveFor)
+    return new Set((alive as readonly Buffer[]).map(String))
   }
 
   lead(task: string, work: Work): () => Promise<void> {
@@ -72,6 +77,12 @@ export class RedisNodes implements Nodes {
     return logBounds(this.#partition)
   }
 
+  async hasLogged(writeNumber: number): Promise<boolean> {
+    const id = `${writeNumber}-0`
+    const found = await this.#partition.call('XRANGE', this.#partition.keys.log, id, id)
+    return (found as readonly unknown[]).length > 0
+  }
+
   /** Leaves at once what it leads, and the others. */
   async close(): Promise<void> {
     this.#closed.abort()
@@ -83,7 +94,7 @@ export class RedisNodes implements Nodes {
   }
 
   async #beat(): Promise<void> {
-    await this.#partition.run(heartbeat, this.self, heldAliveFor)
+    this.#clock.hear(Number(await this.#partition.run(heartbeat, this.self, heldAliveFor)))
   }
 
   async #beatOn(): Promise<void> {

@@ -36,7 +36,14 @@ export async function readPage(
   const { limit, cursor } = query
   const records: StoredRecord[] = []
   let characters = 0
-  let after = cursor === undefined ? undefined : readCursor(cursor)
+  const start = cursor === undefined ? undefined : readCursor(cursor)
+  if (cursor !== undefined && !start) {
+    if (await readPiece(partition, thingId, key, query, 1, undefined, undefined)) {
+      throw new ThingwireError('invalid_cursor')
+    }
+    return undefined
+  }
+  let after = start
   let asOf: number | undefined
   for (;;) {
     const piece = await readPiece(partition, thingId, key, query, limit - records.length, asOf, after)
@@ -101,10 +108,9 @@ function writeCursor(record: Buffer): string {
   return record.toString('base64url', 0, positionLength)
 }
 
-function readCursor(cursor: string): Buffer {
+/** @returns undefined if it is none */
+function readCursor(cursor: string): Buffer | undefined {
   const position = Buffer.from(cursor, 'base64url')
-  if (position.length !== positionLength || position.toString('base64url') !== cursor) {
-    throw new ThingwireError('invalid_cursor')
-  }
-  return position
+  const isOne = position.length === positionLength && position.toString('base64url') === cursor
+  return isOne ? position : undefined
 }

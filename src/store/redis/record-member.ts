@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Geo } from '../../core/geo.ts'
 import { measurement, type StoredRecord } from '../../core/record.ts'
+import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 
 /**
  * A record as Redis keeps it. As a member of its resource's sorted set, whose score is the datetime:
@@ -13,76 +13,53 @@ import { measurement, type StoredRecord } from '../../core/record.ts'
  * ```
  *
  * Write number and place are big-endian, so that members of one score are in the order in which records are read. The
- * payload, from the kind on, is also what a state holds behind its own head: write number (7) and datetime (6).
+ * payload, from the kind on, is record-value.ts' but for the digest, and also what a state holds behind its own head: write
+ * number (7) and datetime (6).
  *
  * The identity of a payload says whether two records of one datetime are the same measurement (contract §4, resend
  * (a)): its digest where the value is an object or array, whose members may come in another order; else all of it.
  */
 
-const withoutGeo = 0
-const geoAsDoubles = 1
-const geoAsIntegers = 2
 /** Added to the kind where the value is an object or an array, and its digest stands before it. */
 const structured = 4
-const lengthOfGeo = [0, 16, 8] as const
 const lengthOfDigest = 8
 
 /** Bytes before the payload in a member. */
-export const memberHead = 9
+const memberHead = 9
 /** Bytes before the payload in a state. */
-export const stateHead = 13
-
-const perDegree = 1e7
+const stateHead = 13
 
 export function encodePayload(record: StoredRecord): Buffer {
-  const { value, geo } = record
-  const form = formOf(geo)
-  const isStructured = /^[[{]/.test(value)
-  const start = 1 + lengthOfGeo[form] + (isStructured ? lengthOfDigest : 0)
-  const bytes = Buffer.allocUnsafe(start + Buffer.byteLength(value))
-  bytes[0] = form + (isStructured ? structured : 0)
-  if (geo && form === geoAsIntegers) {
-    bytes.writeInt32LE(Math.round(geo.lat * perDegree), 1)
-    bytes.writeInt32LE(Math.round(geo.long * perDegree), 5)
-  } else if (geo) {
-    bytes.writeDoubleLE(geo.lat, 1)
-    bytes.writeDoubleLE(geo.long, 9)
-  }
-  if (isStructured) {
-    const digest = createHash('sha256').update(measurement(record)).digest()
-    digest.copy(bytes, start - lengthOfDigest, 0, lengthOfDigest)
-  }
-  bytes.write(value, start)
-  return bytes
+  const bytes = encodeRecord(record)
+  if (!/^[[{]/.test(record.value)) return bytes
+  const start = headLength(bytes)
+  const digest = createHash('sha256').update(measurement(record)).digest().subarray(0, lengthOfDigest)
+  const payload = Buffer.concat([bytes.subarray(0, start), digest, bytes.subarray(start)])
+  payload.writeUInt8(payload.readUInt8(0) + structured, 0)
+  return payload
 }
 
-export function decodePayload(key: string, datetime: number, payload: Buffer): StoredRecord {
-  const kind = payload[0] ?? 0
-  const form = kind % structured
-  const start = 1 + (lengthOfGeo[form] ?? 0) + (kind >= structured ? lengthOfDigest : 0)
-  const value = payload.toString('utf8', start)
-  if (form === geoAsIntegers) {
-    const geo = { lat: payload.readInt32LE(1) / perDegree, long: payload.readInt32LE(5) / perDegree }
-    return { key, datetime, value, geo }
-  }
-  if (form === geoAsDoubles) {
-    return { key, datetime, value, geo: { lat: payload.readDoubleLE(1), long: payload.readDoubleLE(9) } }
-  }
-  return { key, datetime, value }
+function decodePayload(key: string, datetime: number, payload: Buffer): StoredRecord {
+  const digest = isStructured(payload) ? lengthOfDigest : 0
+  return decodeRecord(key, datetime, payload, headLength(payload) + digest)
 }
 
 /** As commit.lua puts it together. */
 export function encodeMember(writeNumber: number, place: number, payload: Buffer): Buffer {
-  const placeBytes = Buffer.allocUnsafe(2)
-  placeBytes.writeUInt16BE(place)
-  return Buffer.concat([numberBytes(writeNumber), placeBytes, payload])
+  return Buffer.concat([numberBytes(writeNumber), encodePlace(place), payload])
+}
+
+/** Two bytes, big-endian. @param place of a record in its write */
+export function encodePlace(place: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2)
+  bytes.writeUInt16BE(place)
+  return bytes
 }
 
 /** What makes two payloads one measurement, as lib.lua has it. */
 export function identityOf(payload: Buffer): Buffer {
-  const kind = payload[0] ?? 0
-  if (kind >= structured) {
-    const start = 1 + (lengthOfGeo[kind % structured] ?? 0)
+  if (isStructured(payload)) {
+    const start = headLength(payload)
     return Buffer.concat([payload.subarray(0, 1), payload.subarray(start, start + lengthOfDigest)])
   }
   return payload.length <= 24 ? payload : Buffer.from(createHash('sha1').update(payload).digest('hex'))
@@ -130,12 +107,6 @@ function readNumber(bytes: Buffer, offset: number): number {
   return bytes.readUIntBE(offset, 3) * 2 ** 32 + bytes.readUInt32BE(offset + 3)
 }
 
-function formOf(geo: Geo | undefined): 0 | 1 | 2 {
-  if (!geo) return withoutGeo
-  return isExact(geo.lat) && isExact(geo.long) ? geoAsIntegers : geoAsDoubles
-}
-
-/** Whether the degrees come back to the last bit from a whole number of ten-millionths. */
-function isExact(degrees: number): boolean {
-  return Math.round(degrees * perDegree) / perDegree === degrees
+function isStructured(payload: Buffer): boolean {
+  return (payload[0] ?? 0) >= structured
 }

@@ -14,6 +14,7 @@ import { Committer, type PendingCommit } from './commit.ts'
 import { readLog, trimLog } from './commit-log.ts'
 import { encodeDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
+import type { NumberedWrites } from './numbered-writes.ts'
 import { readPage } from './pages.ts'
 import type { Partition } from './partition.ts'
 import { remove, removeThing } from './removals.ts'
@@ -29,28 +30,32 @@ const recordOverhead = 64
 export class RedisRecords implements DriverRecords {
   readonly commits: GroupCommit<PendingCommit, Receipt>
   readonly #partition: Partition
+  readonly #durable: Partition
   readonly #follower: Follower
   readonly #termOf: (task: string) => number | undefined
   #newestReceipt = 0
 
   /**
-   * @param committing the same partition, over the connection for what has to be durable
+   * @param durable the same partition, over the connection for what has to be durable
+   * @param writes of the same partition
    * @param termOf in which this node leads a task
    */
   constructor(
     partition: Partition,
-    committing: Partition,
+    durable: Partition,
+    writes: NumberedWrites,
     follower: Follower,
     termOf: (task: string) => number | undefined,
   ) {
     this.#termOf = termOf
     this.#partition = partition
+    this.#durable = durable
     this.#follower = follower
     follower.listeners.onCommit(({ receivedAt }) => {
       this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
     })
     follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
-    const committer = new Committer(committing, follower)
+    const committer = new Committer(writes, follower)
     this.commits = new GroupCommit(
       group => committer.commit(group),
       weigh,
@@ -106,7 +111,7 @@ export class RedisRecords implements DriverRecords {
 
   async remove(thingId: string, key: string, range: TimeRange): Promise<number> {
     const alone = <T>(task: () => Promise<T>) => this.commits.alone(task)
-    const { count, writeNumber } = await remove(this.#partition, alone, thingId, key, range)
+    const { count, writeNumber } = await remove(this.#durable, alone, thingId, key, range)
     await this.#follower.reached(writeNumber ?? 0)
     return count
   }
@@ -114,7 +119,7 @@ export class RedisRecords implements DriverRecords {
   async removeThing(thingId: string): Promise<void> {
     // What was handed in before goes, too; what comes later need not wait.
     await this.commits.alone(async () => {})
-    await removeThing(this.#partition, thingId)
+    await removeThing(this.#durable, thingId)
   }
 
   newestReceipt(): number {

@@ -27,7 +27,7 @@ export class Script {
   /** @param name of the file, without `.lua` */
   constructor(name: string) {
     // The first line says how Redis is to run it.
-    this.#text = readScript(name).replace('\n', `\n${library}\n`)
+    this.#text = readScript(name).replace('\n', () => `\n${library}\n`)
     this.#sha = createHash('sha1').update(this.#text).digest('hex')
   }
 

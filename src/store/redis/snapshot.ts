@@ -1,12 +1,10 @@
-import { maximumPageText } from '../../core/ports.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
+import { latestPages } from '../latest-pages.ts'
 import type { Follower } from './follower.ts'
 import { isBetween, type ResourceName, readLatest } from './latest.ts'
 import type { Partition } from './partition.ts'
-import { decodeState, writeNumberInState } from './record-member.ts'
-
-const maximumPageRecords = 256
+import { decodeState } from './record-member.ts'
 
 /** Where things are kept. */
 export interface Partitions {
@@ -38,21 +36,9 @@ export class RedisSnapshot implements Snapshot {
   }
 
   async *latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
-    for (const partition of this.#partitionsOf(query)) {
-      let after: ResourceName | undefined
-      do {
-        this.#assertOpen()
-        const piece = await readLatest(partition, this.writeNumber, query, after)
-        await this.#follower.reached(piece.newest)
-        // What is remembered is forgotten when it is closed.
-        this.#assertOpen()
-        const undone = this.#undone(partition, query, after, piece.end)
-        for (const page of inPages(joined(piece.found, undone))) {
-          this.#assertOpen()
-          yield page
-        }
-        after = piece.end
-      } while (after)
+    for await (const page of latestPages(this.#find(query))) {
+      this.#assertOpen()
+      yield page
     }
   }
 
@@ -61,13 +47,28 @@ export class RedisSnapshot implements Snapshot {
     this.#forget()
   }
 
+  async *#find(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
+    for (const partition of this.#partitionsOf(query)) {
+      let after: ResourceName | undefined
+      do {
+        this.#assertOpen()
+        const piece = await readLatest(partition, this.writeNumber, query, after)
+        await this.#follower.reached(piece.newest)
+        // What is remembered is forgotten when it is closed.
+        this.#assertOpen()
+        yield joined(piece.found, this.#undone(partition, query, after, piece.end))
+        after = piece.end
+      } while (after)
+    }
+  }
+
   #partitionsOf({ thingId }: LatestQuery): readonly Partition[] {
     return thingId === undefined ? this.#partitions.all : [this.#partitions.of(thingId)]
   }
 
   /**
    * What was latest at that time and was put over or removed since, of the part of the query that a piece is of. Of a
-   * resource it is what the first change met that met something so old: others met what had been added in between.
+   * resource it is what the first of these changes met.
    */
   #undone(
     partition: Partition,
@@ -77,7 +78,7 @@ export class RedisSnapshot implements Snapshot {
   ): ReadonlyMap<string, LatestOfThing> {
     const undone = new Map<string, LatestOfThing>()
     for (const { thingId, key, before } of this.#follower.undoSince(this.writeNumber)) {
-      if (before === undefined || writeNumberInState(before) > this.writeNumber) continue
+      if (before === undefined) continue
       const name = nameOf({ thingId, key })
       if (undone.has(name) || !isBetween({ thingId, key }, query, after, end)) continue
       if (this.#partitions.of(thingId) !== partition) continue
@@ -103,18 +104,4 @@ function joined(
 /** Thing ids hold no colon. */
 function nameOf({ thingId, key }: ResourceName): string {
   return `${thingId}:${key}`
-}
-
-function* inPages(latest: readonly LatestOfThing[]): Iterable<readonly LatestOfThing[]> {
-  let page: LatestOfThing[] = []
-  let characters = 0
-  for (const each of latest) {
-    page.push(each)
-    characters += each.record.value.length
-    if (page.length < maximumPageRecords && characters < maximumPageText) continue
-    yield page
-    page = []
-    characters = 0
-  }
-  if (page.length > 0) yield page
 }

@@ -8,8 +8,10 @@ import { Follower } from './follower.ts'
 import { openFormat } from './format.ts'
 import { Keys } from './keys.ts'
 import { RedisNodes } from './nodes.ts'
+import { NumberedWrites } from './numbered-writes.ts'
 import { Partition } from './partition.ts'
 import { RedisRecords } from './records.ts'
+import { RedisClock } from './redis-clock.ts'
 import { RedisRefusedWrites } from './refused-writes.ts'
 import { waitingForReplicas } from './replicas.ts'
 import type { Client } from './script.ts'
@@ -115,10 +117,12 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const durable = options.replicas
       ? new Partition(keys, node, waitingForReplicas(await another(), options))
       : partition
+    const clock = new RedisClock()
+    const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
-    const nodes = new RedisNodes(partition, follower.listeners)
-    const records = new RedisRecords(partition, durable, follower, task => nodes.termOf(task))
-    const documents = createDocuments(partition, durable, {
+    const nodes = new RedisNodes(partition, follower.listeners, clock)
+    const records = new RedisRecords(partition, durable, writes, follower, task => nodes.termOf(task))
+    const documents = createDocuments(partition, writes, {
       put: (encoded, ticket) => records.commits.push({ documents: encoded, ticket }),
       alone: task => records.commits.alone(task),
     })

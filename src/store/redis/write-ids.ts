@@ -1,10 +1,6 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId } from './keys.ts'
+import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
 import type { Partition } from './partition.ts'
-
-/** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)); commit.lua too. */
-const remembered = 1_000
-const rememberedFor = 24 * 60 * 60 * 1000
 
 const form = /^(\d+):(\d+):(.*)$/s
 
@@ -21,6 +17,6 @@ export async function answerOf(
   const [, ordinal, receivedAt, answer] = form.exec(known?.toString() ?? '') ?? []
   if (answer === undefined) return undefined
   const isForgotten =
-    Number(ordinal) <= Number(newest) - remembered || Number(receivedAt) < now - rememberedFor
+    Number(ordinal) <= Number(newest) - rememberedIds || Number(receivedAt) < now - rememberedFor
   return isForgotten ? undefined : (JSON.parse(answer) as WriteAnswer)
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { waitedFor } from '../../../src/conformance/writes.ts'
 import type { Append, Commit } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -12,7 +13,7 @@ test('append() whose time is up while it is committed is told and logged without
   const { records } = driver
   const told: Commit[] = []
   records.onCommit(commit => told.push(commit))
-  const late = { expired: false }
+  const late = { ...waitedFor(), expired: false }
   records.logWhen(({ thingId }) => {
     if (thingId === 'late') late.expired = true
     return true
@@ -21,9 +22,9 @@ test('append() whose time is up while it is committed is told and logged without
   const fixed = { records: [record], store: true, receivedAt: 1, answer: {}, broadcast: true }
   const write = (thingId: string): Append => ({ ...fixed, thingId })
   await Promise.all([
-    records.append(write('before'), { expired: false }),
+    records.append(write('before'), waitedFor()),
     records.append(write('late'), late),
-    records.append(write('after'), { expired: false }),
+    records.append(write('after'), waitedFor()),
   ])
   expect(told.map(({ thingId, broadcast }) => [thingId, broadcast])).toEqual([
     ['before', true],

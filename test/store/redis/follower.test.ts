@@ -7,11 +7,12 @@ import type { Commit } from '../../../src/store/contract.ts'
 import { trimLog } from '../../../src/store/redis/commit-log.ts'
 import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection.ts'
 import { Follower } from '../../../src/store/redis/follower.ts'
+import { type LogEntry, writeNumberOf } from '../../../src/store/redis/log-entry.ts'
 import type { Partition } from '../../../src/store/redis/partition.ts'
 import { removeThing } from '../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../src/store/redis/snapshot.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
-import { append, crowdLog, newPartition } from './partitions.ts'
+import { append, crowdLog, newPartition, samePartition } from './partitions.ts'
 
 let redis: RedisServer
 /** What other nodes write to. */
@@ -62,7 +63,7 @@ async function append1(value: unknown): Promise<number> {
 
 /** Appends as soon as Redis takes it. */
 async function appendWhenBack(value: unknown): Promise<void> {
-  await expect.poll(() => append1(value), { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => append1(value)).toBeGreaterThan(0)
 }
 
 describe('Follower', () => {
@@ -112,7 +113,7 @@ describe('Follower', () => {
     const told = await events.first(2)
     expect(told.slice(0, 2)).toEqual([1, 'gap'])
     await appendWhenBack('second')
-    await expect.poll(async () => (await events.first(2)).at(-1), { timeout: 30_000 }).toBe('second')
+    await expect.poll(async () => (await events.first(2)).at(-1)).toBe('second')
   })
 
   it('tells what others wrote while it was cut off, once, and says nothing of a gap', async () => {
@@ -127,6 +128,38 @@ describe('Follower', () => {
     await appendWhenBack(4)
     expect(await events.first(4)).toEqual([1, 2, 3, 4])
     expect(gaps).toEqual([])
+  })
+
+  it('tells what it is brought once, though it was brought or read before, and counts who else wrote it', async () => {
+    for (const value of count(3)) await append1(value)
+    const { follower, events } = await follow(0)
+    const client = await openClient(redis.url)
+    onTestFinished(() => client.disconnect())
+    const logged = async () => (await client.callBuffer('XRANGE', other.keys.log, '-', '+')) as LogEntry[]
+    follower.take(await logged())
+    expect(await events.first(3)).toEqual(count(3))
+    expect(follower.take(await logged())).toBe(0)
+    await append1('read')
+    await events.first(4)
+    expect(follower.take(await logged())).toBe(0)
+    await append1('last')
+    expect(await events.first(5)).toEqual([...count(3), 'read', 'last'])
+  })
+
+  it('take() says how many other nodes wrote what is new', async () => {
+    const client = await openClient(redis.url)
+    onTestFinished(() => client.disconnect())
+    const follower = new Follower(client, other.keys, other.node)
+    const third = samePartition(other, client)
+    await append(other, write([received('own')]))
+    await append(third, write([received(1)]), write([received(2)]))
+    await append(samePartition(other, client), write([received(3)]))
+    const entries = (await client.callBuffer('XRANGE', other.keys.log, '-', '+')) as LogEntry[]
+    expect(follower.take(entries.slice(0, 1))).toBe(0)
+    expect(follower.take(entries.slice(0, 3))).toBe(1)
+    expect(follower.take(entries)).toBe(1)
+    expect(follower.take(entries)).toBe(0)
+    expect(follower.newestRead).toBe(writeNumberOf(entries.at(-1) as LogEntry))
   })
 
   it('passes entries that were removed before it read them', async () => {

@@ -8,7 +8,10 @@ const number = 1_792_574_400_000_016
 const id = Buffer.from(`${number}-0`)
 const record: StoredRecord = { key: 'a', datetime: 1_000, value: '"ü"', geo: { lat: 0.1, long: -1e-9 } }
 const state = Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 1, 5]), encodeState(record)])
-const head = '{"receivedAt":7,"broadcast":true,"stored":true}'
+/** Text of a commit. */
+function told(more: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ node: 'node', receivedAt: 7, ...more })
+}
 const commit = { thingId: 'thing', writeNumber: number, receivedAt: 7, broadcast: true, stored: true }
 
 function entry(...fields: readonly (string | Buffer)[]) {
@@ -22,11 +25,7 @@ test('decodeEntry() gives a write back', () => {
     't',
     'thing',
     'c',
-    head,
-    'r',
-    JSON.stringify([accepted, { ...accepted, place: 4 }]),
-    'l',
-    JSON.stringify(latest),
+    told({ records: [accepted, { ...accepted, place: 4 }], latest }),
     'u',
     '$geo',
     'v',
@@ -48,18 +47,31 @@ test('decodeEntry() gives a write back', () => {
 })
 
 test('decodeEntry() gives what a removal has left as latest', () => {
-  const { commit: decoded, undo } = entry('t', 'thing', 'c', head, 'n', 'a', 'v', state, 'u', 'a', 'v', state)
+  const { commit: decoded, undo } = entry(
+    't',
+    'thing',
+    'c',
+    told(),
+    'n',
+    'a',
+    'v',
+    state,
+    'u',
+    'a',
+    'v',
+    state,
+  )
   assert.deepEqual(decoded, { ...commit, records: [], latest: [{ key: 'a', record }] })
   assert.deepEqual(undo, [{ thingId: 'thing', key: 'a', writeNumber: number, before: state }])
 })
 
 test('decodeEntry() gives nothing as latest where a removal has left nothing', () => {
-  const { commit: decoded } = entry('t', 'thing', 'c', head, 'n', 'a', 'v', '', 'u', 'a', 'v', state)
+  const { commit: decoded } = entry('t', 'thing', 'c', told(), 'n', 'a', 'v', '', 'u', 'a', 'v', state)
   assert.deepEqual(decoded?.latest, [{ key: 'a', record: undefined }])
 })
 
 test('decodeEntry() takes nothing for the name of a field that is content', () => {
-  const { commit: decoded, undo } = entry('t', 'r', 'c', head, 'n', 'u', 'v', '', 'u', 'v', 'v', '')
+  const { commit: decoded, undo } = entry('t', 'r', 'c', told(), 'n', 'u', 'v', '', 'u', 'v', 'v', '')
   assert.deepEqual(decoded, {
     ...commit,
     thingId: 'r',
@@ -70,7 +82,7 @@ test('decodeEntry() takes nothing for the name of a field that is content', () =
 })
 
 test('decodeEntry() keeps no hold of the bytes that were read', () => {
-  const fields = ['t', 'thing', 'c', head, 'u', 'a', 'v', state].map(field => Buffer.from(field))
+  const fields = ['t', 'thing', 'c', told(), 'u', 'a', 'v', state].map(field => Buffer.from(field))
   const { undo } = decodeEntry([id, fields])
   fields.at(-1)?.fill(0)
   assert.deepEqual(undo[0]?.before, state)
@@ -78,8 +90,8 @@ test('decodeEntry() keeps no hold of the bytes that were read', () => {
 
 test('decodeEntry() gives the names of documents and the node, with a commit and without', () => {
   const names = ['things/a', 'with\n"these"']
-  const told = ['o', 'node', 'd', JSON.stringify(names)]
-  assert.deepEqual(entry(...told), {
+  const documentNames = ['d', JSON.stringify(names)]
+  assert.deepEqual(entry('o', 'node', ...documentNames), {
     writeNumber: number,
     node: 'node',
     thingId: '',
@@ -88,7 +100,7 @@ test('decodeEntry() gives the names of documents and the node, with a commit and
     documents: names,
     refused: undefined,
   })
-  const { commit: decoded, documents, node } = entry('t', 'thing', 'c', head, ...told)
+  const { commit: decoded, documents, node } = entry('t', 'thing', 'c', told(), ...documentNames)
   assert.deepEqual(decoded, { ...commit, records: [], latest: [] })
   assert.deepEqual([documents, node], [names, 'node'])
 })
@@ -105,4 +117,16 @@ test('thingOfCommit() gives the thing of a commit alone', () => {
   assert.equal(thingOf('t', 'thing', 'c'), 'thing')
   assert.equal(thingOf('t', 'thing', 'e', '{}'), undefined)
   assert.equal(thingOf('o', 'node', 'd', '[]'), undefined)
+})
+
+test('decodeEntry() gives the flags of a commit', () => {
+  const flags = { broadcast: false, stored: false }
+  const { commit: decoded } = entry('t', 'thing', 'c', told(flags))
+  assert.deepEqual(decoded, { ...commit, ...flags, records: [], latest: [] })
+})
+
+test('decodeEntry() says of a commit that it is elsewhere to whom another node has written it', () => {
+  const fields = ['t', 'thing', 'c', told()].map(field => Buffer.from(field))
+  const isElsewhere = (reader?: string) => decodeEntry([id, fields], reader).commit?.isElsewhere
+  assert.deepEqual([isElsewhere('other'), isElsewhere('node'), isElsewhere()], [true, undefined, undefined])
 })

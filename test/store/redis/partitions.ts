@@ -1,7 +1,9 @@
+import { waitedFor } from '../../../src/conformance/writes.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 import type { Append, Receipt } from '../../../src/store/contract.ts'
 import { Committer } from '../../../src/store/redis/commit.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
+import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
 import { Partition } from '../../../src/store/redis/partition.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 
@@ -25,8 +27,8 @@ const committers = new WeakMap<Partition, Committer>()
 
 /** Commits writes as one group. */
 export async function append(partition: Partition, ...writes: readonly Append[]): Promise<Receipt[]> {
-  const pending = writes.map(write => ({ write, documents: [], ticket: { expired: false } }))
-  const committer = committers.get(partition) ?? new Committer(partition, noFollower)
+  const pending = writes.map(write => ({ write, documents: [], ticket: waitedFor() }))
+  const committer = committers.get(partition) ?? new Committer(new NumberedWrites(partition), noFollower)
   committers.set(partition, committer)
   const results = await committer.commit(pending)
   return results.map(result => {

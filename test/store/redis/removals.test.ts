@@ -133,6 +133,27 @@ test('remove() takes what its records have left in the crowds, and nothing more'
   assert.equal((await valuesIn(partition)).length, 300)
 })
 
+test('remove() leaves records in the crowd that are like one of those it takes', async () => {
+  const partition = newPartition(client)
+  const values = count(700).map(value => (value % 2 ? { value } : `value ${value}`))
+  const old = values.map(value => measured(1_000, value))
+  // They are kept although they are there: their datetime is the receipt time.
+  const later = old.map(record => ({ ...record, explicit: false }))
+  await append(partition, write(old))
+  // It begins with the number of the newest write, so this one stays.
+  const begin = async <T>(task: () => Promise<T>) => {
+    const done = await task()
+    await append(partition, write(later))
+    return done
+  }
+  assert.equal((await remove(partition, begin, thing, key, everything)).count, 700)
+  assert.deepEqual(await valuesIn(partition), values)
+  await append(partition, write(old))
+  assert.deepEqual(await valuesIn(partition), values)
+  await remove(partition, alone, thing, key, everything)
+  assert.equal(await partition.call('EXISTS', partition.keys.crowd(thing, key)), 0)
+})
+
 test('remove() of the newest record writes what is latest then, and what was, to the log', async () => {
   const partition = newPartition(client)
   const receivedAt = receiptTime + 7

@@ -23,7 +23,7 @@ test('waitingForReplicas() finds a node of a cluster again that was away', async
   await node?.restart()
   await cluster.serving()
   await expect(putAll()).rejects.toThrow('served by another node')
-  await expect.poll(putAll, { timeout: 30_000 }).toHaveLength(4)
+  await expect.poll(putAll).toHaveLength(4)
 })
 
 test('waitingForReplicas() answers when a replica has what was written, and refuses when none has', async () => {
@@ -32,7 +32,7 @@ test('waitingForReplicas() answers when a replica has what was written, and refu
   const clients = [await openClient(master.url), await openClient(replica.url)] as const
   onTestFinished(() => void clients.map(client => client.disconnect()))
   const [client, reader] = clients
-  await expect.poll(() => client.wait(1, 1_000), { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => client.wait(1, 1_000)).toBe(1)
 
   const caller = waitingForReplicas(client, { replicas: 1 })
   for (const value of Array.from({ length: 100 }, (_, index) => String(index))) {
@@ -49,4 +49,23 @@ test('waitingForReplicas() answers when a replica has what was written, and refu
 
   const two = waitingForReplicas(client, { replicas: 2 })
   await expect(two.callBuffer('SET', 'a', '2')).rejects.toMatchObject({ reason: 'store_timeout' })
+})
+
+test('waitingForReplicas() answers when a replica has it on its disk, from Redis 7.2 on', async () => {
+  const master = await started({ 'repl-diskless-sync-delay': '0' })
+  const replica = await started({ replicaof: `127.0.0.1 ${master.port}` })
+  const client = await openClient(master.url)
+  onTestFinished(() => client.disconnect())
+  await expect.poll(() => client.wait(1, 1_000)).toBe(1)
+  const caller = waitingForReplicas(client, { replicas: 1, replicasFsync: true })
+  const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? ''
+  if (version < '7.2') {
+    await expect(caller.callBuffer('SET', 'a', '1')).rejects.toThrow('unknown command')
+    return
+  }
+  expect(await caller.callBuffer('SET', 'a', '1')).toEqual(Buffer.from('OK'))
+  replica.process.kill('SIGSTOP')
+  await expect(caller.callBuffer('SET', 'a', '2')).rejects.toMatchObject({ reason: 'store_timeout' })
+  replica.process.kill('SIGCONT')
+  expect(await caller.callBuffer('SET', 'a', '3')).toEqual(Buffer.from('OK'))
 })

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { received, valuesOf, write } from '../../../src/conformance/writes.ts'
+import { otherThing, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { Committer } from '../../../src/store/redis/commit.ts'
 import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
+import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
 import { Partition } from '../../../src/store/redis/partition.ts'
 import { waitingForReplicas } from '../../../src/store/redis/replicas.ts'
 import type { Caller, Client } from '../../../src/store/redis/script.ts'
@@ -23,7 +24,7 @@ async function replicated(): Promise<{ url: string; replica: RedisServer; client
   const replica = await started({ replicaof: `127.0.0.1 ${master.port}` })
   const client = await openClient(master.url)
   onTestFinished(() => client.disconnect())
-  await expect.poll(() => client.wait(1, 1_000), { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => client.wait(1, 1_000)).toBe(1)
   return { url: master.url, replica, client }
 }
 
@@ -36,12 +37,15 @@ test('createRedisStore() with replicas acknowledges nothing that they do not hav
   const put = () => documents.put({ a: {} })
   const transact = () => documents.transact([], () => ({ put: { b: {} }, result: 0 }))
   await records.append(write([received(1)]))
+  await records.append(write([received(1)], { thingId: otherThing }))
   await Promise.all([put(), transact()])
 
   replica.process.kill('SIGSTOP')
   await expect(records.append(write([received(2)], { id: 'a' }))).rejects.toMatchObject(late)
   await expect(put()).rejects.toMatchObject(late)
   await expect(transact()).rejects.toMatchObject(late)
+  await expect(records.remove(otherThing, 'temperature', {})).rejects.toMatchObject(late)
+  await expect(records.removeThing(otherThing)).rejects.toMatchObject(late)
   // Sent again: it is there, and the replica does not have it still.
   await expect(records.append(write([received(2)], { id: 'a' }))).rejects.toMatchObject(late)
 
@@ -66,8 +70,11 @@ test('a commit whose reply was lost is acknowledged when the replicas have it, a
   }
   const commit = () => {
     isCut = false
-    const pending = { write: write([received(1)], { id: 'a' }), documents: [], ticket: { expired: false } }
-    return new Committer(new Partition(new Keys('lost', 0), 'node', caller), noFollower).commit([pending])
+    const pending = { write: write([received(1)], { id: 'a' }), documents: [], ticket: waitedFor() }
+    return new Committer(
+      new NumberedWrites(new Partition(new Keys('lost', 0), 'node', caller)),
+      noFollower,
+    ).commit([pending])
   }
   // So that the script is there, and it is the commit whose reply is lost.
   await commit()

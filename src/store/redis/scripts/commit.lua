@@ -2,7 +2,8 @@
 -- Commits a group of writes and puts of one node: all of it or, where Redis is out of memory, nothing.
 --
 -- KEYS[1]  head of the partition
--- ARGV     run of the node, number of the group, newest write number that the node has read of the log, how many items;
+-- ARGV     run of the node, number of the group, until when it counts (microseconds), newest write number that the node has
+--          read of the log, how many items;
 --          then each item:
 --            thing id, empty for a put of documents alone; if it is not empty:
 --              receipt time (ms), `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
@@ -11,11 +12,12 @@
 --              how many states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
 --            how many documents; each: name, JSON or empty
 --          ("or not": an empty string)
--- returns  two lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
+-- returns  the time (microseconds); nothing more if the group is not committed: it comes too late, or was given up. Else two
+--          lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
 --          for one that makes too many resources, -2 for one of a task that the node does not lead; and the answer of the
 --          first write that carried the id, else an empty string. Then entries of the log behind what the node has read, this
 --          group's own among them, without a gap; none where there may be one, or what it has read is not there any more.
---          A group that was committed before is answered as then, without entries; one that was given up before is an error.
+--          A group that was committed before is answered as then, without entries.
 local remembered = 1000
 local remembered_for = 86400000
 local compared = 256
@@ -30,17 +32,10 @@ local function count()
   return tonumber(argument())
 end
 
-local run = argument()
-local group_key = base .. 'g:' .. run
-local group = count()
+local run, group = argument(), argument()
+local time, is_void, known_reply = begin_write(run, group, argument())
+if is_void then return { time, known_reply } end
 local newest_read = count()
-local known_group = redis.call('GET', group_key)
-if known_group then
-  local number, reply = string.match(known_group, '^(%d+) (.*)$')
-  number = tonumber(number)
-  if number == group and reply ~= '' then return { cmsgpack.unpack(reply), {} } end
-  if number >= group then return redis.error_reply('GIVENUP the group was given up') end
-end
 
 local newest = newest_write_number()
 local newest_receipt = tonumber(redis.call('HGET', KEYS[1], 'receipt') or '0')
@@ -182,12 +177,6 @@ end
 local function commit(write)
   local number = next_number()
   newest_receipt = math.max(newest_receipt, write.receipt)
-  local head = string.format(
-    '{"receivedAt":%s,"broadcast":%s,"stored":%s}',
-    text(write.receipt),
-    tostring(write.broadcast),
-    tostring(write.stored)
-  )
   local added, latest, undo = {}, {}, {}
   for _, record in ipairs(write.records) do
     if not write.stored or add_record(write.thing, number, record) then added[#added + 1] = record.json end
@@ -195,21 +184,22 @@ local function commit(write)
   for _, state in ipairs(write.states) do
     latest[#latest + 1] = state.json
     if write.stored then
-      undo[#undo + 1] = { state.key, put_state(write.thing, number, state.key, state.state) }
+      local before = put_state(write.thing, number, state.key, state.state)
+      for _, field in ipairs({ 'u', state.key, 'v', before }) do undo[#undo + 1] = field end
     end
   end
   if write.digest ~= '' then take_id(write.thing, write.digest, write.receipt, write.answer) end
-  local entry = { 't', write.thing, 'c', head, 'o', run }
-  local function add(name, value)
-    entry[#entry + 1] = name
-    entry[#entry + 1] = value
-  end
-  if #added > 0 then add('r', '[' .. table.concat(added, ',') .. ']') end
-  if #latest > 0 then add('l', '[' .. table.concat(latest, ',') .. ']') end
-  for _, each in ipairs(undo) do
-    add('u', each[1])
-    add('v', each[2])
-  end
+  local told = string.format(
+    '{"node":"%s","receivedAt":%s%s%s%s%s}',
+    run,
+    text(write.receipt),
+    write.broadcast and '' or ',"broadcast":false',
+    write.stored and '' or ',"stored":false',
+    #added > 0 and ',"records":[' .. table.concat(added, ',') .. ']' or '',
+    #latest > 0 and ',"latest":[' .. table.concat(latest, ',') .. ']' or ''
+  )
+  local entry = { 't', write.thing, 'c', told }
+  for _, field in ipairs(undo) do entry[#entry + 1] = field end
   return number, entry, not write.stored or (#added == 0 and #latest == 0)
 end
 
@@ -255,5 +245,5 @@ for _ = 1, count() do
   reply[#reply + 1] = answer
 end
 redis.call('HSET', KEYS[1], 'number', text(newest), 'receipt', text(newest_receipt))
-redis.call('SET', group_key, text(group) .. ' ' .. cmsgpack.pack(reply), 'EX', 3600)
-return { reply, entries_behind(newest_read) }
+keep_reply(run, group, reply)
+return { time, reply, entries_behind(newest_read) }

@@ -3,8 +3,14 @@
 --
 -- KEYS[1]  head of the partition
 -- ARGV     node, for how long it is to be held for alive (ms)
--- returns  nothing
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', base .. 'nodes', '-inf', now)
-redis.call('ZADD', base .. 'nodes', now + tonumber(ARGV[2]), ARGV[1])
+-- returns  the time (microseconds)
+local now = math.floor(time_now() / 1000)
+local away = time_away(now, ARGV[2])
+redis.call('ZREMRANGEBYSCORE', base .. 'nodes', '-inf', text(now - away))
+if away > 0 then
+  for _, node in ipairs(redis.call('ZRANGE', base .. 'nodes', 0, -1)) do
+    redis.call('ZINCRBY', base .. 'nodes', text(away), node)
+  end
+end
+redis.call('ZADD', base .. 'nodes', text(now + ARGV[2]), ARGV[1])
+return time_now()

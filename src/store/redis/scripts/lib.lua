@@ -10,15 +10,52 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
+-- When the script was begun, microseconds.
+local begun_at
+local function time_now()
+  if not begun_at then
+    local time = redis.call('TIME')
+    begun_at = time[1] * 1000000 + time[2]
+  end
+  return begun_at
+end
+
+-- For how long no node could say that it is there, ms: Redis was away then, which is held against none of them. One that is
+-- there says so three times in `held_for`.
+local function time_away(now, held_for)
+  local newest = redis.call('ZRANGE', base .. 'nodes', -1, -1, 'WITHSCORES')[2]
+  return newest and math.max(0, now - (newest - held_for) - held_for / 3) or 0
+end
+
 -- The write number behind `last`. It is the time in microseconds, less its remainder by 16, plus the partition: so no two
 -- partitions give out one number, and numbers of different partitions tell about when they were given. Where more than
 -- 62,500 a second are wanted, or the clock goes back, they run ahead of it.
 local function write_number_after(last)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000000 + time[2]
+  local now = time_now()
   local following = last - last % 16 + partition
   if following <= last then following = following + 16 end
   return math.max(following, now - now % 16 + partition)
+end
+
+-- Of each run of a node its newest write is kept, and the reply if it was done, since replies can be lost (numbered-writes.ts).
+--
+-- Returns its number, 0 if there was none, and the reply.
+local function newest_write(run)
+  local number, reply = string.match(redis.call('GET', base .. 'g:' .. run) or '0 ', '^(%d+) (.*)$')
+  return tonumber(number), reply ~= '' and cmsgpack.unpack(reply) or nil
+end
+
+-- Returns the time; whether the write is not to be done: it comes too late, or was done or given up before; and its reply if
+-- it was done.
+local function begin_write(run, number, deadline)
+  local time = time_now()
+  local newest, reply = newest_write(run)
+  if newest < tonumber(number) then return time, time > tonumber(deadline) end
+  return time, true, newest == tonumber(number) and reply or nil
+end
+
+local function keep_reply(run, number, reply)
+  redis.call('SET', base .. 'g:' .. run, number .. ' ' .. cmsgpack.pack(reply), 'EX', 3600)
 end
 
 local function newest_write_number()
@@ -42,9 +79,8 @@ local kept_marks, mark_every, bytes_in_one = 100, 1000, 4096
 
 -- Newest write number that may be trimmed.
 local function trimmable_to()
-  local time = redis.call('TIME')
   local mark = redis.call('LINDEX', base .. 'log-marks', kept_marks - 1) or '0'
-  return math.max(time[1] * 1000000 + time[2] - kept_microseconds, tonumber(mark), 0)
+  return math.max(time_now() - kept_microseconds, tonumber(mark), 0)
 end
 
 -- Removes entries from the log, and notes up to where it is not complete any more.

@@ -3,12 +3,18 @@
 -- that make room (the registry's, when a thing is removed).
 --
 -- KEYS[1]  head of the partition
--- ARGV     node, how many were read; each: name, JSON or empty. Then those to put; each: name, JSON or empty to remove
--- returns  1; 0 if one of those that were read has changed: nothing was put
-local put_from = 3 + 2 * tonumber(ARGV[2])
+-- ARGV     run of the node, number of the write, until when it counts (microseconds), how many were read; each: name, JSON or
+--          empty. Then those to put; each: name, JSON or empty to remove
+-- returns  the time (microseconds); nothing more if it comes too late, or was given up. Else 1, as then if it was done before;
+--          0 if one of those that were read has changed: nothing was put
+local run, write = ARGV[1], ARGV[2]
+local put_from = 5 + 2 * tonumber(ARGV[4])
 
-for at = 3, put_from - 1, 2 do
-  if (redis.call('HGET', base .. 'o', ARGV[at]) or '') ~= ARGV[at + 1] then return 0 end
+local time, is_void, known_reply = begin_write(run, write, ARGV[3])
+if is_void then return { time, known_reply } end
+
+for at = 5, put_from - 1, 2 do
+  if (redis.call('HGET', base .. 'o', ARGV[at]) or '') ~= ARGV[at + 1] then return { time, 0 } end
 end
 local documents = {}
 for at = put_from, #ARGV do documents[#documents + 1] = ARGV[at] end
@@ -16,6 +22,7 @@ local told = put_documents(documents)
 if #told > 0 then
   local number = write_number_after(newest_write_number())
   redis.call('HSET', KEYS[1], 'number', text(number))
-  append_to_log(number, { 'o', ARGV[1], 'd', cjson.encode(told) }, true)
+  append_to_log(number, { 'o', run, 'd', cjson.encode(told) }, true)
 end
-return 1
+keep_reply(run, write, 1)
+return { time, 1 }

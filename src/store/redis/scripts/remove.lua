@@ -20,6 +20,9 @@ local is_magic = string.sub(key, 1, 1) == '$'
 
 local records_in_piece = 256
 local bytes_in_piece = 256 * 1024
+local most_at_once = 64
+-- Records of one datetime that the resend check compares one by one (commit.lua).
+local compared = 256
 
 local function is_meant(member)
   return struct.unpack('>I7', member) <= last_meant
@@ -36,9 +39,31 @@ local function state_of(member, datetime)
   return string.sub(member, 1, 7) .. struct.pack('>I6', datetime) .. string.sub(member, 10)
 end
 
+local function crowd_entry(datetime, member)
+  return struct.pack('>I6', datetime) .. identity(string.sub(member, 10))
+end
+
+-- What has gone from a crowd may be what a record that stays had left there, too. Those that stay are the last of their
+-- datetime.
+local function put_back(datetime, gone)
+  local first = redis.call('ZCOUNT', records, '-inf', '(' .. datetime) + compared
+  local last = redis.call('ZCOUNT', records, '-inf', datetime) - 1
+  while last >= first do
+    local start = math.max(first, last - most_at_once + 1)
+    local members = redis.call('ZRANGE', records, start, last)
+    for place = #members, 1, -1 do
+      if is_meant(members[place]) then return end
+      local entry = crowd_entry(datetime, members[place])
+      if gone[entry] then redis.call('ZADD', crowd, datetime, entry) end
+    end
+    last = start - 1
+  end
+end
+
 local has_crowd = redis.call('EXISTS', crowd) == 1
 local newest, newest_datetime = newest_record()
 local removed, seen, bytes = 0, 0, 0
+local gone_of = {} -- from the crowd of each datetime
 -- Grows, so that what is large is not read by the dozen.
 local at_once = 4
 while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
@@ -56,7 +81,11 @@ while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
       last = nil
     end
     if goes and has_crowd then
-      redis.call('ZREM', crowd, struct.pack('>I6', datetime) .. identity(string.sub(member, 10)))
+      local entry = crowd_entry(datetime, member)
+      if redis.call('ZREM', crowd, entry) == 1 then
+        gone_of[datetime] = gone_of[datetime] or {}
+        gone_of[datetime][entry] = true
+      end
     end
     bytes = bytes + #member
   end
@@ -68,8 +97,9 @@ while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
   else
     from = '(' .. found[2 * count]
   end
-  at_once = math.min(2 * at_once, 64)
+  at_once = math.min(2 * at_once, most_at_once)
 end
+for datetime, gone in pairs(gone_of) do put_back(datetime, gone) end
 
 local left, left_datetime = newest_record()
 if left == newest then return { removed, from, 0 } end
@@ -86,8 +116,7 @@ local receipt = redis.call('HGET', KEYS[1], 'receipt') or '0'
 redis.call('HSET', KEYS[1], 'number', text(number))
 append_to_log(number, {
   't', thing,
-  'c', '{"receivedAt":' .. receipt .. ',"broadcast":true,"stored":true}',
-  'o', ARGV[6],
+  'c', '{"node":"' .. ARGV[6] .. '","receivedAt":' .. receipt .. '}',
   'n', key, 'v', state_of(left, left_datetime),
   'u', key, 'v', state_of(newest, newest_datetime),
 })

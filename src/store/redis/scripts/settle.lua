@@ -1,18 +1,17 @@
-#!lua
--- Says what came of a group whose reply was lost, and lets it not be committed any more if it was not.
+#!lua flags=allow-oom
+-- Says what came of a write whose reply was lost, and lets it not be done any more if it was not. Does nothing where it is
+-- late itself, behind a newer write.
 --
 -- KEYS[1]  head of the partition
--- ARGV     run of the node, number of the group
--- returns  what commit.lua returned for the group, or nothing if it was not committed
-local group_key = base .. 'g:' .. ARGV[1]
-local known_group = redis.call('GET', group_key)
-if known_group then
-  local number, reply = string.match(known_group, '^(%d+) (.*)$')
-  if tonumber(number) == tonumber(ARGV[2]) and reply ~= '' then
-    -- Something is written, so that waiting for replicas after it waits for the group, too.
-    redis.call('EXPIRE', group_key, 3600)
-    return cmsgpack.unpack(reply)
-  end
+-- ARGV     run of the node, number of the write; 0: of none, it is the time that is asked for
+-- returns  the time (microseconds); and, if it was done, the first thing that it returned behind the time
+local run, number = ARGV[1], tonumber(ARGV[2])
+local write_key = base .. 'g:' .. run
+local newest, reply = newest_write(run)
+if newest == number and reply then
+  -- Something is written, so that waiting for replicas after it waits for the write, too.
+  redis.call('EXPIRE', write_key, 3600)
+  return { time_now(), reply }
 end
-redis.call('SET', group_key, ARGV[2] .. ' ', 'EX', 3600)
-return false
+if newest < number then redis.call('SET', write_key, ARGV[2] .. ' ', 'EX', 3600) end
+return { time_now() }

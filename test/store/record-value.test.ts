@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeRecord, encodeRecord } from '../../../src/store/level/record-value.ts'
+import { decodeRecord, encodeRecord } from '../../src/store/record-value.ts'
 
 const anyDegrees = (limit: number) =>
   fc.oneof(

@@ -1,0 +1,35 @@
+import { ordinalInKey, thingInKey, writeIdKey } from '../level/keys.ts'
+import type { KnownWrite } from '../level/write-ids.ts'
+import { rememberedFor } from '../write-id.ts'
+import type { Entry, Source } from './source.ts'
+
+/** A write id as Redis keeps it. */
+export interface MovedWriteId {
+  readonly thingId: string
+  readonly digest: Buffer
+  readonly ordinal: number
+  /** `<ordinal>:<receipt time>:<answer>` */
+  readonly text: string
+}
+
+/**
+ * The write ids that are moved. Those that count no more for any write to come stay behind: receipt times never go back.
+ *
+ * @param entries of `allWriteIdOrderKeys`
+ */
+export async function movedWriteIds(
+  { database, counters }: Source,
+  entries: readonly Entry[],
+): Promise<MovedWriteId[]> {
+  const names = entries.map(([name, digest]) => writeIdKey(thingInKey(name), digest))
+  const found = await database.level.getMany(names)
+  const oldest = counters.newestReceipt - rememberedFor
+  return entries.flatMap(([name, digest], index) => {
+    const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
+    // It was used again since, under a newer ordinal.
+    if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
+    const { ordinal, receivedAt, answer } = known
+    const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`
+    return [{ thingId: thingInKey(name), digest, ordinal, text }]
+  })
+}

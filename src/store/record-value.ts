@@ -1,0 +1,69 @@
+import type { Geo } from '../core/geo.ts'
+import type { StoredRecord } from '../core/record.ts'
+
+/**
+ * What is stored of a record besides thing, key and datetime: a byte that says what follows, then latitude and longitude
+ * if there is a position, then the value as JSON text. Positions of at most seven decimals (a centimetre: what receivers
+ * give) are whole numbers of ten-millionths of a degree, half as long as doubles.
+ *
+ * The two lowest bits of the first byte say how the position is written; the others are free for what a store adds.
+ */
+
+const withoutGeo = 0
+const geoAsDoubles = 1
+const geoAsIntegers = 2
+const kinds = 4
+const lengthOfHead = [1, 17, 9] as const
+
+const perDegree = 1e7
+
+export function encodeRecord({ value, geo }: StoredRecord): Buffer {
+  const kind = kindOf(geo)
+  const start = lengthOfHead[kind]
+  const bytes = Buffer.allocUnsafe(start + Buffer.byteLength(value))
+  bytes[0] = kind
+  if (geo && kind === geoAsIntegers) {
+    bytes.writeInt32LE(Math.round(geo.lat * perDegree), 1)
+    bytes.writeInt32LE(Math.round(geo.long * perDegree), 5)
+  } else if (geo) {
+    bytes.writeDoubleLE(geo.lat, 1)
+    bytes.writeDoubleLE(geo.long, 9)
+  }
+  bytes.write(value, start)
+  return bytes
+}
+
+/** @param datetime milliseconds @param valueStart where the value begins, if it is not right behind the head */
+export function decodeRecord(
+  key: string,
+  datetime: number,
+  bytes: Buffer,
+  valueStart = headLength(bytes),
+): StoredRecord {
+  const value = bytes.toString('utf8', valueStart)
+  switch ((bytes[0] ?? 0) % kinds) {
+    case geoAsIntegers: {
+      const geo = { lat: bytes.readInt32LE(1) / perDegree, long: bytes.readInt32LE(5) / perDegree }
+      return { key, datetime, value, geo }
+    }
+    case geoAsDoubles:
+      return { key, datetime, value, geo: { lat: bytes.readDoubleLE(1), long: bytes.readDoubleLE(9) } }
+    default:
+      return { key, datetime, value }
+  }
+}
+
+/** How many bytes stand before the value: the first one, and the position. */
+export function headLength(bytes: Buffer): number {
+  return lengthOfHead[(bytes[0] ?? 0) % kinds] ?? lengthOfHead[withoutGeo]
+}
+
+function kindOf(geo: Geo | undefined): 0 | 1 | 2 {
+  if (!geo) return withoutGeo
+  return isExact(geo.lat) && isExact(geo.long) ? geoAsIntegers : geoAsDoubles
+}
+
+/** Whether the degrees come back to the last bit from a whole number of ten-millionths. */
+function isExact(degrees: number): boolean {
+  return Math.round(degrees * perDegree) / perDegree === degrees
+}
