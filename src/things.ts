@@ -48,6 +48,8 @@ export interface Things {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
+  /** How long a write may wait for its commit, milliseconds. */
+  readonly storeTimeout: number
   readonly access: Access
   readonly registry: ThingRegistry
   readonly sessions: SessionRegistry
@@ -121,6 +123,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     refused,
     documents,
     nodes,
+    storeTimeout,
     clock,
     live,
     sessionLog,

@@ -12,6 +12,7 @@ import type {
 } from './ports.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 import { Room } from './room.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -64,6 +65,8 @@ export interface WriteRequest {
   readonly documents?: Append['documents']
   /** Refused with `store_unavailable` if this node does not lead the task any more. */
   readonly lead?: Append['lead']
+  /** Aborted: a write that the store has not got yet is dropped, and rejects with the reason. */
+  readonly withdrawal?: AbortSignal | undefined
 }
 
 export interface IngestParts {
@@ -109,7 +112,7 @@ export function createIngest(parts: IngestParts): Ingest {
       return await refuse(request, receivedAt, error, error.writeId)
     }
     rate.charge(request.thingId, parsed.records.length)
-    if (turn) await turn
+    if (turn) await unlessWithdrawn(request, turn)
     if (!parsed.store && !parsed.broadcast) return await dryRun(request, receivedAt, parsed)
     return await append(request, receivedAt, parsed)
   }
@@ -142,7 +145,7 @@ export function createIngest(parts: IngestParts): Ingest {
     const { id, store, broadcast } = parsed
     try {
       const waiting = room.wait()
-      if (waiting) await waiting
+      if (waiting) await unlessWithdrawn(request, waiting)
       const receipt = await records.append({
         thingId,
         records: parsed.records,
@@ -191,6 +194,10 @@ export function createIngest(parts: IngestParts): Ingest {
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? {} : { rejected: parsed.rejected }
+}
+
+function unlessWithdrawn({ withdrawal }: WriteRequest, wait: Promise<void>): Promise<void> {
+  return withdrawal ? unlessAborted(wait, withdrawal) : wait
 }
 
 /** Whether the thing has written more than it may. */

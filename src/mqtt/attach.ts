@@ -24,6 +24,8 @@ export interface AttachOptions {
   readonly isDraining?: () => boolean
   /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
   readonly onDefect?: (error: unknown) => void
+  /** Told once an outage that the store is away, and what connections leave has to wait for it. Default: nobody is told. */
+  readonly onOutage?: (error: unknown) => void
 }
 
 const attached = new WeakSet<Aedes>()
@@ -54,6 +56,7 @@ export function attachThings(
     addressOf: options.addressOf ?? addressOf,
     isDraining: options.isDraining ?? (() => false),
     onDefect: options.onDefect ?? (() => {}),
+    onOutage: options.onOutage ?? (() => {}),
   })
   const putHooksBack = replaceHooks(broker, door)
   attached.add(broker)

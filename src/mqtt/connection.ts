@@ -34,8 +34,8 @@ export class Connection {
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
   session: Session | undefined
-  /** Of a client that has a credential. */
-  claim: Claim | undefined
+  /** To be its client's latest one: for each client that it stands for. */
+  readonly claims = new Set<Claim>()
   will: { readonly name: string; readonly will: Will } | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false

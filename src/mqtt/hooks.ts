@@ -53,7 +53,7 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
           callback(error, mayGoOn)
           return
         }
-        door.connect(connection, packet).then(() => callback(null, true))
+        door.connecting.connect(connection, packet).then(() => callback(null, true))
       })
     },
     authenticate: (client, username, password, callback) => {

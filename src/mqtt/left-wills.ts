@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Nodes } from '../core/nodes.ts'
@@ -55,6 +56,8 @@ export class LeftWills {
 
   async #lead(stop: AbortSignal): Promise<void> {
     const { nodes, onDefect } = this.#parts
+    // Each will that waits for the store listens.
+    setMaxListeners(0, stop)
     /** By name, of all nodes that are gone; undefined if that is to be found out. */
     let left: Map<string, Left> | undefined
     let before: ReadonlySet<string> = new Set()

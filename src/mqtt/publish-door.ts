@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
 import { type Ingest, isRateExceeded } from '../core/ingest.ts'
@@ -18,6 +19,15 @@ export interface PublishDoorParts {
   readonly onProven: (connection: Connection, thingId: string) => void
   /** It may not publish there. */
   readonly onUnknown: (connection: Connection, error: ThingwireError) => void
+}
+
+/** What a write has that is to be stored once, however often its packet comes. */
+interface Once {
+  readonly documents?: DocumentPut | undefined
+  /** Whether it was stored before; absent: it was not. */
+  readonly whetherStored?: Promise<boolean> | undefined
+  /** Of its session. */
+  readonly withdrawal?: AbortSignal | undefined
 }
 
 /** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
@@ -69,12 +79,13 @@ export class PublishDoor {
   }
 
   #beginRelease(session: Session, messageId: number): Promise<void> | undefined {
-    const { inFlight, releasing } = session
-    const committing = inFlight.get(messageId)
+    const { inFlight, releasing, doubtful } = session
+    const committing = inFlight.get(messageId) ?? (doubtful.has(messageId) ? committed : undefined)
     if (!committing) return undefined
     const release = this.#release(session, messageId, committing)
     // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
     inFlight.delete(messageId)
+    doubtful.delete(messageId)
     releasing.set(messageId, release)
     release
       // The client will release it again.
@@ -103,32 +114,68 @@ export class PublishDoor {
   /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
   #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
     const session = this.#session()
-    const { inFlight, releasing } = session
+    const { inFlight, doubtful } = session
     const first = inFlight.get(messageId)
     if (first) return first
     const name = inFlightName(session, messageId)
-    const documents = name === undefined ? undefined : { [name]: {} }
-    // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
-    const dealing = this.#deal(packet, documents, releasing.get(messageId))
+    const dealing = this.#deal(packet, {
+      documents: name === undefined ? undefined : { [name]: {} },
+      whetherStored: this.#whetherStored(session, packet, name),
+      withdrawal: session.withdrawal?.signal,
+    })
     inFlight.set(messageId, dealing)
     dealing.then(
-      () => inFlight.get(messageId) === dealing && inFlight.set(messageId, committed),
-      () => inFlight.get(messageId) === dealing && inFlight.delete(messageId),
+      () => {
+        doubtful.delete(messageId)
+        if (inFlight.get(messageId) === dealing) inFlight.set(messageId, committed)
+      },
+      error => {
+        // The store may have been late, and with a connection that is lost nobody else asks what came of it.
+        if (name !== undefined && error instanceof ThingwireError) doubtful.add(messageId)
+        if (inFlight.get(messageId) === dealing) inFlight.delete(messageId)
+      },
     )
     return dealing
   }
 
+  /** Whether the packet was stored before under its id; undefined: it was not. */
+  #whetherStored(
+    { doubtful, releasing, settledAt }: Session,
+    { messageId = 0, dup }: PublishPacket,
+    name: string | undefined,
+  ): Promise<boolean> | undefined {
+    if (name !== undefined && doubtful.has(messageId)) return this.#isStored(name)
+    const unsettled = settledAt - performance.now()
+    if (name !== undefined && dup && unsettled > 0) return delay(unsettled).then(() => this.#isStored(name))
+    // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
+    return releasing.get(messageId)?.then(
+      () => false,
+      () => {
+        throw new Error('the packet id is not released')
+      },
+    )
+  }
+
+  /** Asked in the order of commits: behind whatever is still under way. */
+  #isStored(name: string): Promise<boolean> {
+    return this.#parts.documents.transact([name], ([found]) => ({ put: {}, result: found !== undefined }))
+  }
+
   /** One packet, whose turn it is when all before it were handed over. */
-  async #deal(packet: PublishPacket, documents?: DocumentPut, after?: Promise<void>): Promise<void> {
+  async #deal(packet: PublishPacket, once: Once = {}): Promise<void> {
+    const { whetherStored, withdrawal } = once
     const turn = this.#turns.take()
     const authorise = () => this.#authorise(packet.topic)
-    const authorising = after ? after.then(authorise) : authorise()
+    const authorising = whetherStored
+      ? whetherStored.then(isStored => (isStored ? undefined : authorise()))
+      : authorise()
     authorising.catch(() => {})
     try {
       await turn.mine
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      const dealing = this.#write(thingId, packet, documents)
+      withdrawal?.throwIfAborted()
+      const dealing = thingId === undefined ? undefined : this.#write(thingId, packet, once)
       turn.done()
       await dealing
     } catch (error) {
@@ -157,7 +204,7 @@ export class PublishDoor {
   async #write(
     thingId: string,
     { topic, payload, qos }: PublishPacket,
-    documents: DocumentPut | undefined,
+    { documents, withdrawal }: Once,
   ): Promise<void> {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
@@ -167,7 +214,7 @@ export class PublishDoor {
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
     try {
-      await ingest.write(documents ? { ...request, documents } : request)
+      await ingest.write(documents ? { ...request, documents, withdrawal } : request)
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
       // Noted and told already. To close would make the device send it again for ever.

@@ -12,6 +12,8 @@ export type SessionDocument = {
   readonly acked: Position
   /** What was sent behind it. */
   readonly sent: readonly Sent[]
+  /** Write number: what was committed up to here may have been sent before, under packet ids that are lost. Absent: 0. */
+  readonly maybeSent?: number
   /** Whether a client is connected: if the process ends, more may have been sent than is said here. */
   readonly isInUse: boolean
   /** Who has written it; absent: a process of before there were nodes. */
@@ -19,6 +21,9 @@ export type SessionDocument = {
   /** Grows each time a node takes the session: what a node writes that has lost it is known by it. Absent: 0. */
   readonly epoch?: number
 }
+
+/** As `maybeSent`: it is not known how far it goes. */
+export const whateverIsCommitted = Number.MAX_SAFE_INTEGER
 
 export const sessionPrefix = 'mqtt-sessions/'
 

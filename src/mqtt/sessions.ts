@@ -1,16 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import type { Nodes } from '../core/nodes.ts'
-import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import type { Live } from '../live/index.ts'
 import { ConnectRefused } from './connect.ts'
-import { Interests, type Subscription } from './interest.ts'
+import type { Subscription } from './interest.ts'
 import type { Claim } from './latest-connections.ts'
-import { maximumMissed } from './missed.ts'
-import type { Session } from './session.ts'
-import { inFlightPrefix, type SessionDocument, sessionName } from './session-documents.ts'
+import { newSession, restoreSession, type Session, withdrawWaiting } from './session.ts'
+import { inFlightPrefix, type SessionDocument } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
-import { StoredSessions } from './stored-sessions.ts'
-import { Unacked } from './unacked.ts'
+import type { StoreRetries } from './store-retries.ts'
+import { StoredSessions, type Usage } from './stored-sessions.ts'
 
 /** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
 const sessionLifetime = 7 * 24 * 3_600_000
@@ -35,9 +33,12 @@ interface OpenSession {
 export interface SessionsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
+  /** Within what time a write that another node has begun to store is kept or not, milliseconds. */
+  readonly storeTimeout: number
   readonly live: Live
   /** Covers the sessions in the store. */
   readonly log: SessionLog
+  readonly retries: StoreRetries
   /** Another node has the session now: whoever is connected with it is to be closed. */
   readonly onLost: (session: Session) => void
 }
@@ -53,11 +54,10 @@ export class Sessions {
   readonly #stored: StoredSessions
   /** Sessions in use, by client id. */
   readonly #open = new Map<string, OpenSession>()
-  /** What the store has of those sessions, as JSON. */
-  readonly #kept = new WeakMap<Session, string>()
   /** Number of the newest write of the process before. */
   readonly #begin: number
   readonly #timers: readonly NodeJS.Timeout[]
+  #isSaving = false
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
@@ -121,8 +121,9 @@ export class Sessions {
         if (this.find(clientId) !== open.session) throw takenElsewhere()
       }
     } catch (error) {
-      // It is not kept, so that nobody may find it.
-      if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
+      // What is known of it here is to be kept, unless it was never read: then nobody may find it.
+      if (open.isReady) this.leave(open.session).catch(() => {})
+      else if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
       throw error
     }
     return open === present ? Object.assign(open.session, { wasPresent: true }) : open.session
@@ -138,20 +139,10 @@ export class Sessions {
 
   async #load(session: Session, claim: Claim): Promise<void> {
     const { clientId, inFlight } = session
-    const { isAlone = false, self } = this.#parts.nodes
+    const settledAt = performance.now() + this.#parts.storeTimeout
     const stored = await this.#stored.whenLeft(clientId)
     if (!claim.isLatest) throw takenElsewhere()
-    if (stored) {
-      const { acked, sent, subscriptions, isInUse, node, epoch = 0 } = stored
-      Object.assign(session, {
-        unacked: new Unacked(acked, sent),
-        interests: new Interests(subscriptions),
-        // Another node may have sent whatever is committed until this one begins to.
-        maybeSent: isInUse ? (isAlone ? this.#begin : Number.POSITIVE_INFINITY) : 0,
-        isFromElsewhere: !isAlone && node !== self,
-        epoch: epoch + 1,
-      })
-    }
+    if (stored) restoreSession(session, stored, { nodes: this.#parts.nodes, begin: this.#begin, settledAt })
     const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
     for await (const name of this.#stored.inFlight(clientId)) {
@@ -165,22 +156,30 @@ export class Sessions {
     await this.save(session, left)
   }
 
-  /** To be called once for each session that was given out, when its connection is gone. */
+  /**
+   * To be called once for each session that was given out, when its connection is gone. Resolves when that is kept.
+   *
+   * @throws ThingwireError of the store, if the service ends before
+   */
   async leave(session: Session): Promise<void> {
     const open = this.#open.get(session.clientId)
     if (open?.session !== session || --open.users > 0) return
+    withdrawWaiting(session)
     const visit = open.visits
     const isLeft = () => {
       return open.users === 0 && open.visits === visit && this.#open.get(session.clientId) === open
     }
     // A client that is back before its last writes are committed must find their packet ids.
     await Promise.allSettled(session.inFlight.values())
-    if (!isLeft()) return
-    await this.#lookAgain(session.clientId)
-    if (!isLeft()) return
-    await this.save(session)
-    // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
-    if (isLeft()) this.#open.delete(session.clientId)
+    // Another node waits for it.
+    await this.#parts.retries.run(async () => {
+      if (!isLeft()) return
+      await this.#lookAgain(session.clientId)
+      if (!isLeft()) return
+      await this.save(session)
+      // Whoever came and went meanwhile has its own save under way: until then the store has less than is known here.
+      if (isLeft()) this.#open.delete(session.clientId)
+    })
   }
 
   /** Of a client that is connected. */
@@ -204,18 +203,27 @@ export class Sessions {
 
   async #put(session: Session, others: DocumentPut = {}): Promise<void> {
     this.#parts.log.cover(session.clientId, session.interests)
-    await this.#stored.put({ ...others, ...this.#changed(session, Date.now()) })
+    await this.#stored.keep([this.#usageOf(session)], others)
   }
 
   /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
   async #saveAcked(): Promise<void> {
-    const put: Record<string, Document> = {}
+    if (this.#isSaving) return
+    this.#isSaving = true
+    const usages: Usage[] = []
     for (const open of this.#open.values()) {
-      if (!open.session.isPersistent || !open.isReady) continue
-      if (open.isDoubtful) this.#check(open).catch(() => {})
-      else Object.assign(put, this.#changed(open.session))
+      const { session, isReady, isDoubtful } = open
+      if (!session.isPersistent || !isReady) continue
+      if (isDoubtful) this.#check(open).catch(() => {})
+      else usages.push(this.#usageOf(session))
     }
-    await this.#stored.put(put)
+    await this.#stored.keepChanged(usages).finally(() => {
+      this.#isSaving = false
+    })
+  }
+
+  #usageOf(session: Session): Usage {
+    return { session, isInUse: (this.#open.get(session.clientId)?.users ?? 0) > 0 }
   }
 
   #onChanged(clientId: string | undefined): void {
@@ -250,25 +258,8 @@ export class Sessions {
     // Of a node that did not know yet that it had lost it.
     if (stored && (stored.epoch ?? 0) < epoch) return await this.#put(session)
     this.#open.delete(clientId)
+    withdrawWaiting(session)
     this.#parts.onLost(session)
-  }
-
-  /** The session's document, if the store has it otherwise. @param lastConnected milliseconds; absent: as it was */
-  #changed(session: Session, lastConnected?: number): DocumentPut {
-    const { clientId, instance, interests, unacked, epoch } = session
-    const state = {
-      instance,
-      node: this.#parts.nodes.self,
-      epoch,
-      subscriptions: [...interests],
-      ...unacked.newest(maximumMissed.messages),
-      isInUse: (this.#open.get(clientId)?.users ?? 0) > 0,
-    }
-    const text = JSON.stringify(state)
-    if (lastConnected === undefined && this.#kept.get(session) === text) return {}
-    this.#kept.set(session, text)
-    const document: SessionDocument = { ...state, lastConnected: lastConnected ?? Date.now() }
-    return { [sessionName(clientId)]: document }
   }
 
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
@@ -303,20 +294,8 @@ export class Sessions {
   }
 
   #newSession(clientId: string, isPersistent: boolean): Session {
-    return {
-      clientId,
-      instance: randomUUID(),
-      isPersistent,
-      wasPresent: false,
-      inFlight: new Map(),
-      releasing: new Map(),
-      interests: new Interests(),
-      unacked: new Unacked({ writeNumber: this.#parts.live.position, place: Number.MAX_SAFE_INTEGER }),
-      receiver: undefined,
-      maybeSent: 0,
-      isFromElsewhere: false,
-      epoch: 1,
-    }
+    const { live, nodes } = this.#parts
+    return newSession(clientId, isPersistent, live.position, nodes)
   }
 }
 

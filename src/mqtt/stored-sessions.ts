@@ -1,12 +1,27 @@
 import { listDocuments } from '../core/list-documents.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
+import { maximumMissed } from './missed.ts'
+import type { Session } from './session.ts'
 import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
 
 /** How long a node waits for another one to leave a session, milliseconds: less than a CONNECT may take. */
-const longestWait = 3_000
+const longestWait = 2_000
 /** Between two looks, milliseconds, unless it is told before. */
 const lookInterval = 200
+
+/** A session of this node. */
+export interface Usage {
+  readonly session: Session
+  readonly isInUse: boolean
+}
+
+interface SessionState {
+  readonly session: Session
+  readonly state: Omit<SessionDocument, 'lastConnected'>
+  /** The same as JSON. */
+  readonly text: string
+}
 
 /** The sessions as the store has them, for all nodes. */
 export class StoredSessions {
@@ -14,6 +29,8 @@ export class StoredSessions {
   readonly #nodes: Nodes
   /** By client id, whoever waits for a change of its session. */
   readonly #waiting = new Map<string, Set<() => void>>()
+  /** What the store has of sessions of this node, as JSON. */
+  readonly #kept = new WeakMap<Session, string>()
   readonly #stopListening: () => void
 
   /** @param onChanged another node has changed the session of this client; undefined: of any, perhaps */
@@ -75,8 +92,51 @@ export class StoredSessions {
     })
   }
 
-  async put(documents: DocumentPut): Promise<void> {
-    if (Object.keys(documents).length > 0) await this.#documents.put(documents)
+  /** Puts sessions as they are now, and that they were connected now. @param others put with them */
+  async keep(usages: readonly Usage[], others: DocumentPut = {}): Promise<void> {
+    await this.#put(
+      usages.map(usage => this.#stateOf(usage)),
+      others,
+    )
+  }
+
+  /** Puts those that the store has otherwise. */
+  async keepChanged(usages: readonly Usage[]): Promise<void> {
+    const states = usages.map(usage => this.#stateOf(usage))
+    await this.#put(states.filter(({ session, text }) => this.#kept.get(session) !== text))
+  }
+
+  async #put(states: readonly SessionState[], others: DocumentPut = {}): Promise<void> {
+    const lastConnected = Date.now()
+    const put: Record<string, Document | null> = { ...others }
+    for (const { session, state } of states) {
+      const document: SessionDocument = { ...state, lastConnected }
+      put[sessionName(session.clientId)] = document
+    }
+    if (Object.keys(put).length === 0) return
+    try {
+      await this.#documents.put(put)
+      for (const { session, text } of states) this.#kept.set(session, text)
+    } catch (error) {
+      // It may be there all the same.
+      for (const { session } of states) this.#kept.delete(session)
+      throw error
+    }
+  }
+
+  #stateOf({ session, isInUse }: Usage): SessionState {
+    const { instance, interests, unacked, epoch, maybeSent } = session
+    const newest = unacked.newest(maximumMissed.messages)
+    const state = {
+      instance,
+      node: this.#nodes.self,
+      epoch,
+      subscriptions: [...interests],
+      ...newest,
+      ...(maybeSent > newest.acked.writeNumber && { maybeSent }),
+      isInUse,
+    }
+    return { session, state, text: JSON.stringify(state) }
   }
 
   /** Names of what is left of QoS 2 packets of the client's sessions, by what follows `inFlightPrefix`. */

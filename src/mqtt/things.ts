@@ -16,6 +16,8 @@ export interface MqttThings {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
+  /** Within what time a write that the store has got is kept or not, milliseconds; the same on all of them. */
+  readonly storeTimeout: number
   readonly live: Live
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Access } from '../access/access.ts'
 import type { Ingest } from '../core/ingest.ts'
@@ -35,6 +36,8 @@ export class Wills {
   constructor(parts: WillsParts) {
     const { documents, nodes, grace, onGone, onDefect } = parts
     this.#parts = parts
+    // Each will that waits for the store listens.
+    setMaxListeners(0, this.#stop.signal)
     this.#left = new LeftWills({
       documents,
       nodes,

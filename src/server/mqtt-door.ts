@@ -62,6 +62,8 @@ export async function openMqttDoor(
     addressOf: ({ conn }) => addresses.get(conn) ?? '',
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect in the MQTT door'),
+    onOutage: error =>
+      log.warn({ err: error }, 'the store is away: what MQTT clients leave is kept when it is back'),
   })
   const connections = new Set<Duplex>()
   const track = (connection: Duplex) => {

@@ -90,6 +90,6 @@ it('the will of a client that connects on another node is written by the one tha
   const before = await connect(first, thing, willOf(thing, 'taken over'))
   const after = await connect(second, thing, { clientId: 'taken over' })
   await before.untilClosed()
-  await expect.poll(() => willsOf(thing, second), { timeout: 20_000 }).toEqual(['taken over'])
+  await expect.poll(() => willsOf(thing, second)).toEqual(['taken over'])
   await after.disconnect()
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection.ts'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
-import { createThing, write } from '../helpers/http-client.ts'
+import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { eventually } from '../mqtt/door-service.ts'
 import { messagesOf, nextOn, numbers } from '../mqtt/messages.ts'
@@ -81,6 +81,32 @@ describe('a client that connects on another node with the same client id', () =>
     await otherAnonymous.disconnect()
     await first.ping()
     await anonymous.ping()
+  })
+
+  it('takes over without a credential, too, once it has used a token of the same thing', async () => {
+    const [thing, other] = [await createThing(cluster.node(0)), await createThing(cluster.node(0))]
+    const subscribe = async (node: number, { thingToken }: Thing, clientId: string) => {
+      const client = await connectMqtt({ url: cluster.node(node).mqttUrl, clientId })
+      onTestFinished(() => client.destroy())
+      await client.subscribe(`things/${thingToken}/values/n`)
+      return client
+    }
+    const others = [
+      await subscribe(0, other, 'anonymous'),
+      await subscribe(0, thing, 'other'),
+      await subscribe(0, thing, ''),
+      await subscribe(1, thing, ''),
+    ]
+    let client = await subscribe(0, thing, 'anonymous')
+    for (const visit of numbers(3)) {
+      const next = await subscribe((visit + 1) % 2, thing, 'anonymous')
+      await client.untilClosed()
+      await next.ping()
+      client = next
+    }
+    for (const one of others) await one.ping()
+    for (const one of [client, ...others]) await one.disconnect()
+    await eventually(() => documents('mqtt-connections/')).toEqual([])
   })
 
   it('and clean=true ends the session that the other node has', async () => {

@@ -202,5 +202,6 @@ describe('a client that reads no answers', () => {
       if (client.stream.write(segment)) await new Promise(resolve => setImmediate(resolve))
       else await Promise.race([once(client.stream, 'drain').catch(() => {}), closed])
     }
-  })
+    // Until what the kernel holds is full.
+  }, 240_000)
 })

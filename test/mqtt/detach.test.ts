@@ -66,7 +66,7 @@ describe('detach()', () => {
     expect(await storedDepths(host)).toEqual([])
     const detachAgain = attachThings(host.broker, host.things, { willGrace: 500 })
     await connectTo(await host.serve(), { username: host.thingToken, clientId: 'back' })
-    await expect.poll(() => storedDepths(host), { timeout: 20_000 }).toEqual([0])
+    await expect.poll(() => storedDepths(host)).toEqual([0])
     await detachAgain()
   })
 

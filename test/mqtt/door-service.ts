@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import type { SessionAccess } from '../../src/access/access.ts'
 import type { LimitOptions } from '../../src/access/limits.ts'
@@ -27,7 +28,13 @@ export interface DoorServiceOptions {
   readonly willGrace?: number
   /** Milliseconds. */
   readonly drainTimeout?: number
+  /** Milliseconds. */
+  readonly storeTimeout?: number
   readonly limits?: Partial<LimitOptions>
+  /** Default: the embedded one, in `dataDir`. */
+  readonly store?: StoreDriver
+  /** Default: none. */
+  readonly log?: FastifyBaseLogger
   /** Changes the store before it is opened. */
   readonly alter?: (store: StoreDriver) => void
 }
@@ -44,12 +51,17 @@ export class DoorService implements MqttService {
   static async start(options: DoorServiceOptions = {}): Promise<DoorService> {
     const { dataDir = await temporaryDirectory(), adminKey = createToken() } = options
     const { willGrace = 30_000, drainTimeout = 5_000 } = options
-    const store = createLevelStore({ location: join(dataDir, 'store') })
+    const { store = createLevelStore({ location: join(dataDir, 'store') }) } = options
     options.alter?.(store)
     const limits = { failedCredentialsPerMinute: 1_000_000, ...options.limits }
-    const things = await createThings({ store, adminKey, limits })
+    const things = await createThings({
+      store,
+      adminKey,
+      limits,
+      ...(options.storeTimeout !== undefined && { storeTimeout: options.storeTimeout }),
+    })
     const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout })
-    const log = createLogger('silent')
+    const { log = createLogger('silent') } = options
     const stopping = new AbortController()
     const mqtt = await openMqttDoor(things, serverOptions, log, stopping.signal)
     const http = await openHttpDoor(things, mqtt, serverOptions, log, stopping.signal)
@@ -174,7 +186,7 @@ export class DoorService implements MqttService {
 
 /** What is read until it is as expected, with a deadline for a busy machine. */
 export function eventually<Found>(read: () => Promise<Found>) {
-  return expect.poll(read, { timeout: 20_000 })
+  return expect.poll(read)
 }
 
 /** The topics of the messages that a client has received, in order. */

@@ -3,7 +3,7 @@ import type { ConnectOptions } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, writeTopicOf } from './door-service.ts'
 
 /** Milliseconds; long enough for a few clients to come back on a busy machine. */
-const willGrace = 4_000
+const willGrace = 10_000
 
 /** test/fault/wills.test.ts has the same with processes that are killed. */
 describe('the will of a client that was connected when the service stopped', () => {

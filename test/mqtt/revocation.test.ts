@@ -105,7 +105,7 @@ describe('the end of a session', () => {
   it.each(['removal', 'expiry'] as const)('by %s ends its connections and its stored state', async how => {
     const { service, thing } = await start()
     const { sessions } = service.things
-    const terms = { access: 'read', expiresIn: how === 'expiry' ? 1 : 60 } as const
+    const terms = { access: 'read', expiresIn: how === 'expiry' ? 5 : 60 } as const
     const { sessionId, sessionToken } = await sessions.create([thing.thingId], terms)
     const connect = (clientId: string) =>
       service.connect({ username: 'app', password: sessionToken, clientId, clean: false })

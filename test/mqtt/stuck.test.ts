@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises'
 import type { Packet, QoS } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
+import { acceptedSockets } from '../helpers/accepted-sockets.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, reading, writeTopicOf } from './door-service.ts'
@@ -41,9 +42,11 @@ describe('a subscriber that does not read', () => {
   it.each(ways)(
     'over %s at QoS %i is disconnected when its socket has taken nothing for drainTimeout, and others get all',
     async (_transport, qos, address) => {
-      const { service, thing, subscribe } = await start(500)
+      const accepted = acceptedSockets()
+      const { service, thing, subscribe } = await start(2_000)
       const others = [await subscribe(service.mqttUrl, 0), await subscribe(service.webSocketUrl, 1)]
       const stuck = await subscribe(service[address], qos)
+      const cut = new Promise<void>(resolve => accepted.at(-1)?.once('close', () => resolve()))
       stuck.stream.pause()
       await writeLarge(service, thing, 130)
       // It is cut by the server: whatever is written meanwhile reaches the others.
@@ -55,11 +58,9 @@ describe('a subscriber that does not read', () => {
           await delay(20)
         }
       })()
-      const cut = new Promise<void>(resolve => stuck.stream.once('close', () => resolve()))
-      // A stream that is paused does not see the end before all that came is read.
-      await delay(2_000)
-      stuck.stream.resume()
       await cut
+      // A stream that is paused does not see the end before all that came is read.
+      stuck.stream.resume()
       await writing
       for (const other of others) {
         await passed(service, thing, other)

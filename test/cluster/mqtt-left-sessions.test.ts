@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createRedisStore } from '../../src/store/redis/index.ts'
+import { CollectedLog } from '../helpers/collected-log.ts'
+import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { DoorService, eventually } from '../mqtt/door-service.ts'
+import { numbers } from '../mqtt/messages.ts'
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.end())
+
+it('sessions that their clients leave while Redis is away are kept as left when it is back, and one warning tells of it', async () => {
+  const log = new CollectedLog()
+  const service = await DoorService.start({ store: createRedisStore({ url: redis.url }), log: log.logger })
+  const things = await Promise.all(numbers(10).map(() => service.createThing()))
+  const session = { clientId: 'board', clean: false }
+  const clients = await Promise.all(things.map(thing => service.connectThing(thing, session)))
+  const areInUse = async () => {
+    const sessions = await service.things.documents.list('mqtt-sessions/', { limit: 100 })
+    return sessions.map(([, { isInUse }]) => isInUse)
+  }
+  expect(await areInUse()).toEqual(things.map(() => true))
+  await redis.kill()
+  await Promise.all(clients.map(client => client.destroy()))
+  await log.until(/store_unavailable/)
+  await redis.restart()
+  await eventually(areInUse).toEqual(things.map(() => false))
+  expect(log.lines(50)).toEqual([])
+  expect(log.lines(40)).toHaveLength(1)
+})
