@@ -1,28 +1,43 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Exit } from '../helpers/server-process.ts'
 import type { Fault, Rounds } from './rounds.ts'
+import type { Member, Service } from './service.ts'
 
 /** Long enough to need more than luck, and shorter than a node is held for alive, milliseconds. */
 const alone = 1_000
 
-/** kill -9 of the oldest node, which leads; its clients go to the other one, and to a new one that comes soon. */
-export const killNode: Fault = {
-  name: 'kill -9 of a node',
-  async happen(rounds) {
-    const { service, heavy, steady, testators } = rounds
-    const doomed = service.member(0)
-    const at = Date.now()
-    await service.kill(doomed)
-    const returned = testators.killed(at)
-    await delay(alone)
-    await service.add()
-    await returned
-    await delay(alone)
-    const others = [heavy, steady].flatMap(writers => writers.takeAnswers())
-    return {
-      violations: others.map(answer => `the other node: ${answer}`),
-      notes: [],
-    }
-  },
+/** What clients see of a node that ends. */
+const ended = / no answer$/
+/** What they see of one that does not get in time what it needs, such as the sessions that the other one had. */
+const late = / (CONNACK 3|503 store_timeout|closed by a node that is there)$/
+
+export const killNode = nodeEnds('kill -9 of a node', (service, member) => service.kill(member))
+
+/** SIGTERM. */
+export const stopNode = nodeEnds('a node is stopped', (service, member) => service.stop(member))
+
+/** Of the oldest node, which leads; its clients go to the other one, and to a new one that comes soon. */
+function nodeEnds(name: string, end: (service: Service, member: Member) => Promise<Exit>): Fault {
+  return {
+    name,
+    async happen({ service, heavy, steady, testators }) {
+      const at = Date.now()
+      const ending = end(service, service.member(0))
+      const returning = testators.nodeEnds(at)
+      await ending
+      await delay(alone)
+      await service.add()
+      await returning
+      await delay(alone)
+      const answers = [heavy, steady].flatMap(writers => writers.takeAnswers())
+      const others = answers.filter(answer => !ended.test(answer)).map(answer => `the other node: ${answer}`)
+      return {
+        violations: others.filter(answer => !late.test(answer)),
+        overdue: others.filter(answer => late.test(answer)),
+        notes: [],
+      }
+    },
+  }
 }
 
 /** kill -9 of Redis, which is started again at once on what it has. */
@@ -32,6 +47,6 @@ export const killRedis: Fault = {
     await service.redis.kill()
     await service.redis.restart()
     await delay(2_000)
-    return { violations: [], notes: [] }
+    return { violations: [], overdue: [], notes: [] }
   },
 }

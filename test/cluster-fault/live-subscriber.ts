@@ -5,6 +5,7 @@ import { fleeting, type Wanted } from '../fault/receiver.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
+import { JsonDocuments } from './json-documents.ts'
 
 /** How somebody is told who keeps no session. */
 export const liveWays = ['QoS 0', 'QoS 1', 'QoS 1 over WebSocket', 'chunks'] as const
@@ -116,24 +117,20 @@ export class LiveSubscriber {
         incoming => {
           const closed = new Promise<void>(end => incoming.once('close', end))
           if (incoming.statusCode !== 200) reject(new Error(`no stream: ${incoming.statusCode}`))
+          void closed.then(() => reject(new Error('no stream: it ended before it began')))
           incoming.on('error', () => {})
-          let text = ''
+          const close = async () => {
+            incoming.destroy()
+            await closed
+          }
+          // A load balancer may send several chunks as one.
+          const documents = new JsonDocuments()
           incoming.setEncoding('utf8')
           incoming.on('data', (part: string) => {
-            text += part
-            const chunk = parsed(text)
-            if (chunk === undefined) return
-            if (Array.isArray(chunk)) take(text)
-            else if ('status' in chunk) {
-              resolve({
-                closed,
-                close: async () => {
-                  incoming.destroy()
-                  await closed
-                },
-              })
+            for (const document of documents.take(part)) {
+              if (document.startsWith('[')) take(document)
+              else if (document.includes('"status"')) resolve({ closed, close })
             }
-            text = ''
           })
         },
       )
@@ -150,14 +147,5 @@ async function receive(client: MqttClient, take: (text: string) => void): Promis
     }
   } catch {
     // The connection is gone.
-  }
-}
-
-/** A chunk is one document, and may come in parts: no part of an object or array is one. */
-function parsed(text: string): object | undefined {
-  try {
-    return JSON.parse(text) as object
-  } catch {
-    return undefined
   }
 }

@@ -6,7 +6,7 @@ import type { Thing } from '../helpers/http-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
 import { createThings } from './create-things.ts'
-import { deadline, type Participant, untilDone } from './participant.ts'
+import { deadline, type Participant, untilDone, untilNothingWrong } from './participant.ts'
 import type { Service } from './service.ts'
 import { TimedLedger } from './timed-ledger.ts'
 
@@ -81,7 +81,11 @@ export class MagicWriters implements Participant {
         return isTold ? [] : [`$count of thing ${thing} at node ${place}: too little, or too much, is told`]
       })
       const untold = (await Promise.all(told)).flat()
-      const wrong = things.map((thing, index) => checkStates(node, thing, modelOf(group, index)))
+      const wrong = things.flatMap((thing, index) =>
+        this.#service.members.map(({ server }) =>
+          untilNothingWrong(() => checkStates(server, thing, modelOf(group, index))),
+        ),
+      )
       const history = things.map((thing, index) =>
         checkHistory(node, thing, modelOf(group, index)).catch((error: Error) => [error.message]),
       )

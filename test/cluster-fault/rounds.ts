@@ -3,6 +3,7 @@ import { MagicWriters } from './magic-writers.ts'
 import type { Participant } from './participant.ts'
 import { Service } from './service.ts'
 import { Testators } from './testators.ts'
+import { Views } from './views.ts'
 import { Watchers } from './watchers.ts'
 import { Writers } from './writers.ts'
 
@@ -20,11 +21,20 @@ export interface Fault {
 export interface Seen {
   /** In words. */
   readonly violations: readonly string[]
+  /** What came later than is promised, in words: on a machine that has other things to do it means nothing. */
+  readonly overdue: readonly string[]
   readonly notes: readonly string[]
 }
 
 export interface Round extends Seen {
   readonly acks: number
+}
+
+export interface RoundsSetup {
+  /** Clients that write as much as the service takes, over MQTT and over HTTP each. */
+  readonly writers: number
+  /** Whether there is a load balancer (`Service`); nobody writes magic records then. */
+  readonly isBalanced: boolean
 }
 
 /** Rounds of load, fault and check on one service of two nodes. */
@@ -36,36 +46,42 @@ export class Rounds {
   readonly steady: Writers
   readonly watchers: Watchers
   readonly testators: Testators
-  readonly magic: MagicWriters
+  readonly magic: MagicWriters | undefined
   readonly #participants: readonly Participant[]
   readonly #told = new Set<string>()
   #number = 0
 
-  private constructor(service: Service) {
+  private constructor(service: Service, { writers, isBalanced }: RoundsSetup) {
     this.service = service
-    const load = { service, devices: 8 }
     this.heavy = new Writers({
-      ...{ ...load, name: 'heavy load', things: 3, connections: 8 },
+      ...{ service, name: 'heavy load', things: 3, devices: writers, connections: writers },
       ...{ rest: 0, sizes: 'mostly small', isUnique: false },
     })
     this.steady = new Writers({
-      ...{ ...load, name: 'steady load', things: 2, connections: 4 },
+      ...{ service, name: 'steady load', things: 2, devices: 8, connections: 4 },
       ...{ rest: 250, sizes: 'one', isUnique: true },
     })
     this.watchers = new Watchers(service, this.steady)
     this.testators = new Testators(service)
-    this.magic = new MagicWriters(service)
+    this.magic = isBalanced ? undefined : new MagicWriters(service)
     // Who watches begins behind who writes, and writes once more before what was written is looked at.
-    this.#participants = [this.heavy, this.magic, this.testators, this.steady, this.watchers]
+    this.#participants = [
+      this.heavy,
+      ...(this.magic ? [this.magic] : []),
+      this.testators,
+      this.steady,
+      this.watchers,
+      new Views(service, [this.heavy, this.steady]),
+    ]
   }
 
   /** Whoever starts them ends them. */
-  static async start(): Promise<Rounds> {
-    return new Rounds(await Service.start(2))
+  static async start(setup: RoundsSetup): Promise<Rounds> {
+    return new Rounds(await Service.start(2, setup), setup)
   }
 
   get acks(): number {
-    const ledgers = [this.heavy.ledger, this.steady.ledger, ...this.magic.ledgers]
+    const ledgers = [this.heavy.ledger, this.steady.ledger, ...(this.magic?.ledgers ?? [])]
     return ledgers.reduce((sum, ledger) => sum + ledger.acks(), 0)
   }
 
@@ -76,7 +92,7 @@ export class Rounds {
     for (const participant of this.#participants) await participant.begin(round)
     for (const participant of this.#participants) participant.start()
     await delay(before + Math.random() * 500)
-    const { violations, notes } = await fault.happen(this)
+    const { violations, overdue, notes } = await fault.happen(this)
     await delay(after)
     await Promise.all(this.#participants.map(participant => participant.stop()))
     const found = [...violations]
@@ -86,8 +102,12 @@ export class Rounds {
     const wrong = found.filter(text => !this.#told.has(text))
     for (const text of wrong) this.#told.add(text)
     const answers = [this.heavy, this.steady].flatMap(writers => writers.takeAnswers())
-    const said = [...notes, ...this.testators.notes, ...answers]
-    return { acks: this.acks - acked, violations: wrong, notes: said }
+    return {
+      acks: this.acks - acked,
+      violations: wrong,
+      overdue: [...overdue, ...this.testators.overdue],
+      notes: [...notes, ...this.testators.notes, ...answers],
+    }
   }
 
   async end(): Promise<void> {

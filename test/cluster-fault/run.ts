@@ -1,48 +1,57 @@
 import { parseArgs } from 'node:util'
 import { Report } from '../fault/report.ts'
 import { isolateNode, refuseNode } from './cuts.ts'
-import { killNode, killRedis } from './kills.ts'
-import { hangRedis, stopRedis } from './outages.ts'
+import { killNode, killRedis, stopNode } from './kills.ts'
+import { hangRedis, restartRedis, stopRedis } from './outages.ts'
+import { restartNodes } from './restarts.ts'
 import { type Fault, Rounds } from './rounds.ts'
 
 /**
- * `npm run fault:nodes`: kills and outages of nodes and of Redis under load. Prints a line for each round; ends with
- * status 1 if a promise broke. `--rounds` of each fault, instead of what is said here.
+ * `npm run fault:nodes`: kills, outages and restarts of nodes and of Redis under load. Prints a line for each round; ends
+ * with status 1 if a promise broke. `--rounds` of each fault, instead of what is said here; `--only` the service of this
+ * name.
  */
-const { values } = parseArgs({ options: { rounds: { type: 'string' } } })
+const { values } = parseArgs({ options: { rounds: { type: 'string' }, only: { type: 'string' } } })
 
 interface Planned {
   readonly fault: Fault
   readonly rounds: number
 }
 
+/** Clients of each door that write as much as the service takes. */
+const writers = 8
+
 /** Each on a service of its own. */
-const scenarios: readonly (readonly Planned[])[] = [
-  [
+const scenarios: Readonly<Record<string, readonly Planned[]>> = {
+  kill: [
     { fault: killNode, rounds: 10 },
     { fault: killRedis, rounds: 5 },
   ],
-  [
-    { fault: hangRedis, rounds: 2 },
-    { fault: stopRedis, rounds: 1 },
+  hang: [{ fault: hangRedis, rounds: 2 }],
+  outage: [
+    { fault: stopRedis, rounds: 2 },
+    { fault: restartRedis, rounds: 2 },
   ],
-  [
+  cut: [
     { fault: refuseNode, rounds: 2 },
     { fault: isolateNode, rounds: 2 },
   ],
-]
+  stop: [{ fault: stopNode, rounds: 2 }],
+  restart: [{ fault: restartNodes, rounds: 2 }],
+}
 
 const report = new Report()
 
-async function runScenario(planned: readonly Planned[]): Promise<void> {
-  const rounds = await Rounds.start()
+async function runScenario(name: string, planned: readonly Planned[]): Promise<void> {
+  const rounds = await Rounds.start({ writers, isBalanced: name === 'restart' })
   try {
     for (const { fault, rounds: count } of planned) {
       for (let number = 1; number <= Number(values.rounds ?? count); number++) {
         const began = performance.now()
-        const { acks, violations, notes } = await rounds.run(fault)
+        const { acks, violations, overdue, notes } = await rounds.run(fault)
         const took = `${((performance.now() - began) / 1_000).toFixed(0)} s`
-        report.list([`${fault.name}, round ${number}`, `${acks} acks`, ...notes, took].join(', '), violations)
+        const what = [`${fault.name}, round ${number}`, `${acks} acks`, ...notes, took].join(', ')
+        report.list(what, [...violations, ...overdue])
       }
     }
     console.log(`${rounds.acks} acks, and ${rounds.watchers.repeated} messages that came again to sessions`)
@@ -51,6 +60,8 @@ async function runScenario(planned: readonly Planned[]): Promise<void> {
   }
 }
 
-for (const planned of scenarios) await runScenario(planned)
+const names = Object.keys(scenarios).filter(name => values.only === undefined || name === values.only)
+if (names.length === 0) throw new Error(`--only takes one of ${Object.keys(scenarios).join(', ')}`)
+for (const name of names) await runScenario(name, scenarios[name] ?? [])
 report.line(report.broken === 0, `rounds in which a promise broke: ${report.broken}`)
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { createToken } from '../../src/core/token.ts'
 import { startNode } from '../helpers/cluster.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
-import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
+import { type LoadBalancer, startLoadBalancer } from '../helpers/load-balancer.ts'
+import { freePort, type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { type Exit, noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
 
 /** How long wills wait for their clients, milliseconds. */
@@ -15,23 +16,36 @@ const program = fileURLToPath(new URL('../fault/counting-host.ts', import.meta.u
 export interface Member {
   readonly server: ServerProcess
   readonly path: TcpPath
+  /** Where it listens, if it has to be the same after a restart. */
+  readonly ports: readonly string[]
+}
+
+export interface ServiceSetup {
+  /** Whether clients come through a load balancer, to servers as they are shipped. Else each chooses a node. */
+  readonly isBalanced: boolean
 }
 
 /** Nodes on one redis-server that has every write on the disk before it answers; they come and go. */
 export class Service {
   readonly redis: RedisServer
+  readonly #isBalanced: boolean
   readonly #adminKey = createToken()
   #members: readonly Member[] = []
+  #balancer: LoadBalancer | undefined
+  /** What clients of the load balancer take for the server. */
+  #front: ServerProcess | undefined
 
-  private constructor(redis: RedisServer) {
+  private constructor(redis: RedisServer, { isBalanced }: ServiceSetup) {
     this.redis = redis
+    this.#isBalanced = isBalanced
   }
 
   /** Whoever starts it ends it. */
-  static async start(count: number): Promise<Service> {
-    const service = new Service(await startRedis())
+  static async start(count: number, setup: ServiceSetup): Promise<Service> {
+    const service = new Service(await startRedis(), setup)
     try {
       for (let place = 0; place < count; place++) await service.add()
+      if (setup.isBalanced) await service.#balance()
     } catch (error) {
       await service.end()
       throw error
@@ -39,45 +53,87 @@ export class Service {
     return service
   }
 
-  /** Those that were not killed, the oldest first. */
+  /** Those that were not ended, the oldest first. */
   get members(): readonly Member[] {
     return this.#members
   }
 
-  /** The node of this place among those that are there, counted round and round. */
+  /** What a client of this number goes to: the load balancer, or one node after the other. */
   node(place: number): ServerProcess {
-    return this.member(place).server
+    return this.#front ?? this.member(place).server
   }
 
+  /** The node of this place among those that are there, counted round and round. */
   member(place: number): Member {
     const member = this.#members[place % this.#members.length]
     if (!member) throw new Error('no node is there')
     return member
   }
 
+  /** Whether it was not ended, as far as a client can tell. */
   has(server: ServerProcess): boolean {
-    return this.#members.some(member => member.server === server)
+    return server === this.#front || this.#members.some(member => member.server === server)
+  }
+
+  /** How many nodes the load balancer gives clients. */
+  async ready(): Promise<number> {
+    return (await this.#balancer?.ready()) ?? 0
   }
 
   /** Starts one more; resolves when it is ready. */
   async add(): Promise<void> {
+    const ports = this.#isBalanced ? [String(await freePort()), String(await freePort())] : []
     const path = await openPath(this.redis.port)
-    const environment = { ...noRateLimits, THINGWIRE_WILL_GRACE: String(willGrace) }
-    const url = `redis://127.0.0.1:${path.port}`
-    const server = await startNode(url, this.#adminKey, { environment, program })
-    this.#members = [...this.#members, { server, path }]
+    this.#members = [...this.#members, { server: await this.#launch(path, ports), path, ports }]
+  }
+
+  /** SIGTERM, and started again in its place when it is gone; resolves when it is ready. */
+  async restart(member: Member): Promise<Exit> {
+    const exit = await member.server.stop()
+    const server = await this.#launch(member.path, member.ports)
+    this.#members = this.#members.map(each => (each === member ? { ...member, server } : each))
+    return exit
   }
 
   /** SIGKILL; resolves when it is gone. */
-  async kill({ server, path }: Member): Promise<void> {
-    this.#members = this.#members.filter(member => member.server !== server)
-    await server.kill()
-    await path.close()
+  kill(member: Member): Promise<Exit> {
+    return this.#remove(member, ({ server }) => server.kill())
+  }
+
+  /** SIGTERM; resolves when it is gone. */
+  stop(member: Member): Promise<Exit> {
+    return this.#remove(member, ({ server }) => server.stop())
   }
 
   /** Kills what still runs. */
   async end(): Promise<void> {
+    await this.#balancer?.end()
     await Promise.all(this.#members.map(member => this.kill(member)))
     await this.redis.end()
+  }
+
+  async #remove(member: Member, end: (member: Member) => Promise<Exit>): Promise<Exit> {
+    this.#members = this.#members.filter(({ server }) => server !== member.server)
+    const exit = await end(member)
+    await member.path.close()
+    return exit
+  }
+
+  async #balance(): Promise<void> {
+    this.#balancer = await startLoadBalancer(this.#members.map(({ server }) => server))
+    const { url, mqttUrl, webSocketUrl } = this.#balancer
+    this.#front = { ...this.member(0).server, url, mqttUrl, webSocketUrl }
+  }
+
+  async #launch({ port }: TcpPath, [http, mqtt]: readonly string[]): Promise<ServerProcess> {
+    const environment = { ...noRateLimits, THINGWIRE_WILL_GRACE: String(willGrace) }
+    const url = `redis://127.0.0.1:${port}`
+    if (http === undefined || mqtt === undefined) {
+      return await startNode(url, this.#adminKey, { environment, program })
+    }
+    return await startNode(url, this.#adminKey, {
+      environment: { ...environment, THINGWIRE_TRUSTED_PROXIES: '127.0.0.1' },
+      args: ['--http-port', http, '--mqtt-port', mqtt],
+    })
   }
 }

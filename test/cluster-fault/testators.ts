@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Ledger, wholeWrites } from '../fault/ledger.ts'
 import { type PlannedWrite, planWrite } from '../fault/planned-write.ts'
@@ -38,6 +39,8 @@ export class Testators implements Participant {
   readonly #violations: string[] = []
   /** Of the round. */
   notes: readonly string[] = []
+  /** Of the round: what came later than is promised, in words. */
+  overdue: readonly string[] = []
   #writing: Promise<void> = Promise.resolve()
 
   constructor(service: Service) {
@@ -47,8 +50,9 @@ export class Testators implements Participant {
   async begin(round: number): Promise<void> {
     this.#round = `n${round}`
     this.notes = []
+    this.overdue = []
     this.#thing ??= (await createThings(this.#service, 1))[0]
-    const { server } = this.#service.member(0)
+    const server = this.#service.node(0)
     this.#node = server
     this.#lost = await this.#connectAll(server)
     this.#returning = await this.#connectAll(server)
@@ -61,25 +65,41 @@ export class Testators implements Participant {
 
   async stop(): Promise<void> {}
 
-  /** Its node was killed, at this time on the wall clock. */
-  async killed(at: number): Promise<void> {
+  /** The oldest node ends, since this time on the wall clock. */
+  async nodeEnds(at: number): Promise<void> {
     for (const { will } of this.#lost) this.#ledger.settle(will, 'acked')
     await Promise.all(
-      this.#returning.map(testator =>
-        untilDone(async number => {
-          testator.client = await this.#connect(this.#service.node(number), testator)
-        }),
-      ),
+      this.#returning.map(async testator => {
+        await testator.client.closed
+        await this.#comeBack(testator)
+      }),
     )
     this.#writing = this.#untilWritten(at)
     this.#writing.catch(() => {})
   }
 
+  /** From now on those that are closed come back at once. @returns ends that, when all are back */
+  comeBack(): () => Promise<void> {
+    const over = new AbortController()
+    const ended = once(over.signal, 'abort')
+    const staying = [...this.#lost, ...this.#returning, ...this.#staying].map(async testator => {
+      while (!over.signal.aborted) {
+        await Promise.race([testator.client.closed, ended])
+        if (!testator.client.stream.destroyed) continue
+        await this.#comeBack(testator)
+      }
+    })
+    return async () => {
+      over.abort()
+      await Promise.all(staying)
+    }
+  }
+
   async check(): Promise<readonly string[]> {
     await this.#writing
     const node = this.#node
-    const isKilled = node !== undefined && !this.#service.has(node)
-    const present = isKilled
+    const hasEnded = node !== undefined && !this.#service.has(node)
+    const present = hasEnded
       ? [...this.#returning, ...this.#staying]
       : [...this.#lost, ...this.#returning, ...this.#staying]
     // One that was closed has had its will written, and rightly so.
@@ -116,7 +136,13 @@ export class Testators implements Participant {
     const written = (await Promise.all(records)).flat().filter(({ value }) => values.has(String(value)))
     const latest = Math.max(...written.map(({ datetime }) => Date.parse(datetime))) - at
     this.notes = [`wills written within ${(latest / 1_000).toFixed(1)} s`]
-    if (latest > promised) this.#violations.push(`a will was written ${latest} ms after the kill`)
+    if (latest > promised) this.overdue = [`a will was written ${latest} ms after the end of its node`]
+  }
+
+  async #comeBack(testator: Testator): Promise<void> {
+    await untilDone(async number => {
+      testator.client = await this.#connect(this.#service.node(number), testator)
+    })
   }
 
   async #connectAll(server: ServerProcess): Promise<readonly Testator[]> {

@@ -82,7 +82,7 @@ export class Writers implements Participant {
     await this.#working
   }
 
-  /** What was answered otherwise than with 201, and that nodes closed connections, since the last call. */
+  /** What was answered otherwise than with 201 or CONNACK 0, and that nodes closed connections, since the last call. */
   takeAnswers(): readonly string[] {
     const answers = [...this.#answers].map(([answer, count]) => `${count} times ${answer}`)
     this.#answers.clear()
@@ -144,7 +144,7 @@ export class Writers implements Participant {
         return
       }
       const reason = answer && reasonOf(answer)
-      if (answer) this.#count(`${answer.status} ${reason}`)
+      this.#count(answer ? `${answer.status} ${reason}` : 'no answer')
       // Nothing of it is kept; of what was sent before, something may be.
       if (answer && reason !== 'store_timeout' && attempt === 0) {
         this.ledger.settle(write, 'refused')
@@ -181,7 +181,10 @@ export class Writers implements Participant {
     await untilDone(async number => {
       const node = service.node(place + number)
       const returnCode = await device.connect(node.mqttUrl)
-      if (returnCode !== 0) throw new Error(`${device.setup.clientId}: CONNACK ${returnCode}`)
+      if (returnCode !== 0) {
+        this.#count(`CONNACK ${returnCode}`)
+        throw new Error(`${device.setup.clientId}: CONNACK ${returnCode}`)
+      }
       this.#nodes.set(device, node)
     })
   }

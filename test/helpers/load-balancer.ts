@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './redis-server.ts'
 import type { ServerProcess } from './server-process.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
 
 export interface LoadBalancer {
   readonly url: string
@@ -27,7 +27,8 @@ const deadline = 30_000
  */
 export async function startLoadBalancer(nodes: readonly ServerProcess[]): Promise<LoadBalancer> {
   const [httpPort, mqttPort, statisticsPort] = [await freePort(), await freePort(), await freePort()]
-  const file = join(await temporaryDirectory(), 'haproxy.cfg')
+  const directory = await mkdtemp(join(tmpdir(), 'thingwire-haproxy-'))
+  const file = join(directory, 'haproxy.cfg')
   await writeFile(file, await configuration(nodes, { httpPort, mqttPort, statisticsPort }))
   const child = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const failed = once(child, 'error').then(([error]) => {
@@ -43,6 +44,7 @@ export async function startLoadBalancer(nodes: readonly ServerProcess[]): Promis
     end: async () => {
       const exited = once(child, 'exit')
       if (child.kill('SIGKILL')) await exited
+      await rm(directory, { recursive: true, force: true })
     },
   }
   // There is no event for it.

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { isolateNode } from './cuts.ts'
+import { killNode, killRedis } from './kills.ts'
+import { stopRedis } from './outages.ts'
+import { type Fault, Rounds } from './rounds.ts'
+
+/** The short form of `npm run fault:nodes`, on two services at the same time. */
+
+const writers = 3
+
+async function expectNothingWrong(faults: readonly Fault[], atTheEnd: (end: () => Promise<void>) => void) {
+  const rounds = await Rounds.start({ writers, isBalanced: false })
+  atTheEnd(() => rounds.end())
+  for (const fault of faults) {
+    const { acks, violations } = await rounds.run(fault)
+    expect(violations, fault.name).toEqual([])
+    expect(acks, fault.name).toBeGreaterThan(0)
+  }
+}
+
+test.concurrent(
+  'nodes lose nothing that was acked, and tell it in order, when one of them or Redis is killed',
+  {
+    timeout: 300_000,
+  },
+  ({ onTestFinished }) => expectNothingWrong([killNode, killRedis], onTestFinished),
+)
+
+test.concurrent(
+  'nodes ack nothing while Redis is away, for all or for one of them, and lose nothing by it',
+  {
+    timeout: 300_000,
+  },
+  ({ onTestFinished }) => expectNothingWrong([stopRedis, isolateNode], onTestFinished),
+)
