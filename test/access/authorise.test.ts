@@ -3,7 +3,7 @@ import type { Action } from '../../src/access/index.ts'
 import { createThingId, createToken, hashToken } from '../../src/core/token.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
-import { adminKey, createGate, documentsUnder, openAccess } from './open-access.ts'
+import { adminKey, createLookupGate, documentsUnder, openAccess } from './open-access.ts'
 
 const allowedToThings: readonly Action[] = ['write', 'read', 'read refused writes']
 
@@ -108,25 +108,10 @@ describe('authorise()', () => {
   })
 
   it('refuses a token that is revoked while it is being looked up', async () => {
-    const driver = createMemoryStore()
-    const gate = createGate()
-    let held = true
-    const slow: StoreDriver = {
-      ...driver,
-      documents: {
-        ...driver.documents,
-        get: async name => {
-          const document = await driver.documents.get(name)
-          if (held && name.startsWith('tokens/')) {
-            held = false
-            await gate.pass()
-          }
-          return document
-        },
-      },
-    }
-    const { access, registry } = await openAccess({ driver: slow })
+    const gate = createLookupGate()
+    const { access, registry } = await openAccess({ driver: gate.intercept(createMemoryStore()) })
     const { thingId, thingToken } = await registry.create({})
+    gate.hold()
     const write = access.authorise(thingToken, undefined, 'write')
     await gate.reached
     await registry.remove(thingId)

@@ -56,9 +56,7 @@ describe('ThingSummary.lastSeen', () => {
     expect(await documentsUnder(store.documents, 'seen/')).toEqual([])
     vi.advanceTimersByTime(1_000)
     vi.useRealTimers()
-    await vi.waitFor(async () => {
-      expect(await documentsUnder(store.documents, 'seen/')).toEqual([[`seen/${thingId}`, { at }]])
-    })
+    await expect.poll(() => documentsUnder(store.documents, 'seen/')).toEqual([[`seen/${thingId}`, { at }]])
   })
 
   it('is not kept of a thing that was removed, before or while the times are written', async () => {
@@ -91,7 +89,7 @@ describe('ThingSummary.lastSeen', () => {
     const later = Date.now()
     vi.useRealTimers()
     gate.open()
-    await vi.waitFor(async () => expect(await documentsUnder(driver.documents, 'seen/')).toHaveLength(2))
+    await expect.poll(() => documentsUnder(driver.documents, 'seen/')).toHaveLength(2)
     const { things } = await registry.list({ limit: 2 })
     expect(things.find(thing => thing.thingId === thingId)?.lastSeen).toBe(later)
   })

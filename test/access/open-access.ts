@@ -76,3 +76,24 @@ export function createGate() {
   }
   return { pass, reached, open }
 }
+
+/** A gate for the lookup of a token in a store that went through `intercept`: the first one after `hold`, with its answer. */
+export function createLookupGate() {
+  const gate = createGate()
+  let holds = false
+  const hold = () => {
+    holds = true
+  }
+  const intercept = (driver: StoreDriver): StoreDriver => {
+    const get: DocumentStore['get'] = async name => {
+      const document = await driver.documents.get(name)
+      if (holds && name.startsWith('tokens/')) {
+        holds = false
+        await gate.pass()
+      }
+      return document
+    }
+    return { ...driver, documents: { ...driver.documents, get } }
+  }
+  return { intercept, hold, reached: gate.reached, open: gate.open }
+}

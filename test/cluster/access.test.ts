@@ -106,7 +106,7 @@ describe('what is revoked on one node', () => {
 describe('a session that expires', () => {
   it('ends on every node, whichever has minted it', async () => {
     const thing = await createThing(here)
-    const session = await mint(here, { things: [thing.thingId], access: 'read', expiresIn: 3 })
+    const session = await mint(here, { things: [thing.thingId], access: 'read', expiresIn: 8 })
     const opened = await Promise.all(cluster.nodes.map(node => relyOn(node, session.sessionToken, thing)))
     await Promise.all(opened.map(({ closed }) => closed()))
     for (const node of cluster.nodes) {

@@ -21,7 +21,7 @@ it('the data of a removed thing is removed, and by another node where the one th
     const thing = await written(100)
     expect((await left(thing)).length).toBeGreaterThan(100)
     await administer(node, 'DELETE', `things/${thing.thingId}`)
-    await expect.poll(() => left(thing), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => left(thing)).toEqual([])
   }
   // The first node was alone at first, so it does what only one does.
   one.process.kill('SIGSTOP')

@@ -82,7 +82,7 @@ describe('a node', () => {
     const replica = await redisWith({ replicaof: `127.0.0.1 ${primary.port}` })
     const client = new Redis(primary.url)
     onTestFinished(() => client.disconnect())
-    await expect.poll(() => client.wait(1, 1_000), { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => client.wait(1, 1_000)).toBe(1)
     const node = await start(primary.url, { THINGWIRE_REDIS_REPLICAS: '1' })
     const thing = await createThing(node)
     const answer = (value: number) => write(node, thing, { values: [{ key: 'n', value }] })
@@ -90,7 +90,7 @@ describe('a node', () => {
     await replica.kill()
     expect((await answer(2)).status).toBe(503)
     await replica.restart()
-    await expect.poll(async () => (await answer(3)).status, { timeout: 30_000 }).toBe(201)
+    await expect.poll(async () => (await answer(3)).status).toBe(201)
   })
 
   it('has no backup of its own, and says so', async () => {

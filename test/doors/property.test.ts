@@ -61,7 +61,7 @@ function withoutReceipt(record: ReadRecord, begun: number, ended: number): ReadR
 }
 
 describe('the doors', () => {
-  it('keep and refuse the same of the same bytes', { timeout: deadline + 30_000 }, async () => {
+  it('keep and refuse the same of the same bytes', async () => {
     const run = fc.record({
       bodies: fc.array(anyWrite, batches),
       qos: fc.constantFrom(0, 1, 2),

@@ -8,7 +8,7 @@ import {
   positionInRecordKey,
   resourceInRecordKey,
 } from '../../src/store/level/keys.ts'
-import { decodeRecord } from '../../src/store/level/record-value.ts'
+import { decodeRecord } from '../../src/store/record-value.ts'
 
 /** A record of the load in its place of the commit order. */
 export interface Stored extends Position {

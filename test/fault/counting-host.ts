@@ -1,38 +1,4 @@
-import { parseArgs } from 'node:util'
-import { chooseStore } from '../../src/server/choose-store.ts'
-import { openHttpDoor } from '../../src/server/http-door.ts'
-import { urlOf } from '../../src/server/listening.ts'
-import { loadOptions } from '../../src/server/load-options.ts'
-import { createLogger } from '../../src/server/log.ts'
-import { openMqttDoor } from '../../src/server/mqtt-door.ts'
-import { flagName, optionNames } from '../../src/server/options.ts'
-import { webSocketPath } from '../../src/server/websocket.ts'
-import { createThings } from '../../src/things.ts'
+import { serveAsHost } from '../helpers/serve-as-host.ts'
 import { counter } from './counter.ts'
 
-/** The server's parts put together by a host that brings a magic resource of its own. */
-const flags = Object.fromEntries(optionNames.map(name => [flagName(name), { type: 'string' }] as const))
-const { values } = parseArgs({ options: flags, allowPositionals: true })
-const options = await loadOptions(values as Record<string, string>, process.env)
-const log = createLogger(options.logLevel)
-const stopping = new AbortController()
-const { store, adminKey } = await chooseStore(options, log)
-const things = await createThings({
-  store,
-  adminKey: adminKey.key,
-  storeTimeout: options.storeTimeout,
-  limits: options,
-  magicResources: [counter],
-  onDefect: error => log.error({ err: error }, 'defect'),
-})
-const mqtt = await openMqttDoor(things, options, log, stopping.signal)
-const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
-
-process.on('SIGTERM', async () => {
-  stopping.abort()
-  await Promise.all([mqtt.close(), http.close()])
-  await things.close()
-  process.exit(0)
-})
-console.log(`MQTT at ${mqtt.url}, over WebSocket at ${urlOf('ws', http.address)}${webSocketPath}`)
-console.log(`Thingwire is ready at ${http.url}`)
+await serveAsHost(counter)

@@ -65,7 +65,7 @@ export const defects: Record<string, Arm> = {
   'early ack': after => {
     watchDueBatches(after, async (write, due) => {
       if (!due) return await write()
-      setTimeout(() => die(`acked and not written: ${due}`), 20)
+      setTimeout(() => die(`acked and not written: ${due}`), 100)
     })
   },
   /** Does not keep the packet ids of QoS 2 over a crash. */

@@ -15,9 +15,9 @@ const points = [
   'QoS 2 before PUBREL',
 ] as const
 
-test.concurrent('a server that is killed under load keeps every acked write, no half of any, and QoS 2 writes once', {
-  timeout: 180_000,
-}, async ({ onTestFinished }) => {
+test.concurrent('a server that is killed under load keeps every acked write, no half of any, and QoS 2 writes once', async ({
+  onTestFinished,
+}) => {
   const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
   for (const point of points) {
     const { proof, acks, violations } = await run.kill(point)
@@ -33,9 +33,14 @@ test.concurrent('KillRun finds the writes of a server that acknowledges before i
   onTestFinished,
 }) => {
   const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  const { proof, violations } = await run.kill('early ack')
-  expect(proof).toBeDefined()
-  expect(new Set(violations.missing.map(wayOf))).toContain('QoS 2')
+  const ways = new Set<string | undefined>()
+  // The acks of a commit have got out when the server dies as a rule, and not always.
+  for (let kills = 0; kills < 5 && !ways.has('QoS 2'); kills++) {
+    const { proof, violations } = await run.kill('early ack')
+    expect(proof).toBeDefined()
+    for (const name of violations.missing) ways.add(wayOf(name))
+  }
+  expect(ways).toContain('QoS 2')
 })
 
 test.concurrent('KillRun finds the writes of a server that forgets the packet ids of QoS 2 when it dies', async ({

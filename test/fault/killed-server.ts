@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { killedAt, killedOnOrder } from './kill-point.ts'
 
+/** In which one that is to kill itself does so once it is ready, if it ever does, milliseconds. */
+const dyingWithin = 10_000
+
 /** The lives of a server on one data directory, which are ended at named points. */
 export class KilledServer {
   readonly dataDir: string
@@ -51,7 +54,7 @@ export class KilledServer {
     // It may be gone before it is ready.
     const server = await this.#start(killedAt(point, after, this.#proofFile)).catch(() => undefined)
     if (!server) return
-    const overdue = setTimeout(() => server.kill(), 3_000)
+    const overdue = setTimeout(() => server.kill(), dyingWithin)
     await task(server).catch(() => {})
     await server.exited
     clearTimeout(overdue)

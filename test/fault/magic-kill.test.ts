@@ -14,9 +14,9 @@ const points = [
   'in replays',
 ] as const
 
-test.concurrent('acked magic records are applied once, in order, and told, however often the server is killed before', {
-  timeout: 180_000,
-}, async ({ onTestFinished }) => {
+test.concurrent('acked magic records are applied once, in order, and told, however often the server is killed before', async ({
+  onTestFinished,
+}) => {
   const run = new MagicRun(await temporaryDirectory(onTestFinished))
   onTestFinished(() => run.abandon())
   for (const point of points) {
@@ -29,9 +29,6 @@ test.concurrent('acked magic records are applied once, in order, and told, howev
 
 test.concurrent.for(magicKillDefects)(
   'MagicRun finds the %s of a server that is killed',
-  {
-    timeout: 120_000,
-  },
   async (defect, { onTestFinished }) => {
     const run = new MagicRun(await temporaryDirectory(onTestFinished), 5_000)
     onTestFinished(() => run.abandon())

@@ -12,9 +12,9 @@ const points = [
   'before the cursor of a session is saved',
 ] as const
 
-test.concurrent('persistent sessions and streams miss nothing, and get it in order, over the death of the server', {
-  timeout: 180_000,
-}, async ({ onTestFinished }) => {
+test.concurrent('persistent sessions and streams miss nothing, and get it in order, over the death of the server', async ({
+  onTestFinished,
+}) => {
   const run = new SessionRun(await temporaryDirectory(onTestFinished))
   onTestFinished(() => run.abandon())
   for (const point of points) {
@@ -25,9 +25,9 @@ test.concurrent('persistent sessions and streams miss nothing, and get it in ord
   expect(await run.finish()).toEqual([])
 })
 
-test.concurrent('SessionRun finds what a server that does not keep the commit log loses when it dies', {
-  timeout: 120_000,
-}, async ({ onTestFinished }) => {
+test.concurrent('SessionRun finds what a server that does not keep the commit log loses when it dies', async ({
+  onTestFinished,
+}) => {
   const run = new SessionRun(await temporaryDirectory(onTestFinished), 5_000)
   onTestFinished(() => run.abandon())
   const { proof, violations } = await run.kill('forgotten log')

@@ -37,9 +37,9 @@ export interface WillRound {
 }
 
 /** Milliseconds. */
-const grace = 2_000
+const grace = 5_000
 /** A client that is back so long after the start is back before the grace is over, milliseconds. */
-const backWithin = 1_500
+const backWithin = 4_000
 /** For wills to be written, milliseconds. */
 const deadline = 30_000
 /** In each round, of each kind: lost for good, back within the grace, gone with DISCONNECT. */

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+/** Below those that systems hand out, and above those that services are known by. */
+const reservedPorts = { first: 20_000, last: 32_000 }
 
 export interface RedisSetup {
   /** Directives of redis.conf, on top of: every write in the append-only file before it is answered. */
@@ -85,15 +89,22 @@ function isPortTaken(error: unknown): boolean {
   return error instanceof Error && error.message.includes('Address already in use')
 }
 
-/** A port that was free a moment ago. */
+/**
+ * A port that is free, and that the system gives to nobody who asks it for any: what listens there can be restarted
+ * while others come and go.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  const { first, last } = reservedPorts
+  const port = randomInt(first, last + 1)
+  const server = createServer().listen(port, '127.0.0.1')
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  if (!isFree) return await freePort()
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  return port
 }
 
 function directives(directory: string, port: number): Record<string, string> {

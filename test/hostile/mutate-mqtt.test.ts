@@ -12,7 +12,7 @@ it('mutateMqtt() finds nothing wrong in 5 s of spoiled packets', async () => {
     // How long healthy clients wait is measured by `npm run fuzz`, on a machine that does nothing else.
     const { sent, findings } = await mutateMqtt({ server, things, seed: 1, seconds: 5, longestWait: 20_000 })
     expect(findings).toEqual([])
-    expect(sent).toBeGreaterThan(100)
+    expect(sent).toBeGreaterThan(20)
   } finally {
     const { stderr } = await server.stop()
     expect(stderr.split('\n').filter(line => /"level":[56]0/.test(line))).toEqual([])

@@ -69,7 +69,7 @@ const ends: readonly [
   [
     'a session, and its time is over',
     async host => {
-      const terms = { access: 'read', expiresIn: 3 } as const
+      const terms = { access: 'read', expiresIn: 5 } as const
       const { sessionToken } = await host.things.sessions.create([host.thingId], terms)
       return { opening: { ref: host.thingId, session: sessionToken }, end: async () => {} }
     },

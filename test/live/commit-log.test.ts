@@ -160,7 +160,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
     await second
     expect(trims).toBe(2)
     // Of 20,003.
-    await expect.poll(async () => (await values()).length, { timeout: 20_000 }).toBe(12_000)
+    await expect.poll(async () => (await values()).length).toBe(12_000)
     await write('a', numbers(11_000))
     expect(trims).toBe(2)
   })
@@ -170,7 +170,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
     log.follow({ wants: () => true, startTrim: async () => () => false })
     const large = JSON.stringify('x'.repeat(60_000))
     for (let writes = 0; writes < 80; writes++) await write('a', [large])
-    await expect.poll(async () => (await values()).length, { timeout: 20_000 }).toBeLessThan(20)
+    await expect.poll(async () => (await values()).length).toBeLessThan(20)
   })
 
   it('is left as it is by a follower that fails, and trimmed the next time', async () => {
@@ -243,7 +243,7 @@ describe('the commit log of a shared store', () => {
     expect(await valuesIn(log)).toHaveLength(70)
     const working = work(stopping.signal)
     await write([large])
-    await expect.poll(async () => (await valuesIn(log)).length, { timeout: 20_000 }).toBe(0)
+    await expect.poll(async () => (await valuesIn(log)).length).toBe(0)
     stopping.abort()
     await working
     for (let writes = 0; writes < 70; writes++) await write([large])

@@ -195,8 +195,7 @@ describe('room()', () => {
     expect(sequencer.room()).toBeUndefined()
     expect(waiting.length).toBeGreaterThan(30)
     expect(waiting.length).toBeLessThan(70)
-    await settle()
-    expect(sequencer.position).toBe(70)
+    await expect.poll(() => sequencer.position).toBe(70)
   })
 
   it('is given when it is stopped', async () => {

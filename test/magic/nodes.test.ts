@@ -11,8 +11,6 @@ import { type OpenRetained, openRetained } from './open-retained.ts'
 const things = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb', 'cccccccccccccccc']
 const [one = '', two = ''] = things
 const settings = (value: unknown) => ({ key: '$settings', value })
-/** A node that has lost the lead asks for it every 2.5 s. */
-const takeover = { timeout: 30_000 }
 
 /** What is applied, in order: twice, out of turn or not at all is seen. */
 const list: MagicResource = {
@@ -73,7 +71,7 @@ describe('RetainedState on two nodes', () => {
       }
       await writeMore(50)
       for (const thingId of things) {
-        await expect.poll(async () => (await applied(nodes[0], thingId)).length, takeover).toBe(written)
+        await expect.poll(async () => (await applied(nodes[0], thingId)).length).toBe(written)
       }
     }
     const all = Array.from({ length: written }, (_, value) => value)
@@ -82,7 +80,7 @@ describe('RetainedState on two nodes', () => {
       for (const node of nodes) {
         // Each node is told every state once.
         const told = () => node.told(thingId).map(({ value }) => listIn(value).length)
-        await expect.poll(() => told().length, takeover).toBe(written)
+        await expect.poll(() => told().length).toBe(written)
         expect(told()).toEqual(all.map(value => value + 1))
       }
     }
@@ -107,7 +105,7 @@ describe('RetainedState on two nodes', () => {
     }
     for (const thingId of [one, two]) {
       const rounds = [0, 1, 2].flatMap(round => [settings({ round }), settings(undefined)])
-      for (const node of nodes) await expect.poll(() => node.told(thingId), takeover).toEqual(rounds)
+      for (const node of nodes) await expect.poll(() => node.told(thingId)).toEqual(rounds)
     }
     end()
   })

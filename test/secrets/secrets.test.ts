@@ -15,7 +15,7 @@ const settings = {
 }
 
 describe('a server', () => {
-  it('tells nobody a secret, and keeps none, whatever is done with it', { timeout: 300_000 }, async () => {
+  it('tells nobody a secret, and keeps none, whatever is done with it', async () => {
     const dataDir = await temporaryDirectory()
     const evidence = new Evidence()
     const first = await startServer({ dataDir, ...settings })

@@ -60,7 +60,7 @@ describe('connectionsPerAddress', () => {
     expect(connections.size).toBe(1)
     await mqtt.destroy()
     webSocket.terminate()
-    await expect.poll(() => connections.size, { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => connections.size).toBe(0)
     const again = [await connectFrom(service, client), await connectFrom(service, client)]
     for (const each of again) await each.ping()
   })
@@ -73,7 +73,7 @@ describe('connectionsPerAddress', () => {
     const refused = await get(`${service.url}/v2/utils/date`, { 'x-forwarded-for': client })
     expect(refused.status).toBe(429)
     for (const stream of streams) stream.resetAndDestroy()
-    await expect.poll(() => connections.size, { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => connections.size).toBe(0)
     for (let n = 0; n < 10; n++) await get(`${service.url}/v2/utils/date`, { 'x-forwarded-for': client })
     expect(met.get('too_many_connections')).toBe(1)
   })
@@ -116,7 +116,7 @@ describe('guard()', () => {
     expect(answer).toMatch(/"reason":"too_many_connections"/)
     expect(limits.met.get('too_many_connections')).toBe(1)
     first.destroy()
-    await expect.poll(() => limits.connections.size, { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => limits.connections.size).toBe(0)
     expect((await get(`http://127.0.0.1:${port}/`, {})).body).toBe('served')
   })
 
@@ -141,7 +141,7 @@ describe('guard()', () => {
     const secure = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
     secure.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     expect(await text(secure)).toMatch(/^HTTP\/1.1 200 /)
-    await expect.poll(() => limits.connections.size, { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => limits.connections.size).toBe(0)
   })
 })
 

@@ -66,7 +66,7 @@ describe('the log of the server', () => {
       expect(answer.status).toBe(503)
     }
     const { stderr } = await server.stop()
-    const lines = stderr.split('\n').filter(line => line.includes('too little free disk'))
+    const lines = stderr.split('\n').filter(line => line.includes('too little room'))
     const told = lines.map(line => JSON.parse(line) as { level: number; suppressed?: number })
     expect(told.length).toBeLessThan(20)
     expect(new Set(told.map(line => line.level))).toEqual(new Set([warn]))

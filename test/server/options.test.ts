@@ -7,7 +7,7 @@ import {
   type OptionName,
   optionNames,
 } from '../../src/server/options.ts'
-import { optionsTable } from '../../src/server/options-table.ts'
+import { optionsHelp, optionsTable } from '../../src/server/options-table.ts'
 
 const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
 
@@ -24,6 +24,12 @@ describe('options', () => {
   // After a change of an option, `npx vitest run test/server/options.test.ts -u` writes the file anew.
   it('optionsTable() is docs/options.md', async () => {
     await expect(optionsTable()).toMatchFileSnapshot('../../docs/options.md')
+  })
+
+  it('optionsHelp() names a default of each option that has one, and of no other', () => {
+    const lines = optionsHelp().split('\n')
+    expect(lines.find(line => line.includes('--http-port'))).toMatch(/ Default 8080\.$/)
+    expect(lines.find(line => line.includes('--tls-cert'))).not.toContain('Default')
   })
 
   it('config/default.json holds the defaults, every one that has a value', async () => {

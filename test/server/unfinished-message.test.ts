@@ -79,7 +79,7 @@ describe('a WebSocket message that is begun', () => {
       ])
       const received = (accepted[0]?.bytesRead ?? 0) + bytes.length
       socket.write(bytes)
-      await expect.poll(() => accepted[0]?.bytesRead, { timeout: 20_000 }).toBe(received)
+      await expect.poll(() => accepted[0]?.bytesRead).toBe(received)
       vi.advanceTimersByTime(n === 0 ? look : minute)
     }
     expect(isClosed).toBe(false)

@@ -29,6 +29,16 @@ export interface Subscription {
   readonly qos: QoS
 }
 
+/** A CONNACK that does not accept. */
+export class ConnectRefused extends Error {
+  readonly returnCode: number | undefined
+
+  constructor(clientId: string, returnCode: number | undefined) {
+    super(`${clientId}: CONNACK ${returnCode}`)
+    this.returnCode = returnCode
+  }
+}
+
 interface Waiting {
   readonly resolve: (packet: Packet) => void
   readonly reject: (error: Error) => void
@@ -49,6 +59,7 @@ export class MqttLink {
   #acks: Buffer[] = []
   #isLeaving = false
   #holdsAcks = false
+  #isClosed = false
   #lastMessageId = 0
 
   private constructor(stream: ByteStream, setup: LinkSetup) {
@@ -57,13 +68,14 @@ export class MqttLink {
     this.#incoming.on('packet', packet => this.#take(packet))
     this.#incoming.on('error', () => stream.destroy())
     void stream.closed.then(() => {
+      this.#isClosed = true
       for (const [name, { reject }] of this.#waiting) {
         reject(new Error(`${setup.clientId}: closed before ${name}`))
       }
     })
   }
 
-  /** Opens a connection and connects. @throws Error without a CONNACK that accepts */
+  /** Opens a connection and connects. @throws ConnectRefused @throws Error without CONNACK */
   static async open(setup: LinkSetup): Promise<MqttLink> {
     const { url, bytesPerSecond } = setup
     let link: MqttLink | undefined
@@ -143,7 +155,7 @@ export class MqttLink {
       password: Buffer.from(password),
     })
     const { returnCode, sessionPresent } = (await this.#answer('connack')) as IConnackPacket
-    if (returnCode !== 0) throw new Error(`${clientId}: CONNACK ${returnCode}`)
+    if (returnCode !== 0) throw new ConnectRefused(clientId, returnCode)
     this.sessionPresent = sessionPresent
   }
 
@@ -167,9 +179,10 @@ export class MqttLink {
     this.#waiting.delete(name)
   }
 
-  #answer(name: string): Promise<Packet> {
+  async #answer(name: string): Promise<Packet> {
+    if (this.#isClosed) throw new Error(`${this.#setup.clientId}: closed before ${name}`)
     const answer = new Promise<Packet>((resolve, reject) => this.#waiting.set(name, { resolve, reject }))
-    return within(answer, `${this.#setup.clientId}: ${name}`)
+    return await within(answer, `${this.#setup.clientId}: ${name}`)
   }
 
   #send(packet: Packet): void {

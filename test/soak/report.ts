@@ -57,11 +57,12 @@ export class SoakReport {
 
   sessions(sessions: readonly ReturningSession[]): void {
     for (const session of sessions) {
-      const { absences, mostMissed, repeated } = session
+      const { absences, mostMissed, repeated, refusals } = session
       const times = session.catchingUp.toSorted((a, b) => a - b)
       const [median = 0, last = 0] = [times[Math.floor(times.length / 2)], times.at(-1)]
-      const isRight = session.findings.isEmpty && absences >= bounds.absences && mostMissed < bounds.away
-      const away = `away ${absences} times, at most ${mostMissed} messages behind; ${repeated} again with DUP; caught up in p50 ${ms(median)}, max ${ms(last)}`
+      const isRight =
+        session.findings.isEmpty && absences >= bounds.absences && mostMissed < bounds.away && refusals === 0
+      const away = `away ${absences} times, ${refusals} times refused for now, at most ${mostMissed} messages behind; ${repeated} again with DUP; caught up in p50 ${ms(median)}, max ${ms(last)}`
       this.#line(isRight, `${describe(session)}; ${away}`)
     }
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Subscriber } from './live-subscriber.ts'
-import { type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
+import { ConnectRefused, type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
 import { between, chance, pick } from './random.ts'
 import type { Recognised } from './recognise.ts'
 import { Timing } from './timing.ts'
@@ -33,14 +33,19 @@ export interface ReturningSession extends Subscriber {
   readonly catchingUp: readonly number[]
   /** Messages that came again with DUP, as they may. */
   readonly repeated: number
+  /** CONNACKs that said that the server could not take it just then, after which it has asked again. */
+  readonly refusals: number
   /** No more absences: it comes back for the last time. */
   settle(): Promise<void>
 }
 
+/** CONNACK return code. */
+const serverUnavailable = 3
 /** Milliseconds. */
 const stay = { first: 1_000, most: 400, withoutAcks: 50 }
 const longestStay = 60_000
 const longestAbsence = 1_500
+const longestRefusal = 30_000
 /** Between two pings, each of which shows that what was acked before is known to be acked. */
 const pingInterval = 20
 const ends: Readonly<Record<Leave, (link: MqttLink) => Promise<void>>> = {
@@ -57,13 +62,14 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
   const timing = new Timing()
   let absences = 0
   let mostMissed = 0
+  let refusals = 0
   const catchingUp: number[] = []
   let isSettling = false
   /** Of this connection; the server may not know yet that they are acked. */
   let unconfirmed: Recognised[] = []
 
-  const connect = async (isNew: boolean): Promise<MqttLink> => {
-    const link = await MqttLink.open({
+  const open = () =>
+    MqttLink.open({
       ...pick(setup.links),
       clientId: name,
       clean: false,
@@ -74,6 +80,20 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
         timing.take(recognised.due.sentAt)
       },
     })
+
+  const openAtLast = async (): Promise<MqttLink> => {
+    for (const begin = performance.now(); ; refusals++) {
+      try {
+        return await open()
+      } catch (error) {
+        const isForNow = error instanceof ConnectRefused && error.returnCode === serverUnavailable
+        if (!isForNow || performance.now() - begin > longestRefusal) throw error
+      }
+    }
+  }
+
+  const connect = async (isNew: boolean): Promise<MqttLink> => {
+    const link = await openAtLast()
     if (link.sessionPresent === isNew) check.findings.add('lost', `session present is ${link.sessionPresent}`)
     return link
   }
@@ -146,6 +166,9 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
     },
     get repeated() {
       return check.repeated
+    },
+    get refusals() {
+      return refusals
     },
     countMissing: () => check.countMissing(),
     settle: async () => {

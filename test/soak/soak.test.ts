@@ -39,36 +39,32 @@ test.each([
   { place: 'any of two nodes', count: 2 },
 ])(
   'every subscriber of $place gets every message once and in write order, whoever is stuck, slow, or away',
-  {
-    timeout: 120_000,
-  },
   async ({ count }) => {
     const result = await soak(
       count,
       { records: 3_000, hasStuck: true, padding: 20_000, patience: 15_000 },
       onTestFinished,
     )
-    expect(findingsOf(result)).toEqual({})
+    // What was refused is missed by everybody.
     expect(result.load.refusals).toEqual([])
+    expect(findingsOf(result)).toEqual({})
     for (const { name, taken } of [...result.live, ...result.slow]) expect(taken, name).toBeGreaterThan(0)
     for (const { name, absences } of result.sessions) expect(absences, name).toBeGreaterThan(0)
     for (const { name, joins, live } of result.joining) expect(Math.min(joins, live), name).toBeGreaterThan(0)
-    expect(result.stuck.filter(({ goneAfter }) => goneAfter < Infinity)).toHaveLength(4 * Math.max(1, count))
+    // While a busy machine writes slowly, others get stuck behind these.
+    const first = result.stuck.slice(0, 4 * Math.max(1, count))
+    for (const { name, goneAfter } of first) expect(goneAfter, name).toBeLessThan(Infinity)
   },
 )
 
-test.each(defects)(
-  'runSoak() finds that a server has %s messages',
-  { timeout: 120_000 },
-  async (defect: Defect) => {
-    const ends: (() => Promise<void>)[] = []
-    try {
-      const options = { records: 600, hasStuck: false, padding: 100, patience: 2_000 }
-      const result = await soak(0, options, end => void ends.unshift(end), withDefect(defect))
-      for (const { name, findings } of result.live.slice(0, 4))
-        expect(findings.count(defect), name).toBeGreaterThan(0)
-    } finally {
-      for (const end of ends) await end()
-    }
-  },
-)
+test.each(defects)('runSoak() finds that a server has %s messages', async (defect: Defect) => {
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const options = { records: 600, hasStuck: false, padding: 100, patience: 2_000 }
+    const result = await soak(0, options, end => void ends.unshift(end), withDefect(defect))
+    for (const { name, findings } of result.live.slice(0, 4))
+      expect(findings.count(defect), name).toBeGreaterThan(0)
+  } finally {
+    for (const end of ends) await end()
+  }
+})

@@ -53,6 +53,8 @@ export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
   let last = { took: 0, at: stuckAt }
   let now = stuckAt
   for (;;) {
+    // What is looked at may be nearly as old: at once it might be from before the connection, which then seemed gone.
+    await delay(lookInterval)
     const server = await connectionEnd(serverPort, port)
     const client = await connectionEnd(port, serverPort)
     now = performance.now()
@@ -60,7 +62,6 @@ export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
     const took = link.stream.bytesRead + client.receiveQueue + server.sendQueue
     before ??= took
     if (took - before > last.took) last = { took: took - before, at: now }
-    await delay(lookInterval)
   }
   const isGone = now - last.at <= patience
   if (isGone) link.stream.resume()

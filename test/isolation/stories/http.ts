@@ -127,7 +127,7 @@ async function endStream(
   const terms = { things: [thing.thingId], access: 'read' } as const
   const session = await operator.createSession({
     ...terms,
-    ...(dead === 'an expired session' && { expiresIn: 2 }),
+    ...(dead === 'an expired session' && { expiresIn: 5 }),
   })
   const open = async (path: string) => {
     const headers = form === 'events' ? { accept: 'text/event-stream' } : undefined

@@ -93,7 +93,7 @@ export const restartStories: readonly RestartStory[] = [
     name: 'a session that expires while the server is down is not restored',
     async before(world) {
       const thing = await world.operator.createThing()
-      const terms = { things: [thing.thingId], access: 'read', expiresIn: 2 } as const
+      const terms = { things: [thing.thingId], access: 'read', expiresIn: 3 } as const
       const { sessionToken, expiresAt } = await world.operator.createSession(terms)
       const client = await login(world, 'TCP', sessionToken, { clientId: 'kept', clean: false })
       await client.subscribe('things/+/values/#')

@@ -34,9 +34,9 @@ export const revocationStories: readonly MqttStory[] = [
     name: 'an expired session loses its connection',
     async run(world, way) {
       const thing = await world.operator.createThing()
-      const terms = { things: [thing.thingId], access: 'write', expiresIn: 2 } as const
+      const terms = { things: [thing.thingId], access: 'write', expiresIn: 5 } as const
       const dead = await world.operator.createSession(terms)
-      const minted = await world.operator.mint(thing, { access: 'read', expiresIn: 2 })
+      const minted = await world.operator.mint(thing, { access: 'read', expiresIn: 5 })
       const client = await watching(world, way, dead.sessionToken, thing)
       const reader = await watching(world, way, minted.sessionToken, thing)
       await client.untilClosed()

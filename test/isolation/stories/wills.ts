@@ -39,7 +39,7 @@ export const willStories: readonly MqttStory[] = [
     name: 'the will of an expired session is dropped',
     async run(world, way) {
       const thing = await world.operator.createThing()
-      const minted = await world.operator.mint(thing, { access: 'write', expiresIn: 2 })
+      const minted = await world.operator.mint(thing, { access: 'write', expiresIn: 5 })
       const client = await login(world, way, minted.sessionToken, { will: will(thing) })
       await client.untilClosed()
       await expectNothingForged(world, thing)

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import type { MagicResource } from '../../src/magic/magic-resource.ts'
+import { chooseStore } from '../../src/server/choose-store.ts'
+import { openHttpDoor } from '../../src/server/http-door.ts'
+import { urlOf } from '../../src/server/listening.ts'
+import { loadOptions } from '../../src/server/load-options.ts'
+import { createLogger } from '../../src/server/log.ts'
+import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { flagName, optionNames } from '../../src/server/options.ts'
+import { webSocketPath } from '../../src/server/websocket.ts'
+import { createThings } from '../../src/things.ts'
+
+/**
+ * Puts the server's parts together as a host does that brings magic resources of its own, until SIGTERM; takes the
+ * arguments and the environment of `thingwire start`, and says as it does when it is ready.
+ */
+export async function serveAsHost(...magicResources: readonly MagicResource[]): Promise<void> {
+  const flags = Object.fromEntries(optionNames.map(name => [flagName(name), { type: 'string' }] as const))
+  const { values } = parseArgs({ options: flags, allowPositionals: true })
+  const options = await loadOptions(values as Record<string, string>, process.env)
+  const log = createLogger(options.logLevel)
+  const stopping = new AbortController()
+  const { store, adminKey } = await chooseStore(options, log)
+  const things = await createThings({
+    store,
+    adminKey: adminKey.key,
+    storeTimeout: options.storeTimeout,
+    limits: options,
+    magicResources,
+    onDefect: error => log.error({ err: error }, 'defect'),
+  })
+  const mqtt = await openMqttDoor(things, options, log, stopping.signal)
+  const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
+  process.on('SIGTERM', async () => {
+    stopping.abort()
+    await Promise.all([mqtt.close(), http.close()])
+    await things.close()
+    process.exit(0)
+  })
+  console.log(`MQTT at ${mqtt.url}, over WebSocket at ${urlOf('ws', http.address)}${webSocketPath}`)
+  console.log(`Thingwire is ready at ${http.url}`)
+}
