@@ -165,7 +165,7 @@ export const catalogue = {
   // The service itself
   store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },
   store_unavailable: { ...storeAway, text: 'The store cannot be reached or has failed.' },
-  store_full: { ...storeAway, text: 'There is too little free disk to take writes.' },
+  store_full: { ...storeAway, text: 'The store has too little room to take writes.' },
   draining: { ...storeAway, mqtt: 'connack 3', text: 'The server is stopping.' },
   internal_error: { status: 500, retryable: true, mqtt: 'close', text: 'A defect in the server.' },
 } as const satisfies Record<string, CatalogueEntry>

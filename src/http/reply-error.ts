@@ -17,7 +17,7 @@ interface Refusal {
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')
-  else if (refusal.reason === 'store_full') request.log.warn('write refused: too little free disk')
+  else if (refusal.reason === 'store_full') request.log.warn('write refused: too little room')
   else if (refusal.status === 503) request.log.warn({ err: error }, 'request not served')
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)

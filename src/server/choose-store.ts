@@ -47,6 +47,7 @@ function redisStore(url: string, options: ServerOptions, log: FastifyBaseLogger)
   return createRedisStore({
     url,
     replicas: options.redisReplicas,
+    replicasFsync: options.redisReplicasFsync,
     allowUnsafe: options.redisAllowUnsafe,
     onStatement: ({ level, text }) => log[level](text),
   })

@@ -13,7 +13,7 @@ const lineEvery = 1_000
  * @throws Error with one line for the operator
  */
 export async function migrateDataDir(options: ServerOptions): Promise<void> {
-  const { dataDir, redisUrl, redisAllowUnsafe, redisReplicas } = options
+  const { dataDir, redisUrl, redisAllowUnsafe, redisReplicas, redisReplicasFsync } = options
   if (redisUrl === undefined) {
     throw new Error(
       'migrate moves a store into Redis: set THINGWIRE_REDIS_URL, or redisUrl in a --config file',
@@ -25,15 +25,17 @@ export async function migrateDataDir(options: ServerOptions): Promise<void> {
     url: redisUrl,
     allowUnsafe: redisAllowUnsafe,
     replicas: redisReplicas,
+    replicasFsync: redisReplicasFsync,
     documentOf: movedDocument,
     onProgress: progressLines(line => console.error(line)),
     onWarning: text => console.error(`thingwire: ${text}`),
   })
   if (!moved) return console.log(`All of ${location} was moved there before; nothing was changed`)
-  const { records, resources, states, documents, commits, digest } = moved
+  const { records, resources, states, documents, commits, writeIds, refusedWrites, digest } = moved
   console.log(`The same on both sides, in ${location} and in Redis:
   ${grouped(records)} records in ${grouped(resources)} resources, SHA-256 ${digest}
   ${grouped(states)} states, ${grouped(documents)} documents, ${grouped(commits)} logged commits
+  ${grouped(writeIds)} write ids, ${grouped(refusedWrites)} refused writes
 The embedded store is as it was. Do not start a server on it again: what it would take is not in Redis.
 The admin key is no part of a store: give every node the old one (${dataDir}/admin-key) or a new one in THINGWIRE_ADMIN_KEY.`)
 }

@@ -24,8 +24,9 @@ export function optionsHelp(): string {
 }
 
 function plain(name: OptionName): string {
-  const { meaning, unit } = declarationOf(name)
-  return `${meaning.replaceAll('`', '')} Default ${shown(name)}${unit ? ` ${unit}` : ''}.`
+  const { meaning, unit, default: value } = declarationOf(name)
+  const text = meaning.replaceAll('`', '')
+  return value === undefined ? text : `${text} Default ${shown(name)}${unit ? ` ${unit}` : ''}.`
 }
 
 function row(name: OptionName): string {

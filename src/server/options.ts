@@ -125,6 +125,12 @@ export const optionDeclarations = {
     meaning: 'How many replicas of Redis must have a write in memory before it is acknowledged (`WAIT`).',
     reason: 'A single Redis has none.',
   },
+  redisReplicasFsync: {
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Whether these replicas must have it on their disks, too (`WAITAOF`, from Redis 7.2 on).',
+    reason: 'Each write then waits for the disks of others.',
+  },
   redisAllowUnsafe: {
     ...yesOrNo(),
     default: false,
