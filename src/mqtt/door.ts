@@ -71,7 +71,7 @@ export class MqttDoor {
       onLost: session => this.#onLost(session),
     })
     this.#latest = new LatestConnections(documents, nodes)
-    const onGone = (alive: ReadonlySet<string>) => this.#latest.removeLeft(alive)
+    const onGone = () => this.#latest.removeLeft()
     this.#wills = new Wills({ documents, nodes, ingest, access, grace, onGone, onDefect })
     const onProven = (connection: Connection, thingId: string) => this.#prove(connection, thingId)
     this.connecting = new ConnectDoor({

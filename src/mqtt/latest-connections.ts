@@ -89,11 +89,13 @@ export class LatestConnections {
   }
 
   /** Removes what nodes that are not there any more have left. @throws ThingwireError of the store */
-  async removeLeft(alive: ReadonlySet<string>): Promise<void> {
-    for await (const [rest, { node, connection }] of listDocuments<ConnectionDocument>(
-      this.#documents,
-      connectionPrefix,
-    )) {
+  async removeLeft(): Promise<void> {
+    const found: [string, ConnectionDocument][] = []
+    for await (const each of listDocuments<ConnectionDocument>(this.#documents, connectionPrefix))
+      found.push(each)
+    // Behind the documents: a node that has put one of them is among these unless it has died.
+    const alive = new Set(await this.#nodes.alive()).add(this.#nodes.self)
+    for (const [rest, { node, connection }] of found) {
       if (!alive.has(node)) this.#ended.push({ clientId: decodeURIComponent(rest), connection })
     }
     await this.#removeEnded()

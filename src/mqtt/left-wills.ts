@@ -23,7 +23,7 @@ export interface LeftWillsParts {
   /** Writes a will unless its client is back; resolves when it is dealt with, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
   /** Nodes have gone: these are left. @throws ThingwireError of the store */
-  readonly onGone: (alive: ReadonlySet<string>) => Promise<void>
+  readonly onGone: () => Promise<void>
   /** Told of what is no error of the store. */
   readonly onDefect: (error: unknown) => void
 }
@@ -82,7 +82,7 @@ export class LeftWills {
     for await (const [rest, will] of listDocuments<Will>(documents, willPrefix)) {
       if (isAbandoned(will, alive)) left.set(`${willPrefix}${rest}`, { will, due: this.#dueOf(will, alive) })
     }
-    if (!nodes.isAlone) await onGone(alive)
+    if (!nodes.isAlone) await onGone()
     return left
   }
 

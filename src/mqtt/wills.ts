@@ -22,7 +22,7 @@ export interface WillsParts {
   /** How long the wills of a node that is gone wait for their clients, milliseconds. */
   readonly grace: number
   /** Nodes have gone: these are left. @throws ThingwireError of the store */
-  readonly onGone: (alive: ReadonlySet<string>) => Promise<void>
+  readonly onGone: () => Promise<void>
   /** Told of wills that could not be read or written for other reasons than their content. */
   readonly onDefect: (error: unknown) => void
 }
