@@ -20,7 +20,8 @@ interface Writer {
   close(): Promise<void>
 }
 
-const writers = 20
+/** Connections: as many as it takes to give every node all that it can do. */
+const writers: Readonly<Record<Door, number>> = { MQTT: 20, HTTP: 200 }
 /** Most unacknowledged writes of a connection. Over HTTP there is one. */
 const window: Readonly<Record<Door, number>> = { MQTT: 64, HTTP: 1 }
 /** Milliseconds. */
@@ -39,7 +40,7 @@ export class Load {
 
   static async open(door: Door, nodes: readonly ServerProcess[]): Promise<Load> {
     const all: Writer[] = []
-    for (let place = 0; place < writers; place++) {
+    for (let place = 0; place < writers[door]; place++) {
       const node = nodes[place % nodes.length]
       if (node) all.push(await open[door](node, await createThing(node)))
     }
@@ -58,8 +59,8 @@ export class Load {
     const elapsed = () => (performance.now() - begin) / 1_000
     let writes = 0
     while (elapsed() < seconds) {
-      for (let busy = 0; writes < elapsed() * rate && busy < writers; ) {
-        const writer = this.#writers[this.#count++ % writers]
+      for (let busy = 0; writes < elapsed() * rate && busy < this.#writers.length; ) {
+        const writer = this.#writers[this.#count++ % this.#writers.length]
         if (!writer || writer.unacked >= window[this.#door]) {
           busy++
           continue

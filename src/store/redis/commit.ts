@@ -5,7 +5,7 @@ import type { Append, CommitTicket, Receipt, WriteAnswer } from '../contract.ts'
 import { digestOfWriteId } from '../write-id.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
-import type { LogEntry } from './log-entry.ts'
+import type { LogEntry, ShortEntry } from './log-entry.ts'
 import type { Deadline, NumberedWrites } from './numbered-writes.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
@@ -79,7 +79,10 @@ export class Committer {
     const begin = performance.now()
     const replied = await this.#writes.run(commit, deadlineOf(group), args)
     if (!replied) return undefined
-    const [reply, entries = []] = replied as unknown as readonly [readonly Reply[], (readonly LogEntry[])?]
+    const [reply, entries = []] = replied as unknown as readonly [
+      readonly Reply[],
+      (readonly (LogEntry | ShortEntry)[])?,
+    ]
     const others = this.#follower.take(entries)
     const end = performance.now()
     this.#turnAt = end + Math.min(others * (end - begin), longestRest)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ThingwireError } from '../../errors.ts'
 import { longestBlock } from './connection.ts'
 import type { Keys } from './keys.ts'
-import { decodeEntry, type LogEntry, type Undo, writeNumberOf } from './log-entry.ts'
+import { decodeEntry, type LogEntry, type ShortEntry, type Undo, writeNumberOf } from './log-entry.ts'
 import { LogListeners } from './log-listeners.ts'
 import { type Client, Script } from './script.ts'
 import { UndoMemory } from './undo-memory.ts'
@@ -74,7 +74,7 @@ export class Follower {
    * @param entries that follow `newestRead`, as it is or was, without a gap; may be empty
    * @returns how many other nodes wrote of them what was new
    */
-  take(entries: readonly LogEntry[]): number {
+  take(entries: readonly (LogEntry | ShortEntry)[]): number {
     return this.#isClosed ? 0 : this.#tell(entries)
   }
 
@@ -207,7 +207,7 @@ export class Follower {
     this.#reach(this.#gapAt)
   }
 
-  #tell(entries: readonly LogEntry[]): number {
+  #tell(entries: readonly (LogEntry | ShortEntry)[]): number {
     if (entries.length === 0) return 0
     const others = new Set<string>()
     this.#cameAt = performance.now()

@@ -21,6 +21,12 @@ import { decodeState } from './record-member.ts'
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
+/**
+ * An entry that is a commit and nothing else, as a reply to a commit brings it: id, thing id and `c`, with spaces between. A fifth
+ * of the objects of a `LogEntry`, of which a node under full load has those of all nodes.
+ */
+export type ShortEntry = Buffer
+
 export interface DecodedEntry {
   readonly writeNumber: number
   readonly node: string
@@ -53,8 +59,12 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 /** Every entry is read by every node: one for all. */
 const none: readonly never[] = []
 
-export function writeNumberOf([id]: LogEntry): number {
-  return Number.parseInt(id.toString('latin1'), 10)
+/** Digits of a write number at most. */
+const longestNumber = 16
+
+export function writeNumberOf(entry: LogEntry | ShortEntry): number {
+  const id = Buffer.isBuffer(entry) ? entry : entry[0]
+  return Number.parseInt(id.toString('latin1', 0, longestNumber), 10)
 }
 
 /** Thing id of a commit; undefined: it is none. Parses nothing. */
@@ -63,7 +73,8 @@ export function thingOfCommit([, fields]: LogEntry): string | undefined {
 }
 
 /** @param reader node that is told of it: to it a commit of any other one `isElsewhere`. Absent: that is not said */
-export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
+export function decodeEntry(entry: LogEntry | ShortEntry, reader?: string): DecodedEntry {
+  if (Buffer.isBuffer(entry)) return decodeShort(entry, reader)
   const [, fields] = entry
   const writeNumber = writeNumberOf(entry)
   let thingId = ''
@@ -80,11 +91,8 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
     if (name === 't') thingId = text
     else if (name === 'c') {
       const told = JSON.parse(text) as TextOfCommit
-      const { receivedAt, broadcast = true, stored = true, records = none } = told
       node = told.node
-      const latest = told.latest?.map(({ key, record }) => ({ key, record })) ?? none
-      commit = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
-      if (reader !== undefined && node !== reader) commit.isElsewhere = true
+      commit = commitOf(told, thingId, writeNumber, reader)
     } else if (name === 'e') refused = JSON.parse(text)
     else if (name === 'o') node = text
     else if (name === 'n' && commit) commit.latest = [{ key: text, record: recordIn(text, state) }]
@@ -94,6 +102,30 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
     } else if (name === 'd') documents = JSON.parse(text)
   }
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused }
+}
+
+function decodeShort(entry: ShortEntry, reader: string | undefined): DecodedEntry {
+  const writeNumber = writeNumberOf(entry)
+  const text = entry.toString()
+  const thingAt = text.indexOf(' ') + 1
+  const toldAt = text.indexOf(' ', thingAt) + 1
+  const thingId = text.slice(thingAt, toldAt - 1)
+  const told = JSON.parse(text.slice(toldAt)) as TextOfCommit
+  const commit = commitOf(told, thingId, writeNumber, reader)
+  return { writeNumber, node: told.node, thingId, commit, undo: none, documents: none, refused: undefined }
+}
+
+function commitOf(
+  told: TextOfCommit,
+  thingId: string,
+  writeNumber: number,
+  reader: string | undefined,
+): Writable<Commit> {
+  const { node, receivedAt, broadcast = true, stored = true, records = none } = told
+  const latest = told.latest?.map(({ key, record }) => ({ key, record })) ?? none
+  const commit: Writable<Commit> = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
+  if (reader !== undefined && node !== reader) commit.isElsewhere = true
+  return commit
 }
 
 function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {

@@ -130,3 +130,14 @@ test('decodeEntry() says of a commit that it is elsewhere to whom another node h
   const isElsewhere = (reader?: string) => decodeEntry([id, fields], reader).commit?.isElsewhere
   assert.deepEqual([isElsewhere('other'), isElsewhere('node'), isElsewhere()], [true, undefined, undefined])
 })
+
+test('decodeEntry() gives the same of a commit that came as one text', () => {
+  const text = told({
+    records: [{ ...record, value: '"a b ü"', place: 0, explicit: true, datetimeText: '' }],
+  })
+  for (const reader of ['node', 'another', undefined]) {
+    const fields = ['t', 'thing', 'c', text].map(field => Buffer.from(field))
+    const short = Buffer.from(`${id} thing ${text}`)
+    assert.deepEqual(decodeEntry(short, reader), decodeEntry([id, fields], reader))
+  }
+})

@@ -16,7 +16,8 @@
 --          lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
 --          for one that makes too many resources, -2 for one of a task that the node does not lead; and the answer of the
 --          first write that carried the id, else an empty string. Then entries of the log behind what the node has read, this
---          group's own among them, without a gap; none where there may be one, or what it has read is not there any more.
+--          group's own among them, without a gap; none where there may be one, or what it has read is not there any more. One
+--          that is a commit and nothing else is one text: id, thing id and JSON, with spaces between.
 --          A group that was committed before is answered as then, without entries.
 local remembered = 1000
 local remembered_for = 86400000
@@ -213,7 +214,12 @@ local function entries_behind(number)
   local log, id = base .. 'log', text(number) .. '-0'
   local trimmed = tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
   if trimmed > number or #redis.call('XRANGE', log, id, id) == 0 then return {} end
-  return redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most_entries)
+  local entries = redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most_entries)
+  for place, entry in ipairs(entries) do
+    local fields = entry[2]
+    if #fields == 4 and fields[3] == 'c' then entries[place] = entry[1] .. ' ' .. fields[2] .. ' ' .. fields[4] end
+  end
+  return entries
 end
 
 local reply = {}
