@@ -23,7 +23,8 @@ const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
 
-const sessionIdForm = /^[0-9a-f]{16}$/
+// Not 16 characters long: some would be spelled like the id of a thing.
+const sessionIdForm = /^[0-9a-f]{18}$/
 
 export interface SessionRegistryParts {
   readonly documents: DocumentStore
@@ -121,7 +122,7 @@ function sorted(entries: readonly SessionEntry[]) {
 }
 
 function newSession(kind: Omit<SessionDocument, 'hash' | 'createdAt' | 'expiresAt'>, lifetime: number) {
-  const sessionId = randomBytes(8).toString('hex')
+  const sessionId = randomBytes(9).toString('hex')
   const sessionToken = createToken()
   const hash = hashToken(sessionToken)
   const createdAt = Date.now()

@@ -96,7 +96,7 @@ describe('principalName()', () => {
     const nameOf = async (credential: string) => principalName(await access.identify(credential))
     expect(await nameOf(thingToken)).toBe(`thing.${thingId}`)
     expect(await nameOf(added.thingToken)).toBe(`thing.${thingId}`)
-    expect(await nameOf(tokens["thing's read"])).toMatch(/^session\.[0-9a-f]{16}$/)
+    expect(await nameOf(tokens["thing's read"])).toMatch(/^session\.[0-9a-f]{18}$/)
     expect(await nameOf(adminKey)).toBe('admin')
   })
 })

@@ -49,7 +49,7 @@ describe('SessionRegistry.create()', () => {
     const all = await sessions.create('*', read)
     expect(await access.identify(all.sessionToken)).toMatchObject({ things: '*', access: 'read' })
     expect(some.sessionToken).toMatch(/^[\w-]{43}$/)
-    expect(some.sessionId).toMatch(/^[0-9a-f]{16}$/)
+    expect(some.sessionId).toMatch(/^[0-9a-f]{18}$/)
   })
 
   it('lets a session last a day, or as long as said, up to 366 days', async () => {

@@ -52,7 +52,7 @@ describe('POST /v2/things/<ref>/sessions', () => {
       const { status, sessionToken, sessionId, expiresAt, ...rest } = answer.json()
       expect([status, rest]).toEqual(['created', {}])
       expect(sessionToken).toMatch(/^[\w-]{43}$/)
-      expect(sessionId).toMatch(/^[0-9a-f]{16}$/)
+      expect(sessionId).toMatch(/^[0-9a-f]{18}$/)
       expect(new Date(expiresAt).toISOString()).toBe(expiresAt)
       expect(Date.parse(expiresAt) - before).toBeGreaterThanOrEqual(60_000)
       expect((await asked(host, sessionToken)('GET', '/resources')).statusCode).toBe(200)
