@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Connection } from '../../test/fault/load.ts'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
@@ -20,13 +20,10 @@ interface Writer {
   close(): Promise<void>
 }
 
-/** Connections: as many as it takes to give every node all that it can do. */
+/** Connections to each node: as many as it takes to give it all that it can do. */
 const writers: Readonly<Record<Door, number>> = { MQTT: 20, HTTP: 200 }
 /** Most unacknowledged writes of a connection. Over HTTP there is one. */
 const window: Readonly<Record<Door, number>> = { MQTT: 64, HTTP: 1 }
-/** Milliseconds. */
-const tick = 2
-
 /** Things that write one number at a time, each over a connection of its own, to all nodes alike. */
 export class Load {
   readonly #door: Door
@@ -40,7 +37,7 @@ export class Load {
 
   static async open(door: Door, nodes: readonly ServerProcess[]): Promise<Load> {
     const all: Writer[] = []
-    for (let place = 0; place < writers[door]; place++) {
+    for (let place = 0; place < writers[door] * nodes.length; place++) {
       const node = nodes[place % nodes.length]
       if (node) all.push(await open[door](node, await createThing(node)))
     }
@@ -48,8 +45,10 @@ export class Load {
   }
 
   /**
-   * Writes at an even rate, as far as acknowledgements come.
+   * Writes as things do that know nothing of one another: at a rate, each whenever it likes (a Poisson process), so that what
+   * a node can do for several at once is no more than chance brings together.
    *
+   * @param rate writes a second; Infinity: as many as are acknowledged
    * @throws Error if a write is not acknowledged
    */
   async run(rate: number, seconds: number): Promise<LoadResult> {
@@ -58,14 +57,16 @@ export class Load {
     const begin = performance.now()
     const elapsed = () => (performance.now() - begin) / 1_000
     let writes = 0
+    let dueAt = 0
     while (elapsed() < seconds) {
-      for (let busy = 0; writes < elapsed() * rate && busy < this.#writers.length; ) {
+      for (let busy = 0; dueAt <= elapsed() && busy < this.#writers.length; ) {
         const writer = this.#writers[this.#count++ % this.#writers.length]
         if (!writer || writer.unacked >= window[this.#door]) {
           busy++
           continue
         }
         busy = 0
+        dueAt -= Math.log(1 - Math.random()) / rate
         const sentAt = performance.now()
         writer.unacked++
         const writing = writer.write(`{"values":[{"key":"n","value":${writes++}}]}`).then(() => {
@@ -75,7 +76,8 @@ export class Load {
         })
         inHand.add(writing)
       }
-      await delay(tick)
+      // A timer has whole milliseconds, in which what is due would gather.
+      await nextTurn()
     }
     await Promise.all(inHand)
     return { writes, seconds: elapsed(), acks }

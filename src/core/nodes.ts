@@ -8,7 +8,7 @@ export interface Nodes {
   readonly self: string
   /** Set where the store is not shared: there is no other node, nor will there be while this one is there. */
   readonly isAlone?: true
-  /** Names of the nodes that are there. One that was killed is missing within 15 s, `self` as soon as it may be held for dead. */
+  /** Names of the nodes that are there. One that was killed is missing within 25 s, `self` as soon as it may be held for dead. */
   alive(): Promise<ReadonlySet<string>>
   /**
    * Has a task done by one node at a time: calls `work` when it falls to this one, and again should it come back. `stop`

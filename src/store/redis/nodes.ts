@@ -12,7 +12,8 @@ const aliveNodes = new Script('alive-nodes')
 /** Milliseconds. */
 const beatEvery = 5_000
 const retryAfter = 1_000
-const heldAliveFor = 15_000
+/** A beat that is due, 10 s in which the node cannot reach Redis, and what it takes to connect again. */
+const heldAliveFor = 25_000
 
 /** This node among those that use one Redis. All times between them are by Redis' clock. */
 export class RedisNodes implements Nodes {
