@@ -18,6 +18,8 @@ export interface FillOptions {
   readonly records: number
   /** How many records make one rate. */
   readonly slice: number
+  /** Datetime behind the newest record, milliseconds. Default now. */
+  readonly end?: number
   readonly onProgress?: (done: number) => void
 }
 
@@ -29,10 +31,11 @@ const writesInFlight = 16
  * Appends `records` records through the store as a door would: writes of 100 records, 16 in flight, synced, the
  * voyage's own values and positions over and over, two seconds a row, spread evenly over five resources.
  */
-export async function fill({ location, thingId, records, slice, onProgress }: FillOptions): Promise<Filling> {
+export async function fill(options: FillOptions): Promise<Filling> {
+  const { location, thingId, records, slice, end: behind = Date.now(), onProgress } = options
   const store = await openStore(createLevelStore({ location }))
   const voyage = (await readVoyage(new Date())).records
-  const start = Date.now() - (records / keys.length) * 2_000
+  const start = behind - (records / keys.length) * 2_000
   const rates: number[] = []
   const writtenBefore = bytesWritten()
   let next = 0

@@ -17,6 +17,7 @@ import { paging } from './paging.ts'
 import { puts } from './puts.ts'
 import { refusedWrites } from './refused-writes.ts'
 import { removal } from './removal.ts'
+import { removalOfOld } from './removal-of-old.ts'
 import { removalTold } from './removal-told.ts'
 import { resend } from './resend.ts'
 import { resourceLimit } from './resource-limit.ts'
@@ -85,6 +86,7 @@ const areas = [
   values,
   removal,
   removalTold,
+  removalOfOld,
   latest,
   states,
   snapshots,

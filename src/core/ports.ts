@@ -145,6 +145,14 @@ export interface Page {
   readonly next?: string
 }
 
+/** What came of one piece of `removeOld`. */
+export interface RemovedOld {
+  /** How many records were removed. */
+  readonly count: number
+  /** Where the next piece begins, opaque; absent: there is none. */
+  readonly next?: string
+}
+
 /** The time-ordered records of all things. */
 export interface RecordStore {
   /** @throws ThingwireError too_many_resources: nothing of the write was kept */
@@ -153,6 +161,8 @@ export interface RecordStore {
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
   /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
+  /** Ids of the things that hold records, and perhaps of some that do not, sorted by their bytes: at most `limit` behind `after`. */
+  things(page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>
   /** Keys that hold records now, sorted by their bytes. */
   resources(thingId: string): Promise<readonly string[]>
   /** State of a magic resource; undefined if it has none. */
@@ -164,6 +174,14 @@ export interface RecordStore {
    * resource went, the new latest is told to listeners (`Commit.latest`) before this resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
+  /**
+   * Removes a piece of what a resource holds from before the datetime `before` (milliseconds), oldest first; never its newest
+   * record, so that what is latest stays and nobody is told. Of what is appended meanwhile some may go, too. Small enough to
+   * hold up no write; a crash may bring some of it back.
+   *
+   * @param from `next` of the piece before
+   */
+  removeOld(thingId: string, key: string, before: number, from?: string): Promise<RemovedOld>
   /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
   removeThing(thingId: string): Promise<void>
   /** Newest receipt time ever committed, in milliseconds; 0 in a new store. */

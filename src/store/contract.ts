@@ -16,6 +16,7 @@ import type {
   RecordStore,
   RefusedWrite,
   RefusedWrites,
+  RemovedOld,
   Snapshot,
   TimeRange,
   WriteAnswer,
@@ -79,7 +80,8 @@ import type {
  * **Removing.** `remove` takes what was stored before it was called, and leaves what is appended while it runs. If it
  * takes the newest record of an ordinary resource, that is a commit with a write number of its own, told and logged
  * like others: what is latest then is exact at that place, and neither is kept without the other. `removeThing` tells
- * nothing, and takes states and log entries too.
+ * nothing, and takes states and log entries too. `removeOld` leaves the newest record of a resource whatever runs beside it,
+ * and so neither empties a resource nor changes what is latest.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for what
  * was called before it, but breaks off a backup, whose reader may be slow; what is called after it rejects with
@@ -90,6 +92,7 @@ import type {
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
+  size(): Promise<StoreSize>
   /** Idempotent. */
   close(): Promise<void>
   /** Whether the store works now. One that only lacks free disk does: reads go on. */
@@ -102,6 +105,14 @@ interface StoreParts {
   readonly refused: RefusedWrites
   /** A consistent copy of everything, as a stream of bytes; only in a store that has `backup`. */
   backup(): AsyncIterable<Uint8Array>
+}
+
+/** What a store takes now, bytes. */
+export interface StoreSize {
+  /** On the disk; of a store that is `shared` in the memory of its servers. */
+  readonly bytes: number
+  /** At which the store takes no more; absent: none is known. */
+  readonly limit?: number
 }
 
 /** What a store can do; the conformance suite and the server go by it. */
@@ -129,6 +140,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   open(): Promise<void>
   close(): Promise<void>
   isReady(): boolean
+  size(): Promise<StoreSize>
 }
 
 export interface DriverRecords extends Omit<RecordStore, 'append'> {
@@ -163,6 +175,7 @@ export type {
   RecordStore,
   RefusedWrite,
   RefusedWrites,
+  RemovedOld,
   Snapshot,
   TimeRange,
   WriteAnswer,

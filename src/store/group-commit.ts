@@ -7,6 +7,7 @@ export class GroupCommit<Item, Result> {
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number
   readonly #turn: () => Promise<void> | undefined
+  readonly #onCommitted: (items: number, seconds: number) => void
   #queue: Entry<Item, Result>[] = []
   #running = false
 
@@ -15,17 +16,20 @@ export class GroupCommit<Item, Result> {
    * group does. A result that is an Error rejects that item alone.
    * @param weigh size of an item, in whatever unit `maximumWeight` has; a group of one may be heavier
    * @param turn when the next group may be made: resolves then; undefined: now
+   * @param onCommitted told of each group that was committed: how many items it had, and how long that took
    */
   constructor(
     commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
     weigh: (item: Item) => number,
     maximumWeight: number,
     turn: () => Promise<void> | undefined = () => undefined,
+    onCommitted: (items: number, seconds: number) => void = () => {},
   ) {
     this.#commit = commit
     this.#weigh = weigh
     this.#maximumWeight = maximumWeight
     this.#turn = turn
+    this.#onCommitted = onCommitted
   }
 
   push(item: Item): Promise<Result> {
@@ -80,7 +84,9 @@ export class GroupCommit<Item, Result> {
 
   async #settle(group: ItemEntry<Item, Result>[]): Promise<void> {
     try {
+      const begin = performance.now()
       const results = await this.#commit(group.map(entry => entry.item))
+      this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
       for (const [index, entry] of group.entries()) {
         const result = results[index]
         if (result instanceof Error) entry.reject(result)

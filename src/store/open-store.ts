@@ -34,10 +34,12 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
           (await appends.inFlight(thingId, id))?.answer ?? (await records.answerOf(thingId, id, now)),
       ),
     read: (...query) => life.run(() => records.read(...query)),
+    things: page => life.run(() => records.things(page)),
     resources: thingId => life.run(() => records.resources(thingId)),
     state: (thingId, key) => life.run(() => records.state(thingId, key)),
     snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
     remove: (...range) => life.run(() => records.remove(...range)),
+    removeOld: (...piece) => life.run(() => records.removeOld(...piece)),
     removeThing: thingId => life.run(() => records.removeThing(thingId)),
     newestReceipt: () => records.newestReceipt(),
     onCommit: listener => records.onCommit(listener),
@@ -60,6 +62,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
       list: (...query) => life.run(() => refused.list(...query)),
     },
     backup: () => life.stream(() => driver.backup()),
+    size: () => life.run(() => driver.size()),
     isReady: () => !life.closed && driver.isReady(),
     close: () =>
       life.close(async () => {

@@ -206,11 +206,13 @@ function storeFailed(reason: 'store_unavailable' | 'store_timeout', cause: unkno
   return new ThingwireError(reason, 'the store failed', { cause })
 }
 
-function openError(error: unknown, location: string): Error {
+/** What an operator is told of a database that cannot be opened, in one line. */
+export function openError(error: unknown, location: string): Error {
   const cause = error instanceof Error ? error.cause : undefined
   const text = cause instanceof Error ? cause.message : String(error)
   if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') {
-    return new Error(`cannot open the store in ${location}: another process holds it`, { cause: error })
+    const advice = 'another process holds it. Is a server running on this directory already? Stop it first'
+    return new Error(`cannot open the store in ${location}: ${advice}`, { cause: error })
   }
   return new Error(`cannot open the store in ${location}: ${text}`, { cause: error })
 }

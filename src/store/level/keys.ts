@@ -3,7 +3,8 @@
  * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
  */
 
-const prefix = {
+/** The letter that each kind of key begins with. */
+export const prefix = {
   meta: 'm',
   resource: 'k',
   emptied: 'x',
@@ -20,7 +21,10 @@ const prefix = {
 
 const recordPrefix = prefix.record.charCodeAt(0)
 const crowdPrefix = prefix.crowd.charCodeAt(0)
-const recordKeyLength = 19
+export const recordKeyLength = 19
+/** In a record key, behind its resource. */
+const positionStart = 5
+const crowdKeyLength = 27
 const largest48Bits = 2 ** 48 - 1
 const largest16Bits = 2 ** 16 - 1
 
@@ -155,6 +159,19 @@ export function positionInRecordKey(key: Buffer): Position {
   }
 }
 
+/** Where a record stands in its resource, as text without a meaning to others. */
+export function positionText(key: Buffer): string {
+  return key.toString('base64url', positionStart)
+}
+
+/** The record key at that position. @returns undefined if the text is none of `positionText` */
+export function keyAtPosition(resource: number, text: string): Buffer | undefined {
+  const position = Buffer.from(text, 'base64url')
+  const isPosition = position.length === recordKeyLength - positionStart
+  if (!isPosition || position.toString('base64url') !== text) return undefined
+  return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
+}
+
 /** Those of all resources. */
 export const allRecordKeys: KeyRange = startingWith(Buffer.from(prefix.record))
 
@@ -170,6 +187,12 @@ export function crowdKey(resource: number, datetime: number, digest: Buffer): Bu
 
 export function crowdKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(crowdPrefix, resource, from, to)
+}
+
+/** @returns undefined if it has not the length of one */
+export function crowdParts(key: Buffer): { resource: number; datetime: number } | undefined {
+  if (key.length !== crowdKeyLength) return undefined
+  return { resource: key.readUInt32BE(1), datetime: key.readUIntBE(5, 6) }
 }
 
 /** Those of all things. */

@@ -4,15 +4,11 @@ import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
-import { positionInRecordKey, recordKey, recordKeys } from './keys.ts'
-
-/** A cursor is the position of the last record given: what follows its resource number in the record's key. */
-const positionStart = 5
-const positionLength = 14
+import { keyAtPosition, positionInRecordKey, positionText, recordKeys } from './keys.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
-  if (cursor !== undefined) positionIn(cursor)
+  if (cursor !== undefined) cursorKey(0, cursor)
   return { records: [] }
 }
 
@@ -55,7 +51,7 @@ async function takePage(
   ) {
     for (const [entryKey, bytes] of entries) {
       if (last && (records.length === limit || characters >= maximumPageText)) {
-        return { records, next: last.toString('base64url', positionStart) }
+        return { records, next: positionText(last) }
       }
       const record = decodeRecord(key, positionInRecordKey(entryKey).datetime, bytes)
       records.push(record)
@@ -66,14 +62,9 @@ async function takePage(
   return { records }
 }
 
+/** A cursor is the position of the last record given. */
 function cursorKey(resource: number, cursor: string): Buffer {
-  return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), positionIn(cursor)])
-}
-
-function positionIn(cursor: string): Buffer {
-  const position = Buffer.from(cursor, 'base64url')
-  if (position.length !== positionLength || position.toString('base64url') !== cursor) {
-    throw new ThingwireError('invalid_cursor')
-  }
-  return position
+  const key = keyAtPosition(resource, cursor)
+  if (!key) throw new ThingwireError('invalid_cursor')
+  return key
 }

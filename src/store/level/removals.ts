@@ -59,10 +59,14 @@ export class Removals {
   remove(thingId: string, key: string, range: TimeRange, { isTold }: { isTold: boolean }): Promise<number> {
     const { database, head, alone } = this.#parts
     const lastWrite = alone(async () => head.counters.writeNumber)
-    // One after another, so that no record is counted by two of them.
-    const removal = this.#newest.then(() =>
+    return this.inTurn(() =>
       database.use(async () => this.#remove({ thingId, key, range, lastWrite: await lastWrite, isTold })),
     )
+  }
+
+  /** Runs removals one after another, so that no record is counted by two of them, nor held for the newest by one and taken by the other. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})
     return removal
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type AcceptedRecord, measurement } from '../../core/record.ts'
+import { type AcceptedRecord, measurement, type StoredRecord } from '../../core/record.ts'
 import type { Append } from '../contract.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
@@ -111,7 +111,12 @@ async function compareOneByOne(
 /** The crowd key that a record leaves if `count` records of its datetime are there before it. */
 export function crowdKeyOf(record: AcceptedRecord, resource: number, count: number): Buffer | undefined {
   if (count < comparedOneByOne) return undefined
-  return crowdKey(resource, record.datetime, digest(measurement(record)))
+  return crowdKeyAt(resource, record.datetime, record)
+}
+
+/** The crowd key that a record of this datetime has left, if it has left one. */
+export function crowdKeyAt(resource: number, datetime: number, record: StoredRecord): Buffer {
+  return crowdKey(resource, datetime, digest(measurement(record)))
 }
 
 function digest(text: string): Buffer {

@@ -1,6 +1,14 @@
 import type { Append } from '../contract.ts'
 import type { Database } from './database.ts'
-import { nameInResourceKey, positionInRecordKey, recordKeys, resourceKey, resourceKeys } from './keys.ts'
+import {
+  allResourceKeys,
+  nameInResourceKey,
+  positionInRecordKey,
+  recordKeys,
+  resourceKey,
+  resourceKeys,
+  thingInKey,
+} from './keys.ts'
 import { scan } from './scan.ts'
 
 /** What appending needs to know of a resource. */
@@ -131,6 +139,25 @@ export class Resources {
     const cached = this.cached(thingId, key)
     if (cached) return cached.number
     return (await this.#database.level.get(resourceKey(thingId, key)))?.readUInt32BE(0)
+  }
+
+  /** Ids of things that have resources, sorted: at most `limit` behind `after`. */
+  async things({ after, limit }: { after?: string; limit: number }): Promise<string[]> {
+    const { gte, lt } = allResourceKeys
+    const found: string[] = []
+    const start = after === undefined ? gte : resourceKeys(after).lt
+    const iterator = this.#database.level.keys({ gte: start, lt })
+    try {
+      for (let key = await iterator.next(); key; key = await iterator.next()) {
+        const thingId = thingInKey(key)
+        found.push(thingId)
+        if (found.length === limit) break
+        iterator.seek(resourceKeys(thingId).lt)
+      }
+    } finally {
+      await iterator.close()
+    }
+    return found
   }
 
   async names(thingId: string): Promise<string[]> {

@@ -1,3 +1,4 @@
+import type { Observer } from '../../core/observer.ts'
 import type {
   Append,
   Commit,
@@ -6,6 +7,7 @@ import type {
   LogQuery,
   PageQuery,
   Receipt,
+  RemovedOld,
   StoreDriver,
   TimeRange,
 } from '../contract.ts'
@@ -14,6 +16,7 @@ import { backUp } from './backup.ts'
 import { commitGroup, type PendingCommit } from './commit-group.ts'
 import { CommitLog } from './commit-log.ts'
 import { Database } from './database.ts'
+import { bytesInDirectory } from './directory-size.ts'
 import { createDocuments, encodeDocuments } from './documents.ts'
 import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
@@ -28,6 +31,7 @@ import {
   writeIdKeys,
   writeIdOrderKeys,
 } from './keys.ts'
+import { OldRecords } from './old-records.ts'
 import { emptyPage, readPage } from './read.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
@@ -45,6 +49,8 @@ export interface LevelStoreOptions {
   readonly durability?: 'synced' | 'written'
   /** Bytes of disk that must be free for writes to be taken. Default 0: not watched. */
   readonly minFreeSpace?: number
+  /** Told of each commit. Default: nobody. */
+  readonly observer?: Pick<Observer, 'committed'>
 }
 
 /** Largest group that is committed as one, in bytes: bounds what one fsync waits for. */
@@ -55,7 +61,8 @@ const recordOverhead = 32
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   const database = new Database(options.location)
   const freeSpace = new FreeSpace(options.location, options.minFreeSpace ?? 0)
-  const records = new LevelRecords(database, freeSpace, options.durability !== 'written')
+  const { observer } = options
+  const records = new LevelRecords(database, freeSpace, options.durability !== 'written', observer)
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
@@ -66,6 +73,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
     refused: records.refused,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
+    size: async () => ({ bytes: await bytesInDirectory(options.location) }),
     async open() {
       await database.open()
       await records.head.load(database)
@@ -88,9 +96,15 @@ class LevelRecords implements DriverRecords {
   readonly #writeIds: WriteIds
   readonly #listeners = new Set<(commit: Commit) => void>()
   readonly #removals: Removals
+  readonly #old: OldRecords
   readonly #log: CommitLog
 
-  constructor(database: Database, freeSpace: FreeSpace, sync: boolean) {
+  constructor(
+    database: Database,
+    freeSpace: FreeSpace,
+    sync: boolean,
+    observer: Pick<Observer, 'committed'> | undefined,
+  ) {
     this.#database = database
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
@@ -120,6 +134,8 @@ class LevelRecords implements DriverRecords {
       group => database.use(() => commitGroup(group, parts)),
       weigh,
       maximumGroupBytes,
+      undefined,
+      (changes, seconds) => observer?.committed(changes, seconds),
     )
     this.#removals = new Removals({
       database,
@@ -129,6 +145,7 @@ class LevelRecords implements DriverRecords {
       announce,
       alone: task => this.commits.alone(task),
     })
+    this.#old = new OldRecords(database, this.#resources, task => this.#removals.inTurn(task))
   }
 
   async append(write: Append, ticket: CommitTicket) {
@@ -145,6 +162,10 @@ class LevelRecords implements DriverRecords {
       if (resource !== undefined) return await readPage(this.#database, resource, key, query)
       return (await this.#database.level.has(emptiedKey(thingId, key))) ? emptyPage(query) : undefined
     })
+  }
+
+  things(page: { after?: string; limit: number }) {
+    return this.#database.use(() => this.#resources.things(page))
   }
 
   resources(thingId: string) {
@@ -166,6 +187,10 @@ class LevelRecords implements DriverRecords {
 
   remove(thingId: string, key: string, range: TimeRange): Promise<number> {
     return this.#removals.remove(thingId, key, range, { isTold: true })
+  }
+
+  removeOld(thingId: string, key: string, before: number, from?: string): Promise<RemovedOld> {
+    return this.#database.use(() => this.#old.remove(thingId, key, before, from))
   }
 
   async removeThing(thingId: string): Promise<void> {

@@ -38,5 +38,6 @@ export function createMemoryStore(): StoreDriver {
     open: async () => {},
     close: async () => {},
     isReady: () => true,
+    size: async () => ({ bytes: 0 }),
   }
 }

@@ -47,6 +47,11 @@ export function createMemoryRecords(
     answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
     read: async (thingId, key, query): Promise<Page | undefined> =>
       things.get(thingId)?.resources.get(key)?.page(query),
+    things: async ({ after = '', limit }) =>
+      [...things.keys()]
+        .filter(thingId => thingId > after)
+        .sort()
+        .slice(0, limit),
     resources: async thingId =>
       [...(things.get(thingId)?.resources ?? [])]
         .flatMap(([key, { isEmpty }]) => (isEmpty ? [] : [key]))
@@ -55,6 +60,8 @@ export function createMemoryRecords(
     snapshot: () =>
       commits.alone(async () => createMemorySnapshot(newestWriteNumber, [...things].flatMap(latestOf))),
     remove: (thingId, key, range) => commits.alone(async () => remove(thingId, key, range)),
+    removeOld: (thingId, key, before) =>
+      commits.alone(async () => ({ count: things.get(thingId)?.resources.get(key)?.removeOld(before) ?? 0 })),
     removeThing: thingId =>
       commits.alone(async () => {
         things.delete(thingId)

@@ -59,6 +59,13 @@ export class TimeLine {
     return removed.size
   }
 
+  /** @returns how many of the records before `datetime` were removed: all but the newest of the time line */
+  removeOld(datetime: number): number {
+    const count = Math.min(this.#indexOf(startOf(datetime)), Math.max(this.#rows.length - 1, 0))
+    this.#rows.splice(0, count)
+    return count
+  }
+
   #holds(wanted: Row): boolean {
     const { datetime } = wanted
     return this.#between({ from: datetime, to: datetime + 1 }).some(

@@ -1,3 +1,4 @@
+import type { Observer } from '../../core/observer.ts'
 import type {
   Append,
   Commit,
@@ -6,6 +7,7 @@ import type {
   LogQuery,
   PageQuery,
   Receipt,
+  RemovedOld,
   Snapshot,
   TimeRange,
 } from '../contract.ts'
@@ -17,8 +19,8 @@ import type { Follower } from './follower.ts'
 import type { NumberedWrites } from './numbered-writes.ts'
 import { readPage } from './pages.ts'
 import type { Partition } from './partition.ts'
-import { remove, removeThing } from './removals.ts'
-import { readState, resourceNames } from './resources.ts'
+import { remove, removeOld, removeThing } from './removals.ts'
+import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
 import { answerOf } from './write-ids.ts'
 
@@ -39,6 +41,7 @@ export class RedisRecords implements DriverRecords {
    * @param durable the same partition, over the connection for what has to be durable
    * @param writes of the same partition
    * @param termOf in which this node leads a task
+   * @param observer told of each commit
    */
   constructor(
     partition: Partition,
@@ -46,6 +49,7 @@ export class RedisRecords implements DriverRecords {
     writes: NumberedWrites,
     follower: Follower,
     termOf: (task: string) => number | undefined,
+    observer?: Pick<Observer, 'committed'>,
   ) {
     this.#termOf = termOf
     this.#partition = partition
@@ -61,6 +65,7 @@ export class RedisRecords implements DriverRecords {
       weigh,
       maximumGroupBytes,
       () => committer.turn(),
+      (changes, seconds) => observer?.committed(changes, seconds),
     )
   }
 
@@ -86,6 +91,10 @@ export class RedisRecords implements DriverRecords {
 
   read(thingId: string, key: string, query: PageQuery) {
     return readPage(this.#partition, thingId, key, query)
+  }
+
+  things(page: { after?: string; limit: number }) {
+    return thingIds(this.#partition, page)
   }
 
   resources(thingId: string) {
@@ -114,6 +123,11 @@ export class RedisRecords implements DriverRecords {
     const { count, writeNumber } = await remove(this.#durable, alone, thingId, key, range)
     await this.#follower.reached(writeNumber ?? 0)
     return count
+  }
+
+  /** What a Redis that fails forgets of it is removed again. */
+  removeOld(thingId: string, key: string, before: number, from?: string): Promise<RemovedOld> {
+    return removeOld(this.#partition, thingId, key, before, from)
   }
 
   async removeThing(thingId: string): Promise<void> {

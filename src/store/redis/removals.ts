@@ -1,4 +1,4 @@
-import type { TimeRange } from '../contract.ts'
+import type { RemovedOld, TimeRange } from '../contract.ts'
 import type { Partition } from './partition.ts'
 import { Script } from './script.ts'
 
@@ -35,13 +35,39 @@ export async function remove(
   let count = 0
   let writeNumber: number | undefined
   while (from !== '') {
-    const reply = await partition.run(removePiece, thingId, key, from, to, lastMeant, partition.node)
-    const [removed, next, number] = reply as readonly [number, Buffer, number]
+    const reply = await partition.run(removePiece, thingId, key, from, to, lastMeant, partition.node, '')
+    const [removed, next, number] = reply as PieceReply
     count += removed
     if (number > 0) writeNumber = number
     from = next.toString('latin1')
   }
   return { count, writeNumber }
+}
+
+/** How many records were removed, where the next piece begins (nothing: nowhere), and the write number of the commit. */
+type PieceReply = readonly [number, Buffer, number]
+
+/** As `RecordStore.removeOld`. @throws ThingwireError store_unavailable */
+export async function removeOld(
+  partition: Partition,
+  thingId: string,
+  key: string,
+  before: number,
+  from = '-inf',
+): Promise<RemovedOld> {
+  const { node } = partition
+  const reply = await partition.run(
+    removePiece,
+    thingId,
+    key,
+    from,
+    `(${before}`,
+    Number.MAX_SAFE_INTEGER,
+    node,
+    'keep-newest',
+  )
+  const [count, next] = reply as PieceReply
+  return next.length > 0 ? { count, next: next.toString('latin1') } : { count }
 }
 
 /**

@@ -2,6 +2,17 @@ import type { StoredRecord } from '../../core/record.ts'
 import type { Partition } from './partition.ts'
 import { decodeState } from './record-member.ts'
 
+/** Ids of the things of which anything is kept, sorted: at most `limit` behind `after`. @throws ThingwireError store_unavailable */
+export async function thingIds(
+  partition: Partition,
+  { after, limit }: { after?: string; limit: number },
+): Promise<string[]> {
+  const start = after === undefined ? '-' : `(${after}`
+  const { things } = partition.keys
+  const found = await partition.call('ZRANGE', things, start, '+', 'BYLEX', 'LIMIT', 0, limit)
+  return (found as readonly Buffer[]).map(String)
+}
+
 /** Keys of the thing that hold records now, sorted by their bytes. @throws ThingwireError store_unavailable */
 export async function resourceNames(partition: Partition, thingId: string): Promise<string[]> {
   // All of them at once, so that no part of a write is seen.

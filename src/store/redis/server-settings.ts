@@ -16,6 +16,8 @@ export interface ServerSettings {
   readonly policy: string | undefined
   /** Bytes; `0`: no limit. */
   readonly maxmemory: string | undefined
+  /** What it uses of its memory, bytes. */
+  readonly usedMemory: string | undefined
   /** How many are connected. */
   readonly replicas: number | undefined
 }
@@ -33,6 +35,7 @@ export async function serverSettings(server: Redis): Promise<ServerSettings> {
     isFsyncOffInRewrite: config.get('no-appendfsync-on-rewrite'),
     policy: config.get('maxmemory-policy') ?? info.get('maxmemory_policy'),
     maxmemory: config.get('maxmemory') ?? info.get('maxmemory'),
+    usedMemory: info.get('used_memory'),
     replicas: replicas === undefined ? undefined : Number(replicas),
   }
 }

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import type { Observer } from '../../core/observer.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { DriverDocuments, StoreDriver } from '../contract.ts'
+import type { DriverDocuments, StoreDriver, StoreSize } from '../contract.ts'
 import { duplicateForBlocking, openClient } from './connection.ts'
 import { createDocuments } from './documents.ts'
 import { checkDurability, type DurabilityOptions } from './durability.ts'
 import { Follower } from './follower.ts'
 import { openFormat } from './format.ts'
 import { Keys } from './keys.ts'
+import { memorySize } from './memory-size.ts'
 import { RedisNodes } from './nodes.ts'
 import { NumberedWrites } from './numbered-writes.ts'
 import { Partition } from './partition.ts'
@@ -21,6 +23,8 @@ export interface RedisStoreOptions extends DurabilityOptions {
   readonly url: string
   /** What the names of all keys begin with. Default `thingwire`. */
   readonly prefix?: string
+  /** Told of each commit. Default: nobody. */
+  readonly observer?: Pick<Observer, 'committed'>
   /** Told what an ack means, and what an operator should know; must not throw. Default: nobody. */
   readonly onStatement?: (statement: { readonly level: 'info' | 'warn'; readonly text: string }) => void
 }
@@ -81,6 +85,10 @@ class RedisStore implements StoreDriver {
     return this.#opened.client.status === 'ready'
   }
 
+  size(): Promise<StoreSize> {
+    return memorySize(this.#opened.client)
+  }
+
   async close(): Promise<void> {
     const { nodes, follower, clients } = this.#opened
     await nodes.close()
@@ -121,7 +129,8 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
     const nodes = new RedisNodes(partition, follower.listeners, clock)
-    const records = new RedisRecords(partition, durable, writes, follower, task => nodes.termOf(task))
+    const termOf = (task: string) => nodes.termOf(task)
+    const records = new RedisRecords(partition, durable, writes, follower, termOf, options.observer)
     const documents = createDocuments(partition, writes, {
       put: (encoded, ticket) => records.commits.push({ documents: encoded, ticket }),
       alone: task => records.commits.alone(task),

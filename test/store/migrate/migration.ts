@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const cli = fileURLToPath(new URL('../../../src/server/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
 interface Exit {

@@ -10,6 +10,7 @@
 -- ARGV[4] highest datetime of the removal, as ZRANGE takes it
 -- ARGV[5] newest write number that is meant
 -- ARGV[6] node
+-- ARGV[7] `keep-newest`: the newest record of the resource stays; else empty
 --
 -- Returns how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
 -- write number of the commit (0 if there was none).
@@ -24,13 +25,16 @@ local most_at_once = 64
 -- Records of one datetime that the resend check compares one by one (commit.lua).
 local compared = 256
 
-local function is_meant(member)
-  return struct.unpack('>I7', member) <= last_meant
-end
-
 local function newest_record()
   local found = redis.call('ZRANGE', records, -1, -1, 'WITHSCORES')
   return found[1], found[2]
+end
+
+local newest, newest_datetime = newest_record()
+local kept = ARGV[7] == 'keep-newest' and newest
+
+local function is_meant(member)
+  return member ~= kept and struct.unpack('>I7', member) <= last_meant
 end
 
 -- In the form of a state (record-member.ts), or nothing.
@@ -61,7 +65,6 @@ local function put_back(datetime, gone)
 end
 
 local has_crowd = redis.call('EXISTS', crowd) == 1
-local newest, newest_datetime = newest_record()
 local removed, seen, bytes = 0, 0, 0
 local gone_of = {} -- from the crowd of each datetime
 -- Grows, so that what is large is not read by the dozen.

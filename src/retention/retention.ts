@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Nodes } from '../core/nodes.ts'
+import type { RecordStore } from '../core/ports.ts'
+import { ThingwireError } from '../errors.ts'
+import { ageOf, type RetentionRule } from './rules.ts'
+
+/** So often in the least age of a rule it is looked what is too old. */
+const looksPerAge = 20
+/** Between two looks, milliseconds. */
+const leastInterval = 1_000
+const mostInterval = 3_600_000
+/** Of one interval, so that servers that were started together do not look together. */
+const jitter = 0.1
+/** Where the store has failed, milliseconds. */
+const retryAfter = 30_000
+const thingsAtOnce = 100
+/** How much longer than a piece took it rests, so that a store that is slow is left alone for longer. */
+const restPerWork = 6
+/** Milliseconds. What is written faster than this removes it would fill the disk after all. */
+const leastRest = 1
+const mostRest = 50
+
+export interface RetentionParts {
+  readonly records: Pick<RecordStore, 'things' | 'resources' | 'removeOld'>
+  readonly nodes: Pick<Nodes, 'lead'>
+  /** None: everything is kept. */
+  readonly rules: readonly RetentionRule[]
+  /** Told of what is no error of the store. */
+  readonly onDefect: (error: unknown) => void
+}
+
+/**
+ * Removes records that are older than their rule allows, in the background and on one node at a time: at the start and every
+ * so often it asks what is too old, so that what was broken off goes on by itself. The newest record of a resource stays
+ * however old it is; states and what is latest are not touched.
+ */
+export class Retention {
+  /** How many records this node has removed. */
+  removed = 0
+  /** When this node has last looked through everything, milliseconds since 1970. */
+  lastRun: number | undefined
+  readonly #parts: RetentionParts
+  readonly #giveUp: () => Promise<void>
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts
+    this.#giveUp =
+      parts.rules.length === 0 ? async () => {} : parts.nodes.lead('retention', stop => this.#work(stop))
+  }
+
+  /** Ends within a piece; what is left is too old the next time as well. */
+  async close(): Promise<void> {
+    await this.#giveUp()
+  }
+
+  async #work(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      let wait = this.#interval()
+      try {
+        await this.#removeAll(stop)
+      } catch (error) {
+        if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
+        wait = Math.min(wait, retryAfter)
+      }
+      await rest(wait, stop)
+    }
+  }
+
+  async #removeAll(stop: AbortSignal): Promise<void> {
+    const { records } = this.#parts
+    for (let after: string | undefined; ; ) {
+      const things = await records.things({ limit: thingsAtOnce, ...(after === undefined ? {} : { after }) })
+      for (const thingId of things) {
+        for (const key of await records.resources(thingId)) {
+          await this.#removeOld(thingId, key, stop)
+          if (stop.aborted) return
+        }
+      }
+      after = things.at(-1)
+      if (after === undefined) break
+    }
+    this.lastRun = Date.now()
+  }
+
+  async #removeOld(thingId: string, key: string, stop: AbortSignal): Promise<void> {
+    const age = ageOf(key, this.#parts.rules)
+    if (age === undefined) return
+    const before = Date.now() - age
+    let from: string | undefined
+    do {
+      const begin = performance.now()
+      const { count, next } = await this.#parts.records.removeOld(thingId, key, before, from)
+      this.removed += count
+      from = next
+      const took = performance.now() - begin
+      await rest(Math.min(Math.max(leastRest, restPerWork * took), mostRest), stop)
+    } while (from !== undefined && !stop.aborted)
+  }
+
+  #interval(): number {
+    const least = Math.min(...this.#parts.rules.map(({ age }) => age))
+    const interval = Math.min(Math.max(least / looksPerAge, leastInterval), mostInterval)
+    return interval * (1 + jitter * (2 * Math.random() - 1))
+  }
+}
+
+async function rest(milliseconds: number, stop: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, { signal: stop, ref: false }).catch(() => {})
+}

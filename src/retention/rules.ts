@@ -1,0 +1,50 @@
+/** For how long the records of which resources are kept. */
+export interface RetentionRule {
+  /** A key, in which `*` stands for any characters, also for none. */
+  readonly pattern: string
+  /** Milliseconds. */
+  readonly age: number
+}
+
+const milliseconds: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** `30d`; `debug.*=1d`. Keys are letters, digits, `.`, `-` and `_`, behind a `$` where they are magic (contract §1, §2). */
+const form = /^(?:(\$?[A-Za-z0-9._*-]{1,128})=)?([1-9]\d{0,6})([smhd])$/
+
+/** @returns the rule that a text such as `debug.*=1d` or `30d` spells; undefined: none */
+export function parseRetentionRule(text: string): RetentionRule | undefined {
+  const [, pattern = '*', count, unit = ''] = form.exec(text) ?? []
+  const length = milliseconds[unit]
+  return length === undefined ? undefined : { pattern, age: Number(count) * length }
+}
+
+/**
+ * For how long the records of a key are kept, milliseconds; undefined: for ever. The rule whose pattern says most counts, in
+ * whatever order they stand: the key itself before any pattern with `*`, then the one with most other characters; of two with
+ * as many the one that keeps longer.
+ */
+export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
+  return rules.filter(({ pattern }) => matches(pattern, key)).sort(bySaying)[0]?.age
+}
+
+function bySaying(a: RetentionRule, b: RetentionRule): number {
+  return weightOf(b.pattern) - weightOf(a.pattern) || b.age - a.age
+}
+
+function weightOf(pattern: string): number {
+  return pattern.includes('*') ? pattern.replaceAll('*', '').length : Number.POSITIVE_INFINITY
+}
+
+/** Without a regular expression, which takes its time over many `*`. */
+function matches(pattern: string, key: string): boolean {
+  const [start = '', ...parts] = pattern.split('*')
+  const end = parts.pop()
+  if (end === undefined) return key === pattern
+  if (!key.startsWith(start)) return false
+  let at = start.length
+  for (const part of parts) {
+    const found = key.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return key.length - end.length >= at && key.endsWith(end)
+}

@@ -1,0 +1,110 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { formatVersion, openError } from '../database.ts'
+import { bytesInDirectory } from '../directory-size.ts'
+import { formatKey } from '../keys.ts'
+import { EntryCheck } from './entries.ts'
+import { Faults, type StoreFault } from './faults.ts'
+import { checkFiles, linkFiles } from './files.ts'
+
+export type { StoreFault }
+
+/** What is in a store, and what is wrong with it. Where a store cannot be read to its end the counts go as far as it could. */
+export interface StoreCheck {
+  /** That have resources. */
+  readonly things: number
+  readonly resources: number
+  readonly records: number
+  readonly states: number
+  readonly documents: number
+  /** Of its files. */
+  readonly bytes: number
+  readonly faultCount: number
+  /** The first 1,000. */
+  readonly faults: readonly StoreFault[]
+}
+
+export interface CheckProgress {
+  readonly step: 'files' | 'entries'
+  /** Bytes of the files, or entries, that were looked at. */
+  readonly done: number
+}
+
+/**
+ * Verifies an embedded store that no process holds: every file against its checksums, every key and value against the format
+ * (docs/storage.md), and what belongs together. Changes nothing; what cannot be read is a fault like others.
+ *
+ * @param location directory of the database
+ * @throws Error with one line for the operator: there is no store, another process holds it, another format
+ */
+export async function checkLevelStore(
+  location: string,
+  onProgress: (progress: CheckProgress) => void = () => {},
+): Promise<StoreCheck> {
+  await assertFree(location)
+  const faults = new Faults()
+  faults.add(...(await checkFiles(location, done => onProgress({ step: 'files', done }))))
+  const bytes = await bytesInDirectory(location)
+  const copy = await mkdtemp(`${location}.check-`)
+  try {
+    await linkFiles(location, copy)
+    const counts = await checkEntries(copy, faults, done => onProgress({ step: 'entries', done }))
+    return { ...counts, bytes, faultCount: faults.count, faults: faults.found }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+}
+
+/** LevelDB takes the lock before it sees that there is a database already, and touches nothing else then. */
+async function assertFree(location: string): Promise<void> {
+  const hasFiles = await stat(join(location, 'CURRENT')).then(
+    () => true,
+    () => false,
+  )
+  if (!hasFiles) throw new Error(`cannot check the store in ${location}: there is none`)
+  const probe = new ClassicLevel(location, { errorIfExists: true, createIfMissing: false })
+  try {
+    await probe.open()
+    await probe.close()
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: string } }
+    if (cause?.code === 'LEVEL_LOCKED') throw openError(error, location)
+  }
+}
+
+async function checkEntries(location: string, faults: Faults, onProgress: (done: number) => void) {
+  const level = new ClassicLevel<Buffer, Buffer>(location, {
+    keyEncoding: 'buffer',
+    valueEncoding: 'buffer',
+    createIfMissing: false,
+  })
+  const check = new EntryCheck(level, faults)
+  try {
+    await level.open()
+    await assertFormat(level)
+    await check.run(onProgress)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    faults.add({ where: 'store', fault: `it cannot be read from here on: ${textOf(error, location)}` })
+  } finally {
+    await level.close()
+  }
+  return check.counts
+}
+
+async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
+  const format = (await level.get(formatKey))?.toString()
+  if (format === undefined || format === String(formatVersion)) return
+  throw new Error(`cannot check the store: its format is ${format}, this version checks ${formatVersion}`)
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
+}
+
+function textOf(error: unknown, location: string): string {
+  const { message, cause } = error as Error
+  const text = cause instanceof Error ? cause.message : message
+  return text.replaceAll(`${location}/`, '')
+}

@@ -1,0 +1,233 @@
+import type { ClassicLevel } from 'classic-level'
+import { isMagicKey, isOrdinaryKey } from '../../../core/key.ts'
+import { decodeCommit } from '../commit-log.ts'
+import {
+  allResourceKeys,
+  crowdParts,
+  formatKey,
+  headKey,
+  namesInThingKey,
+  positionInRecordKey,
+  prefix,
+  recordKey,
+  recordKeyLength,
+  resourceByKeyKey,
+  resourceInRecordKey,
+  stateKey,
+  thingInKey,
+  writeIdOrderKey,
+} from '../keys.ts'
+import { decodeState } from '../states.ts'
+import type { Faults } from './faults.ts'
+import { faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'
+
+type Level = ClassicLevel<Buffer, Buffer>
+type Entry = readonly [key: Buffer, bytes: Buffer]
+
+/** A resource by what `k` says of it, and what was found of it. */
+interface Found {
+  readonly key: Buffer
+  isListed: boolean
+  records: number
+}
+
+const readAtOnce = 1_000
+const bytesAtOnce = 1024 * 1024
+const digestLength = 16
+
+/** Looks at every entry of a database by itself and beside those that it belongs to. */
+export class EntryCheck {
+  readonly counts = { things: 0, resources: 0, records: 0, states: 0, documents: 0 }
+  readonly #level: Level
+  readonly #faults: Faults
+  readonly #resources = new Map<number, Found>()
+  #head = { writeNumber: 0, nextResource: 0 }
+
+  constructor(level: Level, faults: Faults) {
+    this.#level = level
+    this.#faults = faults
+  }
+
+  /** @throws Error of LevelDB where it cannot be read */
+  async run(onProgress: (done: number) => void): Promise<void> {
+    await this.#readHead()
+    await this.#readResources()
+    let done = 0
+    for await (const entries of this.#scan({})) {
+      for (const entry of entries) {
+        const check = this.#checks[entry[0].toString('latin1', 0, 1)]
+        const fault = check ? await check(...entry) : 'it is none of the keys of a store'
+        if (fault !== undefined) this.#faults.addOf(entry[0], fault)
+      }
+      done += entries.length
+      onProgress(done)
+    }
+    for (const { key, isListed, records } of this.#resources.values()) {
+      if (records === 0) this.#faults.addOf(key, 'a resource without a record')
+      const { key: name } = namesInThingKey(key)
+      if (!isListed && !isMagicKey(name)) this.#faults.addOf(key, 'a resource that has no b key')
+    }
+  }
+
+  /** By the letter that a key begins with; each says what is wrong, if anything is. */
+  readonly #checks: Readonly<
+    Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
+  > = {
+    [prefix.meta]: key =>
+      key.equals(formatKey) || key.equals(headKey) ? undefined : 'it is none of the keys of a store',
+    // Looked at before all others.
+    [prefix.resource]: () => undefined,
+    [prefix.emptied]: (key, bytes) => this.#checkEmptied(key, bytes),
+    [prefix.resourceByKey]: (key, bytes) => this.#checkByKey(key, bytes),
+    [prefix.state]: (key, bytes) => this.#checkState(key, bytes),
+    [prefix.record]: (key, bytes) => this.#checkRecord(key, bytes),
+    [prefix.crowd]: (key, bytes) => this.#checkCrowd(key, bytes),
+    [prefix.log]: (key, bytes) => this.#checkLog(key, bytes),
+    [prefix.writeId]: (key, bytes) => this.#checkWriteId(key, bytes),
+    [prefix.writeIdOrder]: (key, bytes) =>
+      isOfThing(key, 6) && bytes.length === digestLength ? undefined : 'it is no order of a write id',
+    [prefix.refused]: (key, bytes) => {
+      const { datetime, reason } = isObject(parseJson(bytes))
+        ? (parseJson(bytes) as Record<string, unknown>)
+        : {}
+      const isRefusal = isOfThing(key, 6) && typeof datetime === 'number' && typeof reason === 'string'
+      return isRefusal ? undefined : 'it is no refused write'
+    },
+    [prefix.document]: (_, bytes) => {
+      this.counts.documents++
+      return isObject(parseJson(bytes)) ? undefined : 'its content is no JSON object'
+    },
+  }
+
+  async #readHead(): Promise<void> {
+    const bytes = await this.#level.get(headKey)
+    if (!(await this.#level.get(formatKey))) this.#faults.addOf(formatKey, 'it is missing')
+    if (bytes?.length === 16) {
+      this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
+    } else if (bytes || (await this.#level.keys({ ...allResourceKeys, limit: 1 }).all()).length > 0) {
+      this.#faults.addOf(headKey, bytes ? 'it is no head: of another length' : 'it is missing')
+    }
+  }
+
+  async #readResources(): Promise<void> {
+    let thing = ''
+    for await (const entries of this.#scan(allResourceKeys)) {
+      for (const [key, bytes] of entries) {
+        const { thingId, key: name } = namesInThingKey(key)
+        if (thingId !== thing) this.counts.things++
+        thing = thingId
+        this.counts.resources++
+        const number = bytes.length === 4 ? bytes.readUInt32BE(0) : undefined
+        if (!areNames(thingId, name) || number === undefined)
+          this.#faults.addOf(key, 'it is no resource of a thing')
+        else if (this.#resources.has(number))
+          this.#faults.addOf(key, `another resource has its number ${number}`)
+        else if (number >= this.#head.nextResource)
+          this.#faults.addOf(key, `its number ${number} is above what the head knows`)
+        if (number === undefined || this.#resources.has(number)) continue
+        this.#resources.set(number, { key, isListed: false, records: 0 })
+      }
+    }
+  }
+
+  async #checkEmptied(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const { thingId, key: name } = namesInThingKey(key)
+    return bytes.length === 0 && areNames(thingId, name) ? undefined : 'it is no resource that was emptied'
+  }
+
+  async #checkByKey(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const { thingId: name, key: thingId } = namesInThingKey(key)
+    if (!areNames(thingId, name)) return 'it is no resource of a thing'
+    if (isMagicKey(name)) {
+      return (await this.#has(stateKey(thingId, name))) ? undefined : 'there is no state under it'
+    }
+    const resource = bytes.length === 4 ? this.#resources.get(bytes.readUInt32BE(0)) : undefined
+    if (!resource) return 'the resource that it names is not there'
+    const { thingId: itsThing, key: itsName } = namesInThingKey(resource.key)
+    if (itsThing !== thingId || itsName !== name) return 'the number that it names is another resource'
+    resource.isListed = true
+    return undefined
+  }
+
+  async #checkState(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    this.counts.states++
+    const { thingId, key: name } = namesInThingKey(key)
+    if (!areNames(thingId, name) || !isMagicKey(name)) return 'it is no state of a magic resource'
+    if (!(await this.#has(resourceByKeyKey(name, thingId)))) return 'it has no b key'
+    return faultOfRecord(() => decodeState(name, bytes), bytes.subarray(6))
+  }
+
+  #checkRecord(key: Buffer, bytes: Buffer): string | undefined {
+    this.counts.records++
+    if (key.length !== recordKeyLength) return 'it is no record: of another length'
+    const resource = this.#resources.get(resourceInRecordKey(key))
+    if (!resource) return 'a record of no resource'
+    resource.records++
+    if (this.#isAhead(positionInRecordKey(key).writeNumber))
+      return 'its write number is above that of the head'
+    return faultOfRecord(undefined, bytes)
+  }
+
+  async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const parts = crowdParts(key)
+    if (!parts || bytes.length !== 6) return 'it is no entry of a crowd'
+    const { resource, datetime } = parts
+    const number = bytes.readUIntBE(0, 6)
+    const range = {
+      gte: recordKey(resource, datetime, number, 0),
+      lt: recordKey(resource, datetime, number + 1, 0),
+    }
+    const [record] = await this.#level.keys({ ...range, limit: 1 }).all()
+    return record ? undefined : 'the record that it is of is not there'
+  }
+
+  #checkLog(key: Buffer, bytes: Buffer): string | undefined {
+    if (key.length !== 7) return 'it is no entry of the log: of another length'
+    if (this.#isAhead(key.readUIntBE(1, 6))) return 'its write number is above that of the head'
+    return faultOfLogEntry(() => decodeCommit(key, bytes))
+  }
+
+  async #checkWriteId(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const known = parseJson(bytes)
+    if (!isOfThing(key, digestLength) || !isObject(known)) return 'it is no write id'
+    const { ordinal, receivedAt, answer } = known
+    const isKnown = Number.isSafeInteger(ordinal) && typeof receivedAt === 'number' && isObject(answer)
+    if (!isKnown) return 'it is no write id'
+    const digest = await this.#level.get(writeIdOrderKey(thingInKey(key), Number(ordinal)))
+    return digest?.equals(key.subarray(-digestLength))
+      ? undefined
+      : 'it is missing in the order of the write ids'
+  }
+
+  #isAhead(writeNumber: number): boolean {
+    return writeNumber > this.#head.writeNumber
+  }
+
+  async #has(key: Buffer): Promise<boolean> {
+    return (await this.#level.get(key)) !== undefined
+  }
+
+  async *#scan(range: { gte?: Buffer; lt?: Buffer }): AsyncGenerator<Entry[]> {
+    const iterator = this.#level.iterator({ ...range, highWaterMarkBytes: bytesAtOnce })
+    try {
+      for (
+        let page = await iterator.nextv(readAtOnce);
+        page.length > 0;
+        page = await iterator.nextv(readAtOnce)
+      ) {
+        yield page
+      }
+    } finally {
+      await iterator.close()
+    }
+  }
+}
+
+function areNames(thingId: string, key: string): boolean {
+  return /^[!-~]+$/.test(thingId) && (isOrdinaryKey(key) || /^\$[!-~]+$/.test(key))
+}
+
+/** Whether a key is `<letter>` thing NUL and so many bytes. */
+function isOfThing(key: Buffer, length: number): boolean {
+  return key.indexOf(0) === key.length - length - 1 && key.length > length + 2
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { nameInDocumentKey, prefix } from '../keys.ts'
+
+/** Something in a store that is not as it has to be. */
+export interface StoreFault {
+  /** A file, or a key as docs/storage.md draws it; what is not printable as `\xhh`. Of a document only the kind is named. */
+  readonly where: string
+  readonly fault: string
+}
+
+/** However many faults there are, so many are told. */
+const most = 1_000
+
+/** The faults that were found, counted all, kept in part. */
+export class Faults {
+  readonly found: StoreFault[] = []
+  count = 0
+
+  add(...faults: readonly StoreFault[]): void {
+    this.count += faults.length
+    this.found.push(...faults.slice(0, most - this.found.length))
+  }
+
+  addOf(key: Buffer, fault: string): void {
+    this.add({ where: shownKey(key), fault })
+  }
+}
+
+/** A key for people. Names of documents may hold what nobody is to read (a code that is not spent). */
+export function shownKey(key: Buffer): string {
+  if (key.toString('latin1', 0, 1) === prefix.document) {
+    const name = nameInDocumentKey(key)
+    const [kind = '', ...rest] = name.split('/')
+    const digest = createHash('sha256').update(name).digest('hex').slice(0, 12)
+    return `${prefix.document}${rest.length === 0 ? kind : `${kind}/… (SHA-256 of the name ${digest}…)`}`
+  }
+  return key
+    .toString('latin1')
+    .replace(/[^!-~]/g, byte => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}

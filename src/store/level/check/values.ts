@@ -1,0 +1,54 @@
+import type { StoredRecord } from '../../../core/record.ts'
+import type { Commit } from '../../contract.ts'
+import { decodeRecord } from '../../record-value.ts'
+
+/** Higher first bytes of a record's value are of no position that there is (record-value.ts). */
+const highestKind = 2
+
+/** @returns undefined if it is no JSON; null where it is that */
+export function parseJson(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(text.toString())
+  } catch {
+    return undefined
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * What is wrong with a record.
+ *
+ * @param payload kind, position and value
+ * @param decode default: the payload as it is
+ */
+export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
+  if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is no record'
+  try {
+    const { value, geo } = decode ? decode() : decodeRecord('', 0, payload)
+    if (parseJson(value) === undefined) return 'its value is no JSON'
+    const isOnEarth = !geo || (Math.abs(geo.lat) <= 90 && Math.abs(geo.long) <= 180)
+    return isOnEarth ? undefined : 'its position is none'
+  } catch {
+    return 'its value is no record'
+  }
+}
+
+/** What is wrong with an entry of the commit log. */
+export function faultOfLogEntry(decode: () => Commit): string | undefined {
+  try {
+    const { thingId, receivedAt, broadcast, records, latest } = decode()
+    const isCommit =
+      /^[!-~]+$/.test(thingId) &&
+      typeof receivedAt === 'number' &&
+      typeof broadcast === 'boolean' &&
+      Array.isArray(records) &&
+      latest.every(({ key }) => typeof key === 'string') &&
+      records.every(record => typeof record.key === 'string' && parseJson(record.value) !== undefined)
+    return isCommit ? undefined : 'its content is no commit'
+  } catch {
+    return 'its content is no commit'
+  }
+}
