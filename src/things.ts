@@ -9,7 +9,8 @@ import { type LimitOptions, Limits } from './access/limits.ts'
 import { type Clock, createClock } from './core/clock.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
 import type { Nodes } from './core/nodes.ts'
-import type { DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
+import type { Observer } from './core/observer.ts'
+import type { Commit, DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record-text.ts'
 import { OwnStreamLog } from './http/own-stream-log.ts'
 import { SharedStreamLog } from './http/shared-stream-log.ts'
@@ -19,7 +20,9 @@ import type { MagicResource } from './magic/magic-resource.ts'
 import { createMagicRegistry } from './magic/registry.ts'
 import { RetainedState } from './magic/retained-state.ts'
 import { SessionLog } from './mqtt/session-log.ts'
-import type { StoreDriver } from './store/contract.ts'
+import { Retention } from './retention/retention.ts'
+import type { RetentionRule } from './retention/rules.ts'
+import type { StoreDriver, StoreSize } from './store/contract.ts'
 import { defaultStoreTimeout, openStore } from './store/open-store.ts'
 
 export interface ThingsOptions {
@@ -33,8 +36,12 @@ export interface ThingsOptions {
   readonly storeTimeout?: number
   /** Default: those of contract §9. */
   readonly limits?: Partial<LimitOptions>
+  /** For how long records are kept (docs/operations.md). Default: for ever. */
+  readonly retention?: readonly RetentionRule[]
   /** Magic resources beside `$geo` and `$settings` (docs/magic.md). */
   readonly magicResources?: readonly MagicResource[]
+  /** Told of what happens. Default: nobody. */
+  readonly observer?: Observer
   /** Called with what a magic resource threw; must not throw. Default: a warning of the process. */
   readonly onDefect?: (error: unknown) => void
 }
@@ -56,6 +63,8 @@ export interface Things {
   readonly activationCodes: ActivationCodes
   readonly limits: Limits
   readonly clock: Clock
+  /** As it was given. */
+  readonly observer: Observer | undefined
   /** Commits on their way to whoever is subscribed. */
   readonly live: Live
   /** What clients of the doors may have to read again of it. */
@@ -63,6 +72,10 @@ export interface Things {
   readonly streamLog: StreamLog
   /** States of magic resources. */
   readonly magic: RetainedState
+  /** What it has removed. */
+  readonly retention: Pick<Retention, 'removed' | 'lastRun'>
+  /** What the store takes now. @throws ThingwireError store_unavailable */
+  storeSize(): Promise<StoreSize>
   /** A consistent copy of the store, as a stream of bytes. @throws ThingwireError not_found without `backup` */
   backup(): AsyncIterable<Uint8Array>
   /** Whether the store works now. */
@@ -78,13 +91,13 @@ export interface Things {
  */
 export async function createThings(options: ThingsOptions): Promise<Things> {
   const magic = createMagicRegistry(options.magicResources)
-  const { storeTimeout = defaultStoreTimeout } = options
+  const { storeTimeout = defaultStoreTimeout, onDefect = warnOfDefect, observer } = options
   const limits = new Limits(options.limits)
   const store = await openStore(options.store, { storeTimeout })
   const { records, documents, refused, nodes } = store
   const clock = createClock(records.newestReceipt())
   const isShared = store.capabilities.shared
-  const live = await openLive({ records, nodes, isShared })
+  const live = await openLive({ records, nodes, isShared, observer })
   // Before anything is written, and be it a state that the run before had no time for: their clients may miss it.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
@@ -100,7 +113,8 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit))
-  const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout })
+  if (observer) records.onCommit(commit => tellStored(commit, observer))
+  const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout, observer })
   const retained = new RetainedState({
     records,
     documents,
@@ -111,10 +125,10 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     onRefused: ({ thingId, record, error }) => {
       void ingest.noteRefused({ thingId, door: 'magic', error, body: Buffer.from(recordText(record)) })
     },
-    onDefect:
-      options.onDefect ?? (error => process.emitWarning(error instanceof Error ? error : String(error))),
+    onDefect,
   })
   live.log.follow(retained)
+  const retention = new Retention({ records, nodes, rules: options.retention ?? [], onDefect })
   return {
     ...access,
     limits,
@@ -125,21 +139,32 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     nodes,
     storeTimeout,
     clock,
+    observer,
     live,
     sessionLog,
     streamLog,
     magic: retained,
+    retention,
+    storeSize: () => store.size(),
     backup: () => store.backup(),
     isReady: () => store.isReady(),
     close: async () => {
       ingest.hurry()
-      await access.close()
+      await Promise.all([access.close(), retention.close()])
       await retained.close()
       streamLog.close()
       await live.close()
       await store.close()
     },
   }
+}
+
+function warnOfDefect(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+function tellStored({ stored, isElsewhere, records }: Commit, observer: Observer): void {
+  if (stored && !isElsewhere) observer.stored(records.length)
 }
 
 async function openLive(parts: LiveParts): Promise<Live> {

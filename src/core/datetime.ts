@@ -8,6 +8,9 @@ const compactMilliseconds = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$/
 const rfc3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:[Zz]|([+-])(\d\d):(\d\d))?$/
 
+/** How a datetime is spelled that is taken, if it is a real time. */
+export const datetimeForms: readonly RegExp[] = [compact, compactMilliseconds, rfc3339]
+
 /** The last millisecond of the year 9999; what comes after it has no spelling. */
 export const latestDatetime = 253_402_300_799_999
 

@@ -7,7 +7,8 @@ export interface Geo {
   readonly long: number
 }
 
-const decimal = /^-?\d+(\.\d+)?$/
+/** Degrees that are sent as a string. */
+export const decimal = /^-?\d+(\.\d+)?$/
 
 /** Reads the `geo` of a record: numbers, or strings of a plain decimal number (contract §2). */
 export function parseGeo(input: unknown): Geo | Problem {

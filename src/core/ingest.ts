@@ -1,5 +1,6 @@
 import { ThingwireError } from '../errors.ts'
 import type { Clock } from './clock.ts'
+import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
 import type {
   Append,
@@ -58,6 +59,8 @@ export interface Ingest {
 export interface WriteRequest {
   readonly thingId: string
   readonly door: 'http' | 'mqtt'
+  /** Of an MQTT client that is gone: counted apart. */
+  readonly isWill?: true
   /** JSON text, UTF-8; see contract §2. */
   readonly body: Uint8Array
   readonly options: WriteOptions
@@ -79,17 +82,19 @@ export interface IngestParts {
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
+  /** Told what becomes of each write. */
+  readonly observer?: Observer | undefined
 }
 
 const noBody = new Uint8Array()
 
 export function createIngest(parts: IngestParts): Ingest {
-  const { records, refused, magic, clock, limits } = parts
+  const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
   const refusals = new Refusals(refused)
   const room = new Room(parts.live, parts.storeTimeout)
   return {
-    write,
+    write: observer ? request => observed(request, observer) : write,
     noteRefused,
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
@@ -117,7 +122,17 @@ export function createIngest(parts: IngestParts): Ingest {
     return await append(request, receivedAt, parsed)
   }
 
+  function observed(request: WriteRequest, observer: Observer): Promise<WriteAnswer> {
+    const writing = write(request)
+    writing.catch((error: unknown) => {
+      if (error instanceof ThingwireError) observer.refusedWrite(doorOf(request), error.reason)
+    })
+    return writing
+  }
+
   async function noteRefused(refusal: Refusal): Promise<void> {
+    // For its rate it was refused as a write before.
+    if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
     const receivedAt = clock.receive()
     try {
       const turn = pay(refusal)
@@ -158,6 +173,8 @@ export function createIngest(parts: IngestParts): Ingest {
         ...(documents === undefined ? {} : { documents }),
         ...(lead === undefined ? {} : { lead }),
       })
+      const taken = store ? 'stored' : 'unstored'
+      tell(request, receipt.writeNumber === 0 ? 'repeated' : taken, parsed.records.length)
       return receipt.answer
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
@@ -170,26 +187,38 @@ export function createIngest(parts: IngestParts): Ingest {
 
   /** Both flags off: nothing is kept, not even the write id (contract §3). */
   async function dryRun(
-    { thingId }: WriteRequest,
+    request: WriteRequest,
     receivedAt: number,
     parsed: ParsedWrite,
   ): Promise<WriteAnswer> {
-    const first = parsed.id === undefined ? undefined : await records.answerOf(thingId, parsed.id, receivedAt)
+    const { id } = parsed
+    const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, receivedAt)
+    tell(request, first ? 'repeated' : 'dry_run', parsed.records.length)
     return first ?? answerTo(parsed)
   }
 
   /** A repeat is answered like the first write, whatever its body says now (contract §4, resend (c)). */
   async function refuse(
-    { thingId, door, body }: WriteRequest,
+    request: WriteRequest,
     receivedAt: number,
     error: ThingwireError,
     writeId: string | undefined,
   ): Promise<WriteAnswer> {
+    const { thingId, door, body } = request
     const answered = writeId === undefined ? undefined : records.answerOf(thingId, writeId, receivedAt)
     const first = await refusals.note({ thingId, door, error, body, writeId }, receivedAt, answered)
-    if (first) return first
-    throw error
+    if (!first) throw error
+    tell(request, 'repeated', 0)
+    return first
   }
+
+  function tell(request: WriteRequest, outcome: WriteOutcome, records: number): void {
+    observer?.wrote(doorOf(request), outcome, records)
+  }
+}
+
+function doorOf({ door, isWill }: WriteRequest): WriteDoor {
+  return isWill ? 'will' : door
 }
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {

@@ -1,5 +1,5 @@
 /** Names of ordinary resources: letters, digits, `.`, `-`, `_` [seed 2.2; contract §2]. */
-const ordinaryKey = /^[A-Za-z0-9._-]{1,128}$/
+export const ordinaryKey = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Whether `key` may name an ordinary resource. */
 export function isOrdinaryKey(key: string): boolean {

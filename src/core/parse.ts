@@ -11,7 +11,9 @@ export const maximumRecords = 10_000
 export const maximumNamedErrors = 20
 
 const placeInJson = /JSON at (position \d+)(?: \(line \d+ column \d+\))?$/
-const writeIdForm = /^[\x20-\x7e]{1,64}$/
+const stringMarksAndNoNumbers = /\\.|"|[+-]?\b(?:nan|inf(?:inity)?)\b/gis
+/** A write id. */
+export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
 /** What a request says beside its body: HTTP query flags and Idempotency-Key. They win over the body's. */
 export interface WriteOptions {
@@ -78,6 +80,8 @@ function parseObject(body: Uint8Array): Record<string, unknown> {
   try {
     parsed = JSON.parse(text)
   } catch (error) {
+    const noNumber = onlyNoNumbers(text)
+    if (noNumber) throw new ThingwireError('invalid_json', noNumber)
     // V8's message quotes the body; only the place is safe to give out, and only where V8 itself says it.
     const place = placeInJson.exec(error instanceof Error ? error.message : '')?.[1]
     throw new ThingwireError('invalid_json', `the body must be JSON${place ? `: it is not at ${place}` : ''}`)
@@ -86,6 +90,32 @@ function parseObject(body: Uint8Array): Record<string, unknown> {
     throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
   }
   return parsed as Record<string, unknown>
+}
+
+/**
+ * What a program prints of a measurement that failed. V8 names no place for it, and its sender takes it for JSON.
+ *
+ * @returns what to say of a text that would be JSON if it were not for them; else undefined
+ */
+function onlyNoNumbers(text: string): string | undefined {
+  let isInString = false
+  let problem: string | undefined
+  const mended = text.replace(stringMarksAndNoNumbers, (found, position: number) => {
+    if (found === '"') isInString = !isInString
+    if (isInString || found === '"' || found.startsWith('\\')) return found
+    problem ??= `${found} at position ${position} is not JSON: leave the record out or send null with geo`
+    return 'null'
+  })
+  return problem !== undefined && isJson(mended) ? problem : undefined
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function writeId(id: unknown): string | undefined {

@@ -5,8 +5,8 @@ import { createHash, randomBytes, randomInt } from 'node:crypto'
  * there is nothing to guess that a salt would slow down.
  */
 
-const tokenForm = /^[A-Za-z0-9_-]{43}$/
-const thingIdForm = /^[a-z2-7]{16}$/
+export const tokenForm = /^[A-Za-z0-9_-]{43}$/
+export const thingIdForm = /^[a-z2-7]{16}$/
 const thingIdAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** A new secret: 43 characters of base64url. Serves as thing token, session token and admin key. */

@@ -13,6 +13,8 @@ const nothing = Buffer.alloc(0)
  */
 export class LiveWrite {
   readonly commit: Commit
+  /** When the store told it, by the monotonic clock; undefined: it is told again, later. */
+  readonly committedAt: number | undefined
   /** The resources of which there is a message each, in order. */
   readonly keys: readonly string[]
   readonly #latest: readonly Latest[]
@@ -20,8 +22,9 @@ export class LiveWrite {
   #whole: Buffer | undefined
   #records: string | undefined
 
-  constructor(commit: Commit) {
+  constructor(commit: Commit, committedAt?: number) {
     this.commit = commit
+    this.committedAt = committedAt
     // Of a magic record the new state is told, once it is there: by a commit of its own.
     const ordinary = commit.records.filter(({ key }) => !isMagicKey(key))
     this.#latest = [...ordinary.map(record => ({ key: record.key, record })), ...commit.latest]

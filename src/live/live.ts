@@ -1,4 +1,5 @@
 import type { Nodes } from '../core/nodes.ts'
+import type { Observer } from '../core/observer.ts'
 import type { Commit, RecordStore, Snapshot } from '../core/ports.ts'
 import { CommitLog } from './commit-log.ts'
 import { LiveWrite } from './live-write.ts'
@@ -10,6 +11,7 @@ export interface LiveParts {
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds' | 'onGap'>
   /** Whether other nodes write to the store. */
   readonly isShared: boolean
+  readonly observer?: Observer | undefined
 }
 
 /**
@@ -24,18 +26,21 @@ export class Live {
   /** Of which commits may be read again. */
   readonly log: CommitLog
   readonly #records: RecordStore
+  readonly #observer: Observer | undefined
   readonly #subscribers = new Subscribers()
   readonly #sequencer: Sequencer
   readonly #stopListening: readonly (() => void)[]
 
   /** @param position number of the newest write that the store holds */
   constructor(parts: LiveParts, position: number) {
-    const { records, nodes } = parts
+    const { records, nodes, observer } = parts
     this.#records = records
+    this.#observer = observer
     const tellMissed = () => {
       for (const subscriber of this.#subscribers.all) subscriber.missed?.()
     }
-    this.#sequencer = new Sequencer(position, commit => this.#handOn(commit), tellMissed)
+    const handOn = (commit: Commit, takenAt: number) => this.#handOn(commit, takenAt)
+    this.#sequencer = new Sequencer(position, handOn, tellMissed)
     this.log = new CommitLog(parts)
     records.logWhen(write => this.log.isWanted(write))
     this.#stopListening = [
@@ -47,6 +52,16 @@ export class Live {
   /** Number of the newest write that subscribers have. */
   get position(): number {
     return this.#sequencer.position
+  }
+
+  /** Bytes of commits that wait to be handed on. */
+  get waiting(): number {
+    return this.#sequencer.waiting
+  }
+
+  /** How many subscribers there are of things, each counted for each of its things. */
+  get subscriptions(): number {
+    return this.#subscribers.size
   }
 
   /** Resolves when writes may go on; undefined if they may now: too much waits to be handed on. */
@@ -81,6 +96,11 @@ export class Live {
     return snapshot
   }
 
+  /** Messages were handed to the socket of a subscriber. @param committedAt of the oldest: `LiveWrite.committedAt` */
+  sent(committedAt: number | undefined): void {
+    if (committedAt !== undefined) this.#observer?.fannedOut((performance.now() - committedAt) / 1_000)
+  }
+
   /** Tells everyone who is subscribed to the thing of a refused write. @param payload JSON text */
   tellRefused(thingId: string, payload: Buffer): void {
     this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
@@ -93,10 +113,10 @@ export class Live {
     await this.log.close()
   }
 
-  #handOn(commit: Commit): void {
+  #handOn(commit: Commit, committedAt: number): void {
     this.log.count(commit)
     if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return
-    const write = new LiveWrite(commit)
+    const write = new LiveWrite(commit, committedAt)
     this.#subscribers.each(commit.thingId, subscriber => subscriber.deliver(write))
   }
 }

@@ -19,6 +19,8 @@ export interface OutboxParts<Item> {
   readonly joined: number
   /** How long the sink may take nothing of what it was given, milliseconds. */
   readonly drainTimeout: number
+  /** Told of each write to the sink: of the first of its items, which has waited longest. */
+  readonly onSent?: (first: Item) => void
   /** The subscriber does not read, or not fast enough: it is to be disconnected. Called once at most. */
   readonly onStuck: (why: string) => void
 }
@@ -43,6 +45,8 @@ export class Outbox<Item> {
   #waiting = 0
   #isScheduled = false
   #isClosed = false
+  /** Of what is being written to the sink. */
+  #first: Item | undefined
   /** Bytes that were sent since the sink was last empty. */
   #sent = 0
   #look: NodeJS.Timeout | undefined
@@ -86,13 +90,15 @@ export class Outbox<Item> {
 
   /** Sends what can be sent. */
   pump(): void {
-    const { sink } = this.#parts
+    const { sink, onSent } = this.#parts
     if (sink.writableLength === 0) this.#sent = 0
     while (!this.#isClosed && !sink.destroyed && !sink.writableNeedDrain) {
       const bytes = this.#takeJoined()
       if (bytes === undefined) break
       this.#sent += bytes.length
       sink.write(bytes)
+      if (onSent && this.#first !== undefined) onSent(this.#first)
+      this.#first = undefined
     }
     this.watch()
   }
@@ -146,6 +152,7 @@ export class Outbox<Item> {
       if (!(head instanceof FillableGap)) {
         const bytes = this.#parts.encode(head)
         if (bytes === undefined) return undefined
+        this.#first ??= head
         this.#waiting -= this.#parts.weigh(head)
         this.#advance()
         return bytes

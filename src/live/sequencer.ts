@@ -13,7 +13,7 @@ const maximumWaitingElsewhere = 256 * 1024 * 1024
  * write, nor the event loop for all subscribers of a large group of writes.
  */
 export class Sequencer {
-  readonly #handOn: (commit: Commit) => void
+  readonly #handOn: (commit: Commit, takenAt: number) => void
   readonly #onDropped: () => void
   #queue: (Commit | Mark)[] = []
   #next = 0
@@ -22,14 +22,23 @@ export class Sequencer {
   #waiting = 0
   #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+  /** When the next commit to be handed on was taken, by the monotonic clock. */
+  #takenAt = 0
+  /** Whether that is known of what is taken now: the clock is asked once a turn, since it costs as much as a take. */
+  #isStamped = false
   #isScheduled = false
   #isStopped = false
 
   /**
    * @param position number of the newest write before the first that is to be handed on
+   * @param handOn called with when the store told the commit, by the monotonic clock
    * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
    */
-  constructor(position: number, handOn: (commit: Commit) => void, onDropped: () => void = () => {}) {
+  constructor(
+    position: number,
+    handOn: (commit: Commit, takenAt: number) => void,
+    onDropped: () => void = () => {},
+  ) {
     this.#position = position
     this.#handOn = handOn
     this.#onDropped = onDropped
@@ -40,9 +49,15 @@ export class Sequencer {
     return this.#position
   }
 
+  /** Bytes of commits that are not handed on yet. */
+  get waiting(): number {
+    return this.#waiting + this.#waitingElsewhere
+  }
+
   /** To be called in commit order. */
   take(commit: Commit): void {
     if (this.#isStopped) return
+    this.#stamp()
     this.#queue.push(commit)
     this.#weigh(commit, 1)
     if (this.#waitingElsewhere > maximumWaitingElsewhere) this.#drop()
@@ -89,6 +104,17 @@ export class Sequencer {
     this.#giveRoom()
   }
 
+  /** What is taken from here on, in this turn of the event loop, was taken now. */
+  #stamp(): void {
+    if (this.#isStamped) return
+    this.#isStamped = true
+    const now = performance.now()
+    const reached = () => {
+      this.#takenAt = now
+    }
+    this.#queue.push({ writeNumber: this.#newest, reached })
+  }
+
   get #newest(): number {
     return Math.max(this.#position, this.#queue.at(-1)?.writeNumber ?? 0)
   }
@@ -119,6 +145,7 @@ export class Sequencer {
   }
 
   #run(): void {
+    this.#isStamped = false
     const end = performance.now() + slice
     while (this.#next < this.#queue.length && !this.#isStopped) {
       const entry = this.#queue[this.#next++] as Commit | Mark
@@ -127,7 +154,7 @@ export class Sequencer {
         entry.reached()
       } else {
         this.#weigh(entry, -1)
-        this.#handOn(entry)
+        this.#handOn(entry, this.#takenAt)
       }
       if (performance.now() > end) break
     }

@@ -14,6 +14,12 @@ export interface Subscriber {
 export class Subscribers {
   readonly #byThing = new Map<string, Set<Subscriber>>()
   readonly #ofEveryThing = new Set<Subscriber>()
+  #size = 0
+
+  /** A subscriber counts once for each thing, and once for every thing. */
+  get size(): number {
+    return this.#size + this.#ofEveryThing.size
+  }
 
   /** @param thingId undefined: every thing */
   add(thingId: string | undefined, subscriber: Subscriber): void {
@@ -21,9 +27,10 @@ export class Subscribers {
       this.#ofEveryThing.add(subscriber)
       return
     }
-    const ofThing = this.#byThing.get(thingId)
-    if (ofThing) ofThing.add(subscriber)
-    else this.#byThing.set(thingId, new Set([subscriber]))
+    const ofThing = this.#byThing.get(thingId) ?? new Set()
+    if (ofThing.has(subscriber)) return
+    this.#byThing.set(thingId, ofThing.add(subscriber))
+    this.#size++
   }
 
   delete(thingId: string | undefined, subscriber: Subscriber): void {
@@ -32,7 +39,9 @@ export class Subscribers {
       return
     }
     const ofThing = this.#byThing.get(thingId)
-    if (ofThing?.delete(subscriber) && ofThing.size === 0) this.#byThing.delete(thingId)
+    if (!ofThing?.delete(subscriber)) return
+    this.#size--
+    if (ofThing.size === 0) this.#byThing.delete(thingId)
   }
 
   /** Calls `tell` once for everyone who is subscribed to the thing. */

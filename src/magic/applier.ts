@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import { AppliedMarks, type LoadedMarks } from './applied-marks.ts'
-import { ApplyQueue, type ApplyQueueParts } from './apply-queue.ts'
+import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts'
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'
 
 export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrough'> {
@@ -70,6 +70,10 @@ export class Applier {
     this.#held = undefined
     // Removals that wait for a queue that is closed: it says so.
     for (const each of held) if (typeof each === 'function') each()
+  }
+
+  get backlog(): Backlog {
+    return this.#queue.backlog
   }
 
   /** @throws ThingwireError store_unavailable if it ends before the state is durably gone */

@@ -34,6 +34,11 @@ export interface ApplyQueueParts extends StepParts {
   readonly retryDelay: number
 }
 
+export interface Backlog {
+  readonly length: number
+  readonly oldest: number | undefined
+}
+
 /**
  * Applies magic records: those of one thing in write order, one append after another; things side by side, so that
  * none waits for another.
@@ -45,8 +50,8 @@ export class ApplyQueue {
   /** Lanes that can take a step, the one that waits longest first. */
   readonly #ready = new Set<Lane>()
   readonly #steps = new Set<Promise<void>>()
-  /** Write numbers that are not applied, ascending. */
-  readonly #open = new Set<number>()
+  /** Writes that are not applied, by their numbers, ascending: when they were received, milliseconds. */
+  readonly #open = new Map<number, number>()
   #waiting: { readonly through: number; readonly resolve: () => void }[] = []
   readonly #closing = new AbortController()
 
@@ -56,8 +61,14 @@ export class ApplyQueue {
 
   /** The write up to which everything is applied. */
   get appliedThrough(): number {
-    const [lowest] = this.#open
+    const [lowest] = this.#open.keys()
     return lowest === undefined ? this.#parts.seenThrough() : lowest - 1
+  }
+
+  /** How many writes are not applied, and when the first of them was received, milliseconds. */
+  get backlog(): Backlog {
+    const [oldest] = this.#open.values()
+    return { length: this.#open.size, oldest }
   }
 
   /** To be called in write order. @param mark how far the thing was applied before */
@@ -67,7 +78,7 @@ export class ApplyQueue {
     if (applied >= records.length) {
       this.settle()
     } else {
-      this.#open.add(commit.writeNumber)
+      this.#open.set(commit.writeNumber, commit.receivedAt)
       this.#add(commit.thingId, { commit, records, applied })
     }
   }

@@ -5,7 +5,7 @@ import type { StoredRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import { AppliedMarks, isApplied } from './applied-marks.ts'
 import { Applier, type ApplierParts } from './applier.ts'
-import { magicTask } from './apply-queue.ts'
+import { type Backlog, magicTask } from './apply-queue.ts'
 import { hasMagic } from './registry.ts'
 import { RemovalRequests } from './removal-requests.ts'
 import { stateOf } from './state-draft.ts'
@@ -49,6 +49,11 @@ export class RetainedState {
       else this.#requests.lookUp()
     })
     this.#stopLeading = parts.nodes.lead(magicTask, stop => this.#apply(stop))
+  }
+
+  /** What waits to be applied by this node: nothing, where another one applies. */
+  get queue(): Backlog {
+    return this.#applier?.backlog ?? { length: 0, oldest: undefined }
   }
 
   /** As a follower of the commit log: which writes it may have to read again. */

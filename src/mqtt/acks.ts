@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import type { Observer } from '../core/observer.ts'
 
 const pubackHeader = 0x40
 const pubrecHeader = 0x50
@@ -32,6 +33,8 @@ export interface Taken {
 
 interface Entry {
   readonly bytes: number
+  /** When it was read, by the monotonic clock. */
+  readonly takenAt: number
   state: 'waiting' | { readonly ack: Buffer | undefined } | { readonly error: Error }
 }
 
@@ -39,18 +42,23 @@ interface Entry {
 export class Acks {
   readonly #client: Client
   readonly #finished: (bytes: number) => void
+  readonly #observer: Observer | undefined
   readonly #entries: Entry[] = []
   #isCorked = false
+  /** When the acks that leave now were begun to be sent, by the monotonic clock. */
+  #sentAt = 0
 
   /** @param finished told of each packet that is dealt with, and of its bytes */
-  constructor(client: Client, finished: (bytes: number) => void) {
+  constructor(client: Client, finished: (bytes: number) => void, observer?: Observer) {
     this.#client = client
     this.#finished = finished
+    this.#observer = observer
   }
 
   /** @param bytes of the packet */
   expect(bytes: number): Taken {
-    const entry: Entry = { bytes, state: 'waiting' }
+    const takenAt = this.#observer ? performance.now() : 0
+    const entry: Entry = { bytes, takenAt, state: 'waiting' }
     this.#entries.push(entry)
     return {
       done: ack => {
@@ -66,23 +74,24 @@ export class Acks {
 
   #flush(): void {
     for (let head = this.#entries[0]; head; head = this.#entries[0]) {
-      const { state, bytes } = head
+      const { state, bytes, takenAt } = head
       if (state === 'waiting') return
       if ('error' in state) {
         this.#end(state.error)
         return
       }
       this.#entries.shift()
-      if (state.ack) this.#send(state.ack)
+      if (state.ack) this.#send(state.ack, takenAt)
       this.#finished(bytes)
     }
   }
 
-  #send(ack: Buffer): void {
+  #send(ack: Buffer, takenAt: number): void {
     const { conn } = this.#client
     if (conn.destroyed || conn.writableEnded) return
     this.#cork()
     conn.write(ack)
+    this.#observer?.acknowledged((this.#sentAt - takenAt) / 1_000)
   }
 
   /** The acks of one group commit leave in one segment. */
@@ -90,6 +99,7 @@ export class Acks {
     if (this.#isCorked) return
     const { conn } = this.#client
     this.#isCorked = true
+    if (this.#observer) this.#sentAt = performance.now()
     conn.cork()
     process.nextTick(() => {
       this.#isCorked = false

@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import type { Observer } from '../core/observer.ts'
 import { hashToken, isToken } from '../core/token.ts'
 import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
@@ -15,6 +16,7 @@ export interface ConnectionHandlers {
   readonly maxPacketSize: number
   /** Where it gets its live messages from. */
   readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
+  readonly observer: Observer | undefined
   /** Whether its client may see a thing. */
   maySee(connection: Connection, thingId: string): Promise<boolean>
 }
@@ -63,7 +65,7 @@ export class Connection {
       maySee: thingId => handlers.maySee(this, thingId),
       spellingOf: thingId => this.spellings.get(thingId) ?? thingId,
     })
-    this.acks = new Acks(client, bytes => this.inbound.finished(bytes))
+    this.acks = new Acks(client, bytes => this.inbound.finished(bytes), handlers.observer)
   }
 
   /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */

@@ -56,6 +56,7 @@ export class MqttDoor {
 
   constructor(things: MqttThings, options: MqttDoorOptions) {
     const { documents, nodes, ingest, access, live, clock, limits, storeTimeout, sessionLog: log } = things
+    const { observer } = things
     const { willGrace: grace, ownsBroker, maxPacketSize, drainTimeout } = options
     const { addressOf, isDraining, onDefect, onOutage } = options
     this.#things = things
@@ -104,6 +105,7 @@ export class MqttDoor {
     this.#handlers = {
       maxPacketSize,
       live: { live, clock, drainTimeout },
+      observer,
       maySee: async ({ admission }, thingId) => {
         const asking = access.authorise(thingId, admission?.credential, 'read')
         return (await unlessRefused(asking)) !== undefined
@@ -150,7 +152,9 @@ export class MqttDoor {
     const connection = this.#connections.get(client)
     if (!connection) return
     const send = async () => {
-      this.notDelivered += await connection.live.sendMissed()
+      const dropped = await connection.live.sendMissed()
+      this.notDelivered += dropped
+      this.#things.observer?.dropped(dropped)
       await connection.live.sendRetained()
     }
     send().catch((error: Error) => connection.close(error))

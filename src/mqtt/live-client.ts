@@ -60,7 +60,7 @@ export class LiveClient implements Subscriber {
   #isClosed = false
 
   constructor(parts: LiveClientParts) {
-    const { client, drainTimeout } = parts
+    const { client, live, drainTimeout } = parts
     this.#parts = parts
     this.#outbox = new Outbox<Outgoing>({
       sink: client.conn,
@@ -69,6 +69,7 @@ export class LiveClient implements Subscriber {
       weigh: ({ payload }) => payload.length + messageOverhead,
       joined: joinedBytes,
       drainTimeout,
+      onSent: ({ committedAt }) => live.sent(committedAt),
       onStuck: why => this.#end(new Error(`the subscriber is stuck: ${why}`)),
     })
   }

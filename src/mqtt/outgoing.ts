@@ -17,6 +17,8 @@ export interface Outgoing {
   readonly messageId?: number | undefined
   /** Whether it may have been sent before. */
   readonly isDuplicate?: boolean
+  /** `LiveWrite.committedAt`. */
+  readonly committedAt?: number | undefined
   /** What it is a part of, if it is retained. */
   readonly retained?: RetainedDelivery
 }
@@ -26,5 +28,5 @@ export function messageAt(write: LiveWrite, place: number, qos: 0 | 1): Outgoing
   const { thingId } = write.commit
   const key = write.keys[place]
   const topic = key === undefined ? wholeTopic : (ref: string) => valuesTopic(ref, key)
-  return { thingId, topic, payload: payloadOf(write, place), qos }
+  return { thingId, topic, payload: payloadOf(write, place), qos, committedAt: write.committedAt }
 }

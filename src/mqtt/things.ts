@@ -3,6 +3,7 @@ import type { Limits } from '../access/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Nodes } from '../core/nodes.ts'
+import type { Observer } from '../core/observer.ts'
 import type { DocumentStore } from '../core/ports.ts'
 import type { Live } from '../live/index.ts'
 import type { SessionLog } from './session-log.ts'
@@ -22,6 +23,8 @@ export interface MqttThings {
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog
   readonly clock: Clock
+  /** Told of acknowledgements, and of messages that are not delivered. */
+  readonly observer?: Observer | undefined
   /** Whether a write could be taken now. */
   isReady(): boolean
 }

@@ -59,6 +59,11 @@ export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
+/** Where a thing registers itself by subscribing [wild]; `any` tells answers apart. */
+export function activationTopic(code: string, any: string): string {
+  return `v2/activations/${code}/${any}`
+}
+
 const activationForm = /^v2\/activations\/([^/]+)\/(.+)$/
 
 /** The code in `v2/activations/<code>/<any>`; undefined for every other topic, and for a filter with wildcards. */

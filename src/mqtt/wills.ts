@@ -115,6 +115,7 @@ export class Wills {
           door: 'mqtt',
           body: Buffer.from(body, 'base64'),
           options: {},
+          isWill: true,
           documents: { [name]: null },
           ...(lead !== undefined && { lead }),
         })

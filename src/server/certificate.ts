@@ -35,8 +35,8 @@ export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): Certificat
 
 /** @throws Error with one line for the operator if a file cannot be read */
 export async function readPair({ tlsCert, tlsKey }: CertificateFiles): Promise<CertificatePair> {
-  const [cert, key] = await Promise.all([read('tlsCert', tlsCert), read('tlsKey', tlsKey)])
-  return { cert, key }
+  const cert = await read('tlsCert', tlsCert)
+  return { cert, key: await read('tlsKey', tlsKey) }
 }
 
 async function read(option: keyof CertificateFiles, path: string): Promise<string> {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
+import type { Observer } from '../core/observer.ts'
 import type { StoreDriver } from '../store/contract.ts'
 import { createLevelStore } from '../store/level/index.ts'
 import { createRedisStore } from '../store/redis/index.ts'
@@ -26,7 +27,11 @@ export function storeLocation(dataDir: string): string {
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, or there is no admin
  * key beside `redisUrl`
  */
-export async function chooseStore(options: ServerOptions, log: FastifyBaseLogger): Promise<Keeping> {
+export async function chooseStore(
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+  observer: Observer,
+): Promise<Keeping> {
   const { dataDir, durability, minFreeSpace, redisUrl, adminKey } = options
   if (redisUrl !== undefined) {
     if (adminKey === undefined) {
@@ -34,21 +39,30 @@ export async function chooseStore(options: ServerOptions, log: FastifyBaseLogger
         'redisUrl is set but not adminKey: the nodes of a service share it (THINGWIRE_ADMIN_KEY)',
       )
     }
-    return { store: redisStore(redisUrl, options, log), adminKey: { key: adminKey, created: false } }
+    return {
+      store: redisStore(redisUrl, options, log, observer),
+      adminKey: { key: adminKey, created: false },
+    }
   }
   await makeDataDir(dataDir)
   return {
-    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace }),
+    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace, observer }),
     adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),
   }
 }
 
-function redisStore(url: string, options: ServerOptions, log: FastifyBaseLogger): StoreDriver {
+function redisStore(
+  url: string,
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+  observer: Observer,
+): StoreDriver {
   return createRedisStore({
     url,
     replicas: options.redisReplicas,
     replicasFsync: options.redisReplicasFsync,
     allowUnsafe: options.redisAllowUnsafe,
+    observer,
     onStatement: ({ level, text }) => log[level](text),
   })
 }

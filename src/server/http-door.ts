@@ -1,11 +1,16 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { isLoopback } from '../access/address-key.ts'
 import { ThingwireError } from '../errors.ts'
 import { hostOptions, thingsHttp } from '../http/index.ts'
+import { refusalReason } from '../http/reply-error.ts'
 import type { Things } from '../things.ts'
 import { ConnectionLimit } from './connection-limit.ts'
-import { createHttpServer, httpTimeouts } from './http-server.ts'
+import { dashboardRoutes } from './dashboard.ts'
+import { collectOperations } from './docs/collect-operations.ts'
+import { docsRoutes } from './docs/routes.ts'
+import { createHttpServer, type HttpTimeouts, httpTimeouts } from './http-server.ts'
 import {
   backlog,
   listen,
@@ -16,12 +21,17 @@ import {
   urlOf,
 } from './listening.ts'
 import { RequestLog } from './log.ts'
-import { metricsRoute } from './metrics.ts'
+import { requestIdOf } from './log-ids.ts'
+import { Observations } from './metrics/observations.ts'
+import { metricsRoute } from './metrics/route.ts'
+import { watchAnswers } from './metrics/watch-answers.ts'
 import type { MqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 import { openTlsListener } from './tls-listener.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
+import { tellTurnedAway } from './turned-away.ts'
+import { readVersion } from './version.ts'
 import { acceptWebSockets } from './websocket.ts'
 
 export interface HttpDoor {
@@ -39,13 +49,19 @@ export interface HttpDoor {
   close(): Promise<void>
 }
 
+export interface HttpDoorParts {
+  readonly timeouts?: HttpTimeouts
+  /** Of the service, for its metrics. Default: none were made. */
+  readonly observations?: Observations
+}
+
 /**
  * Opens the HTTP door (contract §6), with MQTT over WebSocket on its ports.
  *
  * @param mqtt where the WebSockets go; closing it is left to the caller
  * @param stopping aborted when the server begins to stop
  * @param certificate what to serve TLS with, if it is to be served
- * @param timeouts for a test of them
+ * @param parts `timeouts` are for a test of them
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openHttpDoor(
@@ -55,7 +71,7 @@ export async function openHttpDoor(
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
-  timeouts = httpTimeouts(options.storeTimeout),
+  { timeouts = httpTimeouts(options.storeTimeout), observations = new Observations() }: HttpDoorParts = {},
 ): Promise<HttpDoor> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies)
@@ -63,12 +79,17 @@ export async function openHttpDoor(
     ...hostOptions,
     loggerInstance: log,
     logController: new RequestLog(),
+    genReqId: requestIdOf,
     bodyLimit: options.bodyLimit,
     trustProxy: address => proxies.trusts(address),
     serverFactory: listener => createHttpServer(listener, timeouts, { insecureHTTPParser: false }),
     // A request that is already on its way when the server stops is served, and is the last of its connection.
     return503OnClosing: false,
   })
+  const version = await readVersion()
+  const mqttPort = mqtt.address.port
+  const mqttsPort = mqtt.secureUrl === undefined ? undefined : Number(new URL(mqtt.secureUrl).port)
+  await collectOperations(app, version)
   let isLeaving = false
   if (options.trustedProxies) countForwarded(app, proxies, limit)
   await app.register(thingsHttp, {
@@ -78,7 +99,19 @@ export async function openHttpDoor(
     drainTimeout: options.drainTimeout,
     ownsApp: true,
   })
-  metricsRoute(app, things)
+  watchAnswers(app, observations)
+  tellRefusedCredentials(app)
+  metricsRoute(app, {
+    things,
+    observations,
+    mqtt: mqtt.figures,
+    options,
+    version,
+  })
+  const isTlsLoopback = !certificate || isLoopback(tlsEndpoint(options, 'mqttsPort').host)
+  const isMqttLoopback = isLoopback(mqtt.address.address) && isTlsLoopback
+  await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback })
+  await docsRoutes(app, { version, mqttPort, mqttsPort, httpsPort: certificate && options.httpsPort })
   const lenient = createHttpServer(app.routing, timeouts, { insecureHTTPParser: true })
   lenient.on('clientError', hostOptions.clientErrorHandler)
   const servers = [app.server, lenient]
@@ -134,6 +167,13 @@ async function listenWith(app: FastifyInstance, options: ServerOptions): Promise
     throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
   })
   return app.server.address() as AddressInfo
+}
+
+function tellRefusedCredentials(app: FastifyInstance): void {
+  app.addHook('onResponse', async ({ log, ip }, reply) => {
+    const reason = refusalReason(reply)
+    if (reason !== undefined) tellTurnedAway(log, reason, { address: ip })
+  })
 }
 
 /** A proxy sends the requests of many clients through one connection: each of these counts as one while it is served. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import type { ServerOptions } from './options.ts'
+import { environmentName, flagName, type OptionName, type ServerOptions } from './options.ts'
 
 /** Where to listen, and the options that said so. */
 export interface Endpoint {
@@ -68,10 +68,19 @@ export function urlOf(scheme: string, { address, family, port }: AddressInfo): s
 /** One line for the operator: why nothing listens where the options say. */
 export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
   const { host, hostOption, port, portOption } = endpoint
-  if (code === 'EADDRINUSE') return `${portOption} ${port} on ${host} is in use`
-  if (code === 'EACCES') return `${portOption} ${port} on ${host} needs more rights`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `${hostOption} ${host} is no address of this machine`
+  if (code === 'EADDRINUSE') {
+    return `port ${port} on ${host} is in use: stop what uses it, or choose another one with ${typed(portOption)}`
   }
-  return `cannot listen on ${portOption} ${port} of ${host}: ${message}`
+  if (code === 'EACCES') {
+    return `port ${port} on ${host} needs more rights: choose one from 1024 on with ${typed(portOption)}`
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `${host} is no address of this machine: choose another one with ${typed(hostOption)}`
+  }
+  return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
+}
+
+/** As a person types it: the name that files have is in no help of the command line. */
+function typed(option: OptionName): string {
+  return `--${flagName(option)} or ${environmentName(option)}`
 }

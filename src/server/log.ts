@@ -63,6 +63,10 @@ function kindOf(line: readonly unknown[]): string {
 
 /** One line per request, at `debug`, when it is over. */
 export class RequestLog extends LogController {
+  constructor() {
+    super({ requestIdLogLabel: 'requestId' })
+  }
+
   override incomingRequest(): void {}
 
   override requestCompleted(

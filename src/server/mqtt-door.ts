@@ -8,11 +8,14 @@ import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
 import { ConnectionLimit } from './connection-limit.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './listening.ts'
+import { newConnectionId } from './log-ids.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
+import { MqttFigures } from './mqtt-figures.ts'
 import type { ServerOptions } from './options.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 import { openTlsListener, type TlsListener } from './tls-listener.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
+import { tellConnectRefused, tellTurnedAway } from './turned-away.ts'
 
 export interface MqttDoor {
   /** Of the plain listener. */
@@ -21,6 +24,8 @@ export interface MqttDoor {
   readonly url: string
   /** Such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
   readonly secureUrl: string | undefined
+  /** For whoever watches the server. */
+  readonly figures: MqttFigures
   isListening(): boolean
   /** Takes a connection that came in another way, with the request that it began as. */
   handle(connection: Duplex, request: IncomingMessage): void
@@ -47,19 +52,20 @@ export async function openMqttDoor(
 ): Promise<MqttDoor> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const admission = new MqttAdmission(proxies, new ConnectionLimit(things.limits, proxies), connectTimeout)
-  /** Where the clients are. */
-  const addresses = new WeakMap<Duplex, string>()
+  /** Who is at the other end of each, as far as it goes into the log. */
+  const peers = new WeakMap<Duplex, Peer>()
   const broker = await Aedes.createBroker({
     connectTimeout,
     authenticate: refuseAll,
   })
-  logProblems(broker, log)
+  const figures = new MqttFigures()
+  watchConnections(broker, figures, ({ conn }) => peers.get(conn), log)
   const detach = attachThings(broker, things, {
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
     willGrace: options.willGrace,
     drainTimeout: options.drainTimeout,
-    addressOf: ({ conn }) => addresses.get(conn) ?? '',
+    addressOf: ({ conn }) => peers.get(conn)?.address ?? '',
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect in the MQTT door'),
     onOutage: error =>
@@ -72,7 +78,12 @@ export async function openMqttDoor(
   }
   const handle = (connection: Duplex, address: string, request?: IncomingMessage) => {
     track(connection)
-    addresses.set(connection, address)
+    const kind = request ? 'websocket' : 'mqtt'
+    const connectionId = newConnectionId()
+    peers.set(connection, { address, connectionId })
+    figures.opened(connection, kind)
+    log.debug({ connectionId, kind, address }, 'MQTT connection')
+    connection.once('close', () => log.debug({ connectionId }, 'MQTT connection closed'))
     broker.handle(connection, request)
   }
   const accept = (socket: Socket) => handle(socket, admission.addressOf(socket))
@@ -113,6 +124,7 @@ export async function openMqttDoor(
       address,
       url: urlOf('mqtt', address),
       secureUrl: secure && urlOf('mqtts', secure.address),
+      figures,
       isListening: () => listener.listening && (secure?.isListening() ?? true),
       handle: (connection, request) => handle(connection, proxies.clientOf(request), request),
       close,
@@ -128,11 +140,33 @@ const refuseAll: NonNullable<AedesOptions['authenticate']> = (_client, _username
   done(Object.assign(new Error('stopping'), { returnCode: 3 }), false)
 }
 
-/** Without client id, topic, payload or credential: devices put secrets there. */
-function logProblems(broker: Aedes, log: FastifyBaseLogger): void {
+interface Peer {
+  readonly address: string
+  /** In all lines of the log about the connection. */
+  readonly connectionId: string
+}
+
+/** Tells the log without client id, topic, payload or credential: devices put secrets there. */
+function watchConnections(
+  broker: Aedes,
+  figures: MqttFigures,
+  peerOf: (client: Client) => Peer | undefined,
+  log: FastifyBaseLogger,
+): void {
   const events: NodeJS.EventEmitter = broker
   events.on('error', (err: unknown) => log.error({ err }, 'defect in the MQTT broker'))
-  const closed = (_client: Client, error: Error) => log.debug(summary(error), 'MQTT connection broken off')
+  const closed = (client: Client, error: Error) => {
+    const { connectionId, address } = peerOf(client) ?? {}
+    figures.broken(error)
+    log.debug({ connectionId, ...summary(error) }, 'MQTT connection broken off')
+    if (error instanceof ThingwireError) tellTurnedAway(log, error.reason, { connectionId, address })
+  }
+  events.on('connackSent', ({ returnCode }: { readonly returnCode: number }, client: Client) => {
+    const { connectionId, address } = peerOf(client) ?? {}
+    figures.connected(returnCode)
+    log.debug({ connectionId, returnCode }, 'MQTT CONNECT answered')
+    tellConnectRefused(log, returnCode, { connectionId, address })
+  })
   events.on('clientError', closed)
   events.on('connectionError', closed)
 }

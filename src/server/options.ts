@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { parseRetentionRule } from '../retention/rules.ts'
 import { parseRedisUrl } from '../store/redis/redis-url.ts'
 import { limitDeclarations } from './limit-options.ts'
 import {
@@ -35,6 +36,18 @@ const redisUrl = z.string().refine(url => {
     return false
   }
 })
+
+/** As texts such as `debug.*=1d`; two of one pattern would leave open which counts. */
+const retentionRules = listOf(
+  'a list of ages such as 30d (a whole number and s, m, h or d), or of keys with an age such as debug.*=1d, each key once',
+  z.string().refine(text => parseRetentionRule(text) !== undefined),
+)
+const retention = {
+  ...retentionRules,
+  schema: retentionRules.schema.refine(
+    rules => new Set(rules.map(rule => parseRetentionRule(rule)?.pattern)).size === rules.length,
+  ),
+}
 
 export const optionDeclarations = {
   host: {
@@ -204,6 +217,13 @@ export const optionDeclarations = {
     meaning:
       'Free disk below which writes are answered with 503; reads go on. Not used with `redisUrl`: `maxmemory` of Redis is the bound then.',
     reason: 'Leaves the store room to compact, and the machine room to be repaired.',
+  },
+  retention: {
+    ...optional(retention),
+    default: undefined,
+    meaning:
+      'How old a record may grow before it is removed; the newest of each resource stays. `*` in a key stands for any characters; of several rules for one key the one that says most of it counts, whatever their order.',
+    reason: 'Nothing that was acknowledged is removed unless somebody asks for it.',
   },
   allowThingDelete: {
     ...yesOrNo(),

@@ -3,12 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isLoopback } from '../access/address-key.ts'
 import type { AdminKey } from '../access/admin-key.ts'
+import { parseRetentionRule } from '../retention/rules.ts'
 import { createThings, type Things } from '../things.ts'
 import { certificateFiles } from './certificate.ts'
 import { chooseStore, type Keeping } from './choose-store.ts'
 import { type HttpDoor, openHttpDoor } from './http-door.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
+import { Observations } from './metrics/observations.ts'
 import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
 import { ServedCertificate } from './served-certificate.ts'
@@ -75,15 +77,21 @@ async function startServer(
   certificate: ServedCertificate | undefined,
   log: Logger,
 ): Promise<Server> {
-  const keeping = await chooseStore(options, log)
-  const things = await openThings(options, keeping, log)
+  const observations = new Observations()
+  const keeping = await chooseStore(options, log, observations)
+  const things = await openThings(options, keeping, log, observations)
   const stopping = new AbortController()
-  const { http, mqtt } = await openDoors(things, options, log, stopping.signal, certificate).catch(
-    async (error: unknown) => {
-      await things.close()
-      throw error
-    },
-  )
+  const { http, mqtt } = await openDoors(
+    things,
+    options,
+    log,
+    stopping.signal,
+    observations,
+    certificate,
+  ).catch(async (error: unknown) => {
+    await things.close()
+    throw error
+  })
   warnOfClearText(http, mqtt, log)
   const close = async () => {
     http.leave()
@@ -116,10 +124,11 @@ async function openDoors(
   options: ServerOptions,
   log: Logger,
   stopping: AbortSignal,
+  observations: Observations,
   certificate: ServedCertificate | undefined,
 ): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
   const mqtt = await openMqttDoor(things, options, log, stopping, certificate)
-  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate)
+  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, { observations })
   const http = await opening.catch(async (error: unknown) => {
     await mqtt.close()
     throw error
@@ -143,14 +152,21 @@ function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
   )
 }
 
-function openThings(options: ServerOptions, { store, adminKey }: Keeping, log: Logger): Promise<Things> {
-  const { allowThingDelete, storeTimeout } = options
+function openThings(
+  options: ServerOptions,
+  { store, adminKey }: Keeping,
+  log: Logger,
+  observer: Observations,
+): Promise<Things> {
+  const { allowThingDelete, storeTimeout, retention = [] } = options
   return createThings({
     store,
     adminKey: adminKey.key,
     allowThingDelete,
     storeTimeout,
+    observer,
     limits: options,
+    retention: retention.flatMap(rule => parseRetentionRule(rule) ?? []),
     onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
   })
 }

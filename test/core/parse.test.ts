@@ -108,6 +108,25 @@ describe('parseWrite()', () => {
     ])
   })
 
+  it.each(['NaN', 'nan', '-nan', 'Infinity', '-Infinity', 'inf', '-inf'])(
+    'names a bare %s, and where it is',
+    number => {
+      const start = '{"id":"NaN \\" inf","values":[{"key":"a","value":'
+      const { reason, message } = refusal(`${start}${number}},{"key":"b","value":nan}]}`)
+      expect([reason, message]).toEqual([
+        'invalid_json',
+        `${number} at position ${start.length} is not JSON: leave the record out or send null with geo`,
+      ])
+    },
+  )
+
+  it.each(['{"values":[{"key":"a","value":banana}]}', '{"values":[{"key":"a","value":NaN}]', 'NaN,"NaN'])(
+    'does not blame NaN for what is wrong without it: %s',
+    body => {
+      expect(refusal(body).message).toMatch(/^the body must be JSON/)
+    },
+  )
+
   it('throws what is no refusal as it is', () => {
     const defect = new Error('defect')
     const magic = {

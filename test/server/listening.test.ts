@@ -11,12 +11,12 @@ describe('urlOf()', () => {
 
 describe('listenProblem()', () => {
   it.each([
-    ['EADDRINUSE', /mqttPort 1883/],
-    ['EACCES', /mqttPort 1883/],
-    ['ENOTFOUND', /host nowhere /],
-    ['EADDRNOTAVAIL', /host nowhere /],
-    ['EOTHER', /mqttPort 1883 .*why/],
-  ])('names the option behind %s', (code, line) => {
+    ['EADDRINUSE', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
+    ['EACCES', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
+    ['ENOTFOUND', /^nowhere is no address .* --host or THINGWIRE_HOST$/],
+    ['EADDRNOTAVAIL', /^nowhere is no address .* --host or THINGWIRE_HOST$/],
+    ['EOTHER', /port 1883 .*--mqtt-port or THINGWIRE_MQTT_PORT.*why/],
+  ])('names the option behind %s as it is typed', (code, line) => {
     const problem = Object.assign(new Error('why'), { code })
     const endpoint = { host: 'nowhere', hostOption: 'host', port: 1883, portOption: 'mqttPort' } as const
     expect(listenProblem(problem, endpoint)).toMatch(line)
@@ -25,7 +25,7 @@ describe('listenProblem()', () => {
   it('names tlsHost where that is the address', () => {
     const problem = Object.assign(new Error('why'), { code: 'EADDRNOTAVAIL' })
     const endpoint = { host: 'nowhere', hostOption: 'tlsHost', port: 8883, portOption: 'mqttsPort' } as const
-    expect(listenProblem(problem, endpoint)).toMatch(/^tlsHost nowhere /)
+    expect(listenProblem(problem, endpoint)).toMatch(/^nowhere .* --tls-host or THINGWIRE_TLS_HOST$/)
   })
 })
 

@@ -93,6 +93,11 @@ describe('loadOptions()', () => {
       { THINGWIRE_ALLOW_THING_DELETE: 'yes' },
       /^THINGWIRE_ALLOW_THING_DELETE must be true or false: it is "yes"$/,
     ],
+    [
+      { THINGWIRE_RETENTION: '30d, debug.*=1w' },
+      /^THINGWIRE_RETENTION must be a list of ages .*: it is \["30d","debug\.\*=1w"\]$/,
+    ],
+    [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once: it is/],
     [{ THINGWIRE_HTTP_PRT: '80' }, /^unknown option THINGWIRE_HTTP_PRT in the environment$/],
   ])('refuses %j', async (environment, message) => {
     await expect(loadOptions({}, environment)).rejects.toThrow(message)

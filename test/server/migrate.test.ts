@@ -23,7 +23,7 @@ import { startRedis } from '../helpers/redis-server.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-const cli = fileURLToPath(new URL('../../src/server/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
 async function redisUrl(): Promise<string> {

@@ -40,7 +40,9 @@ describe('openMqttDoor()', () => {
       args: ['--data-dir', await temporaryDirectory(), '--http-port', '0', '--mqtt-port', `${port}`],
     })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(new RegExp(`^thingwire: mqttPort ${port} [^\\n]*in use\\n$`))
+    expect(stderr).toMatch(
+      new RegExp(`^thingwire: port ${port} [^\\n]*in use[^\\n]* --mqtt-port [^\\n]*\\n$`),
+    )
   })
 
   it('is asked by /readyz whether it listens', async () => {

@@ -98,10 +98,7 @@ async function openConnection(
   const stopping = new AbortController()
   const mqtt = await openMqttDoor(things, options, log.logger, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log.logger, stopping.signal, certificate, {
-    ...timeouts,
-    check: 50,
-    keepAlive: long,
-    idle: long,
+    timeouts: { ...timeouts, check: 50, keepAlive: long, idle: long },
   })
   onTestFinished(async () => {
     stopping.abort()

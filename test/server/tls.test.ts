@@ -198,7 +198,7 @@ describe('the start with a certificate', () => {
     const dataDir = await temporaryDirectory()
     const options = { ...quiet, dataDir, tlsCert, tlsKey, mqttsPort: 0 }
     await expect(createServer({ ...options, httpsPort: Number(port) })).rejects.toThrow(
-      `httpsPort ${port} on`,
+      new RegExp(`port ${port} on .* --https-port `),
     )
     const second = await createServer({ ...options, httpsPort: 0 })
     await second.close()

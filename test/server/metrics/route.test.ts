@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createThing, write } from '../helpers/http-client.ts'
-import { DoorService, reading } from '../mqtt/door-service.ts'
+import { createThing, write } from '../../helpers/http-client.ts'
+import { DoorService, reading } from '../../mqtt/door-service.ts'
 
 /** The sample of each limit, by its label. */
 function limitsMet(text: string): ReadonlyMap<string, number> {

@@ -1,0 +1,31 @@
+import type { Reason } from '../errors.ts'
+
+/** The way in of a write: over HTTP, over MQTT, or left behind by an MQTT client that is gone. */
+export type WriteDoor = 'http' | 'mqtt' | 'will'
+
+/**
+ * What became of a write that was acknowledged: `stored`; `unstored`, told to subscribers alone (`store=false`);
+ * `repeated`, without effect since its write id was known; `dry_run`, neither kept nor told.
+ */
+export type WriteOutcome = 'stored' | 'unstored' | 'repeated' | 'dry_run'
+
+/**
+ * Told of what happens, by whoever does it, so that it can be counted. Most of it is on the way of every write: a call must
+ * cost far less than a microsecond, and must not throw. Nothing that is told names a thing or a credential.
+ */
+export interface Observer {
+  /** A write is taken. @param records in it, less those that were refused of a `partial` one */
+  wrote(door: WriteDoor, outcome: WriteOutcome, records: number): void
+  /** A write was refused, for good or to be sent again. @param door `magic`: acknowledged, and not applied to the state */
+  refusedWrite(door: WriteDoor | 'magic', reason: Reason): void
+  /** Records were added to the store by this process: those that it had already are not among them. */
+  stored(records: number): void
+  /** PUBACK or PUBREC. @param seconds since the PUBLISH was read */
+  acknowledged(seconds: number): void
+  /** @param changes writes, and changes of documents, that shared the commit */
+  committed(changes: number, seconds: number): void
+  /** Live messages were handed to the socket of a subscriber. @param seconds since the commit of the oldest of them */
+  fannedOut(seconds: number): void
+  /** Messages that a persistent session has missed were too many, and are not delivered. */
+  dropped(messages: number): void
+}

@@ -1,0 +1,122 @@
+import { catalogue, type Reason } from '../../errors.ts'
+import type { Answer, CredentialKind, Operation, Parameter } from '../../http/operations/operation.ts'
+import { everywhere } from '../../http/operations/refusals.ts'
+import { error } from '../../http/operations/shapes.ts'
+import type { Schemas } from './schemas.ts'
+
+/** OpenAPI 3.1 of what routes say of themselves (`Operation`). */
+
+export const introduction = `
+Every answer is JSON unless it says otherwise, and never empty. Every error has the shape of \`Error\`: match on its \`reason\`.
+A path answers HEAD where it answers GET, and OPTIONS for pages of other origins. Unknown query parameters and
+members are ignored. A wrong method on a known path is 405 \`method_not_allowed\`.
+
+What comes live, and writes over MQTT, is in [AsyncAPI](/docs/asyncapi).
+`.trim()
+
+export const groups: Readonly<Record<Operation['group'], string>> = {
+  Things: 'A thing writes, registers itself, and learns what was refused.',
+  Resources: 'What was written.',
+  Live: 'What is written, as it comes.',
+  Credentials: 'Tokens of things, sessions of people and pages, activation codes.',
+  Operator: 'With the admin key.',
+  Service: 'Whether it is well.',
+}
+
+export const securitySchemes = {
+  credential: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A session token, the admin key, or the token of the thing. `Bearer` may be left out.',
+  },
+  adminKey: { type: 'http', scheme: 'bearer', description: "The operator's. `Bearer` may be left out." },
+  session: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'session',
+    description: 'The same as `credential`, for an EventSource, which sends no headers.',
+  },
+  thingToken: { type: 'apiKey', in: 'query', name: 'thingToken', description: 'The token of a thing.' },
+} as const
+
+/** Nothing beside the path is needed where a thing token stands in it. */
+const security: Readonly<Record<CredentialKind, readonly object[]>> = {
+  thing: [{}, { credential: [] }],
+  stream: [{}, { credential: [] }, { session: [] }],
+  any: [{ credential: [] }],
+  admin: [{ adminKey: [] }],
+  token: [{ thingToken: [] }],
+  none: [],
+}
+
+/** An Operation Object. @param schemas where what has a name is collected */
+export function operationObject(operation: Operation, schemas: Schemas): object {
+  const { id, group, summary, description, credential, parameters = [], body, answers, refusals } = operation
+  return {
+    operationId: id,
+    tags: [group],
+    summary,
+    ...(description && { description }),
+    security: security[credential],
+    parameters: parameters.map(parameter => parameterObject(parameter, schemas)),
+    ...(body && {
+      requestBody: {
+        required: !body.optional,
+        content: { 'application/json': { schema: schemas.of(body.schema), example: body.example } },
+      },
+    }),
+    responses: {
+      ...mapValues(answers, answer => answerObject(answer, schemas)),
+      ...errorAnswers([...refusals, ...everywhere], schemas),
+    },
+  }
+}
+
+function parameterObject(parameter: Parameter, schemas: Schemas): object {
+  const { name, description, example, required = parameter.in === 'path' } = parameter
+  const schema = schemas.of(parameter.schema)
+  if (required) return { name, in: parameter.in, description, required, schema, example }
+  // The page fills `example` in, and would send what nobody chose: a write id that makes the second write nothing.
+  const told = `${description} For example: \`${example}\`.`
+  return { name, in: parameter.in, description: told, required, schema, 'x-example': example }
+}
+
+function answerObject({ description, content, headers }: Answer, schemas: Schemas): object {
+  return {
+    description,
+    ...(headers && {
+      headers: mapValues(headers, says => ({ description: says, schema: { type: 'string' } })),
+    }),
+    content: mapValues(content, ({ schema, example }) => ({ schema: schemas.of(schema), example })),
+  }
+}
+
+/** By status: what each reason of it means. */
+function errorAnswers(reasons: readonly Reason[], schemas: Schemas): Record<string, object> {
+  const sorted = [...new Set(reasons)].sort()
+  const statuses = [...new Set(sorted.map(statusOf))].sort()
+  const answers = statuses.map(status => {
+    const reasons = sorted.filter(reason => statusOf(reason) === status)
+    const description = reasons.map(reason => `- \`${reason}\`: ${catalogue[reason].text}`).join('\n')
+    const properties = { code: { const: status }, reason: { enum: reasons } }
+    const schema = { allOf: [schemas.of(error), { type: 'object', properties }] }
+    const headers = {
+      'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'string' } },
+    }
+    const isForNow = status === 429 || status === 503
+    const content = { 'application/json': { schema } }
+    return [status, { description, ...(isForNow && { headers }), content }]
+  })
+  return Object.fromEntries(answers)
+}
+
+function statusOf(reason: Reason): number {
+  return catalogue[reason].status
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  map: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
+}

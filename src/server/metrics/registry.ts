@@ -1,0 +1,200 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { thingPrefix } from '../../access/documents.ts'
+import { sessionPrefix } from '../../mqtt/session-documents.ts'
+import type { Things } from '../../things.ts'
+import type { MqttFigures } from '../mqtt-figures.ts'
+import type { ServerOptions } from '../options.ts'
+import { Counted } from './counted.ts'
+import type { Observations } from './observations.ts'
+import { only, type Sample, sampledCounter, sampledGauge } from './samples.ts'
+import { StoreFigures } from './store-figures.ts'
+
+export interface MetricSources {
+  readonly things: Things
+  readonly observations: Observations
+  readonly mqtt: MqttFigures
+  readonly options: ServerOptions
+  readonly version: string
+}
+
+/** Every metric of docs/metrics.md. Nothing in them names a thing or a credential. */
+export function createRegistry(sources: MetricSources): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  addWrites(registry, sources)
+  addDoors(registry, sources)
+  addLive(registry, sources)
+  addStore(registry, sources)
+  addService(registry, sources)
+  return registry
+}
+
+function addWrites(registry: Registry, { observations }: MetricSources): void {
+  const counts = (of: 'writes' | 'records') => () => {
+    return Object.entries(observations.writes).flatMap(([door, outcomes]) => {
+      return Object.entries(outcomes).map(([outcome, count]): Sample => [{ door, outcome }, count[of]])
+    })
+  }
+  sampledCounter(registry, {
+    name: 'thingwire_writes_total',
+    help: 'Writes that were acknowledged.',
+    labels: ['door', 'outcome'],
+    read: counts('writes'),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_records_total',
+    help: 'Records of the writes that were acknowledged.',
+    labels: ['door', 'outcome'],
+    read: counts('records'),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_records_stored_total',
+    help: 'Records that this process has added to the store.',
+    read: () => only(observations.storedRecords),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_write_refusals_total',
+    help: 'Writes that were refused, for good or to be sent again.',
+    labels: ['door', 'reason'],
+    read: () => {
+      return Object.entries(observations.writeRefusals).flatMap(([door, reasons]) => {
+        return [...reasons].map(([reason, times]): Sample => [{ door, reason }, times])
+      })
+    },
+  })
+  observations.acks.registerIn(registry)
+}
+
+function addDoors(registry: Registry, { things, observations, mqtt }: MetricSources): void {
+  sampledCounter(registry, {
+    name: 'thingwire_http_errors_total',
+    help: 'Requests that were answered with an error.',
+    labels: ['reason'],
+    read: () => [...observations.httpErrors].map(([reason, times]) => [{ reason }, times]),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_mqtt_connects_total',
+    help: 'CONNECTs that were answered, by the return code of CONNACK; 0 is let in.',
+    labels: ['return_code'],
+    read: () => [...mqtt.connects].map(([code, times]) => [{ return_code: code }, times]),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_mqtt_broken_off_total',
+    help: 'MQTT connections that ended otherwise than by DISCONNECT or by being closed in order.',
+    labels: ['reason'],
+    read: () => [...mqtt.brokenOff].map(([reason, times]) => [{ reason }, times]),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_connections',
+    help: 'Open MQTT connections over TCP and WebSocket, and live streams over HTTP.',
+    labels: ['kind'],
+    read: () => [
+      [{ kind: 'mqtt' }, mqtt.connections.mqtt],
+      [{ kind: 'websocket' }, mqtt.connections.websocket],
+      [{ kind: 'stream' }, things.limits.streams.total],
+    ],
+  })
+  const sessions = new Counted(things.documents, sessionPrefix)
+  sampledGauge(registry, {
+    name: 'thingwire_mqtt_sessions',
+    help: 'Persistent MQTT sessions, connected or not.',
+    read: async () => only(await sessions.read()),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_mqtt_messages_dropped_total',
+    help: 'Messages that persistent sessions have missed and do not get, because they were too many.',
+    read: () => only(observations.droppedMessages),
+  })
+}
+
+function addLive(registry: Registry, { things, observations }: MetricSources): void {
+  const { live, magic } = things
+  observations.fanOut.registerIn(registry)
+  sampledGauge(registry, {
+    name: 'thingwire_live_waiting_bytes',
+    help: 'Commits that wait to be handed on to subscribers.',
+    read: () => only(live.waiting),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_subscriptions',
+    help: 'Subscribers, MQTT connections and streams, counted once for each thing and for every thing.',
+    read: () => only(live.subscriptions),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_magic_queue_writes',
+    help: 'Writes of magic resources that wait to be applied, on the node that applies them.',
+    read: () => only(magic.queue.length),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_magic_lag_seconds',
+    help: 'Age of the oldest write of a magic resource that is not applied yet.',
+    read: () => only(ageOf(magic.queue.oldest)),
+  })
+}
+
+function addStore(registry: Registry, { things, observations, options }: MetricSources): void {
+  const figures = new StoreFigures(things, options)
+  observations.commitChanges.registerIn(registry)
+  observations.commitSeconds.registerIn(registry)
+  sampledGauge(registry, {
+    name: 'thingwire_store_ready',
+    help: '1 while the store works.',
+    read: () => only(things.isReady() ? 1 : 0),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_store_bytes',
+    help: 'What the store takes, on the disk or in the memory of Redis.',
+    read: async () => only((await figures.read()).bytes),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_store_limit_bytes',
+    help: 'At which the store takes no more, where one is set.',
+    read: async () => only((await figures.read()).limit),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_store_free_bytes',
+    help: 'Free on the disk of the embedded store.',
+    read: async () => only((await figures.read()).free),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_retention_records_removed_total',
+    help: 'Records that retention has removed.',
+    read: () => only(things.retention.removed),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_retention_last_run_timestamp_seconds',
+    help: 'When retention was last done.',
+    read: () => only(inSeconds(things.retention.lastRun)),
+  })
+}
+
+function addService(registry: Registry, { things, options, version }: MetricSources): void {
+  const count = new Counted(things.documents, thingPrefix)
+  sampledGauge(registry, {
+    name: 'thingwire_things',
+    help: 'Things that are registered.',
+    read: async () => only(await count.read()),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_limits_met_total',
+    help: 'How often each limit was met: what was refused, dropped, closed or held up for it.',
+    labels: ['limit'],
+    read: () => [...things.limits.met].map(([limit, times]) => [{ limit }, times]),
+  })
+  const store = options.redisUrl === undefined ? 'level' : 'redis'
+  sampledGauge(registry, {
+    name: 'thingwire_build_info',
+    help: '1, of this version and store.',
+    labels: ['version', 'store'],
+    read: () => [[{ version, store }, 1]],
+  })
+}
+
+/** @param at milliseconds since the epoch */
+function ageOf(at: number | undefined): number {
+  return at === undefined ? 0 : Math.max(0, (Date.now() - at) / 1_000)
+}
+
+function inSeconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / 1_000
+}

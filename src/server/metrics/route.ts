@@ -1,0 +1,33 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Registry } from 'prom-client'
+import { isLoopback } from '../../access/address-key.ts'
+import { ThingwireError } from '../../errors.ts'
+import { credentialOf } from '../../http/credential.ts'
+import { readMetrics } from '../../http/operations/service.ts'
+import { createRegistry, type MetricSources } from './registry.ts'
+
+/** What proxies say of the client for which they ask: whoever is behind one is not this machine. */
+const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
+
+/**
+ * `GET /metrics` (contract §6): what docs/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
+ * machine that ask without a proxy.
+ */
+export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
+  const { access, limits } = sources.things
+  // Made when it is asked for first: it watches the event loop and the garbage collector from then on.
+  let registry: Registry | undefined
+  app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
+    if (!isLocal(request)) {
+      await access.authoriseAdmin(credentialOf(request)).catch((error: unknown) => {
+        throw error instanceof ThingwireError ? limits.judge(error, request.ip) : error
+      })
+    }
+    registry ??= createRegistry(sources)
+    return await reply.header('content-type', registry.contentType).send(await registry.metrics())
+  })
+}
+
+function isLocal({ socket, headers }: FastifyRequest): boolean {
+  return isLoopback(socket.remoteAddress ?? '') && proxyHeaders.every(name => headers[name] === undefined)
+}

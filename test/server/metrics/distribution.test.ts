@@ -1,0 +1,25 @@
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { Distribution } from '../../../src/server/metrics/distribution.ts'
+
+describe('a distribution', () => {
+  it('is a histogram: each bucket counts what is up to its bound', async () => {
+    const registry = new Registry()
+    const distribution = new Distribution({ name: 'a_seconds', help: 'What it is.', bounds: [0.5, 1] })
+    const http = distribution.series({ door: 'http' })
+    distribution.series({ door: 'mqtt' })
+    for (const value of [0.25, 0.5, 0.75, 8]) http.observe(value)
+    distribution.registerIn(registry)
+    const lines = (await registry.metrics()).trim().split('\n')
+    expect(lines.slice(0, 7)).toEqual([
+      '# HELP a_seconds What it is.',
+      '# TYPE a_seconds histogram',
+      'a_seconds_bucket{door="http",le="0.5"} 2',
+      'a_seconds_bucket{door="http",le="1"} 3',
+      'a_seconds_bucket{door="http",le="+Inf"} 4',
+      'a_seconds_sum{door="http"} 9.5',
+      'a_seconds_count{door="http"} 4',
+    ])
+    expect(lines).toContain('a_seconds_bucket{door="mqtt",le="+Inf"} 0')
+  })
+})
