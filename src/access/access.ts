@@ -65,14 +65,16 @@ export interface ThingSummary {
 }
 
 /**
- * A page of things, by thing id. A page looks at no more than 1,000 things: with `name` or `bbox` it may hold fewer
- * than `limit`, or none, and still have a `next`.
+ * A page of things, by thing id. A page looks at no more than 1,000 things: with `name`, `bbox` or `among` it may hold
+ * fewer than `limit`, or none, and still have a `next`.
  */
 export interface ThingQuery {
   /** 1..1000 */
   readonly limit: number
   /** `next` of the page before. */
   readonly cursor?: string
+  /** Only these; the ids of things that there are no more are passed over. */
+  readonly among?: ReadonlySet<string>
   /** Only things whose name contains this, without regard to case. */
   readonly name?: string
   /** Only things whose position lies in the box; degrees. West may be greater than east: across the 180th meridian. */

@@ -18,16 +18,21 @@ export interface ThingListParts {
 type Position = NonNullable<ThingSummary['position']>
 type Box = NonNullable<ThingQuery['bbox']>
 
+interface Candidate {
+  readonly thingId: string
+  /** Undefined: it was removed. */
+  readonly thing: ThingDocument | undefined
+}
+
 export function createThingList({ documents, records, lastSeen }: ThingListParts): ThingRegistry['list'] {
-  return async ({ limit, cursor, name = '', bbox }) => {
+  return async ({ limit, cursor, among, name = '', bbox }) => {
     if (cursor !== undefined && !isThingId(cursor)) throw new ThingwireError('invalid_cursor')
     const looked = name === '' && bbox === undefined ? limit : thingsPerPage
-    const found = await documents.list(thingPrefix, { after: thingName(cursor ?? ''), limit: looked + 1 })
-    const candidates = found.slice(0, looked).map(([name, document]) => ({
-      thingId: name.slice(thingPrefix.length),
-      thing: document as ThingDocument,
-    }))
-    const named = candidates.filter(({ thing }) => thing.name.toLowerCase().includes(name.toLowerCase()))
+    const found = await (among ? findAmong(among, looked + 1, cursor) : findAll(looked + 1, cursor))
+    const candidates = found.slice(0, looked)
+    const named = candidates.flatMap(({ thingId, thing }) => {
+      return thing?.name.toLowerCase().includes(name.toLowerCase()) ? [{ thingId, thing }] : []
+    })
     const things: ThingSummary[] = []
     for (let start = 0; start < named.length; start += readsAtOnce) {
       const part = named.slice(start, start + readsAtOnce)
@@ -38,6 +43,26 @@ export function createThingList({ documents, records, lastSeen }: ThingListParts
     const page = things.slice(0, limit)
     if (things.length > limit) return withNext(page, page.at(-1))
     return found.length > looked ? withNext(page, candidates.at(-1)) : { things: page }
+  }
+
+  async function findAll(limit: number, cursor = ''): Promise<readonly Candidate[]> {
+    const found = await documents.list(thingPrefix, { after: thingName(cursor), limit })
+    return found.map(([name, document]) => ({
+      thingId: name.slice(thingPrefix.length),
+      thing: document as ThingDocument,
+    }))
+  }
+
+  async function findAmong(among: ReadonlySet<string>, limit: number, cursor = '') {
+    const ids = [...among].filter(thingId => thingId > cursor).sort()
+    const found: Candidate[] = []
+    for (let start = 0; start < Math.min(ids.length, limit); start += readsAtOnce) {
+      const part = ids.slice(start, Math.min(start + readsAtOnce, limit))
+      const documentsOfPart = await Promise.all(part.map(thingId => documents.get(thingName(thingId))))
+      for (const [place, thingId] of part.entries())
+        found.push({ thingId, thing: documentsOfPart[place] as ThingDocument | undefined })
+    }
+    return found
   }
 
   async function summarise(thingId: string, { name, createdAt }: ThingDocument): Promise<ThingSummary> {

@@ -1,14 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import { activationText } from '../access/activation-text.ts'
+import { activateThing, activationBody } from './operations/things.ts'
 import { replyJson } from './reply-json.ts'
 import { jsonBodyOf } from './request-body.ts'
 import type { HttpThings } from './things.ts'
-
-const activationBody = z.object(
-  { activationCode: z.string('must be a string') },
-  'the body must be a JSON object {"activationCode"}',
-)
 
 /** `POST /v2/things`: a thing registers itself. */
 export function activationRoute(
@@ -16,7 +11,7 @@ export function activationRoute(
   { activationCodes }: HttpThings,
   bodyLimit: number,
 ): void {
-  scope.post('/things', async (request, reply) => {
+  scope.post('/things', { config: { operation: activateThing } }, async (request, reply) => {
     const { activationCode } = jsonBodyOf(request, bodyLimit, activationBody)
     return replyJson(reply, 201, activationText(await activationCodes.activate(activationCode)))
   })

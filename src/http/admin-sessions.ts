@@ -1,20 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import type { SessionSummary } from '../access/access.ts'
 import { formatDatetime } from '../core/datetime.ts'
+import { createSession, endSession, listSessions, readSession, sessionBody } from './operations/sessions.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
 import { jsonBodyOf } from './request-body.ts'
-import { sessionTerms, termsOf } from './session-body.ts'
+import { termsOf } from './session-body.ts'
 import type { HttpThings } from './things.ts'
 
 const defaultSessions = 100
-
-const thingsRule = 'must be "*" or an array of thing ids'
-const sessionBody = z.object(
-  { things: z.union([z.literal('*'), z.array(z.string())], thingsRule), ...sessionTerms },
-  'the body must be a JSON object {"things","access","expiresIn"?}',
-)
 
 interface OfSession {
   Params: { sessionId: string }
@@ -26,14 +20,14 @@ export function adminSessionRoutes(
   { sessions }: HttpThings,
   bodyLimit: number,
 ): void {
-  scope.post('/sessions', async (request, reply) => {
+  scope.post('/sessions', { config: { operation: createSession } }, async (request, reply) => {
     const { things, ...terms } = jsonBodyOf(request, bodyLimit, sessionBody)
     const { sessionToken, sessionId, expiresAt } = await sessions.create(things, termsOf(terms))
     const answer = { sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
     return replyJson(reply, 201, JSON.stringify(answer))
   })
 
-  scope.get('/sessions', async (request, reply) => {
+  scope.get('/sessions', { config: { operation: listSessions } }, async (request, reply) => {
     const query = new Query(request)
     const cursor = query.text('cursor', 'invalid_cursor')
     const { sessions: page, next } = await sessions.list({
@@ -43,15 +37,23 @@ export function adminSessionRoutes(
     return replyJson(reply, 200, JSON.stringify({ sessions: page.map(describe), next }))
   })
 
-  scope.get<OfSession>('/sessions/:sessionId', async (request, reply) => {
-    const session = await sessions.get(request.params.sessionId)
-    return replyJson(reply, 200, JSON.stringify(describe(session)))
-  })
+  scope.get<OfSession>(
+    '/sessions/:sessionId',
+    { config: { operation: readSession } },
+    async (request, reply) => {
+      const session = await sessions.get(request.params.sessionId)
+      return replyJson(reply, 200, JSON.stringify(describe(session)))
+    },
+  )
 
-  scope.delete<OfSession>('/sessions/:sessionId', async (request, reply) => {
-    await sessions.remove(request.params.sessionId)
-    return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
-  })
+  scope.delete<OfSession>(
+    '/sessions/:sessionId',
+    { config: { operation: endSession } },
+    async (request, reply) => {
+      await sessions.remove(request.params.sessionId)
+      return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
+    },
+  )
 }
 
 function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: SessionSummary) {

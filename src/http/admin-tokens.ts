@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { formatDatetime } from '../core/datetime.ts'
+import { addToken, endToken, listTokens } from './operations/admin-things.ts'
 import { replyJson } from './reply-json.ts'
 import type { HttpThings } from './things.ts'
 
@@ -13,23 +14,35 @@ interface OfToken {
 
 /** `/v2/admin/things/<id>/tokens[/<tokenId>]`: rotation of a thing's tokens. */
 export function adminTokenRoutes(scope: FastifyInstance, { registry }: HttpThings): void {
-  scope.post<OfAdminThing>('/things/:thingId/tokens', async (request, reply) => {
-    const { thingToken, tokenId } = await registry.addToken(request.params.thingId)
-    return replyJson(reply, 201, JSON.stringify({ thingToken, tokenId }))
-  })
+  scope.post<OfAdminThing>(
+    '/things/:thingId/tokens',
+    { config: { operation: addToken } },
+    async (request, reply) => {
+      const { thingToken, tokenId } = await registry.addToken(request.params.thingId)
+      return replyJson(reply, 201, JSON.stringify({ thingToken, tokenId }))
+    },
+  )
 
-  scope.get<OfAdminThing>('/things/:thingId/tokens', async (request, reply) => {
-    const list = await registry.tokens(request.params.thingId)
-    const tokens = list.map(({ tokenId, createdAt, used }) => ({
-      tokenId,
-      createdAt: formatDatetime(createdAt),
-      used,
-    }))
-    return replyJson(reply, 200, JSON.stringify({ tokens }))
-  })
+  scope.get<OfAdminThing>(
+    '/things/:thingId/tokens',
+    { config: { operation: listTokens } },
+    async (request, reply) => {
+      const list = await registry.tokens(request.params.thingId)
+      const tokens = list.map(({ tokenId, createdAt, used }) => ({
+        tokenId,
+        createdAt: formatDatetime(createdAt),
+        used,
+      }))
+      return replyJson(reply, 200, JSON.stringify({ tokens }))
+    },
+  )
 
-  scope.delete<OfToken>('/things/:thingId/tokens/:tokenId', async (request, reply) => {
-    await registry.removeToken(request.params.thingId, request.params.tokenId)
-    return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
-  })
+  scope.delete<OfToken>(
+    '/things/:thingId/tokens/:tokenId',
+    { config: { operation: endToken } },
+    async (request, reply) => {
+      await registry.removeToken(request.params.thingId, request.params.tokenId)
+      return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
+    },
+  )
 }

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { backUp } from './operations/service.ts'
 import { replyStream } from './reply-stream.ts'
 import type { HttpThings } from './things.ts'
 
 /** `POST /v2/admin/backup`: a consistent copy of the embedded store. */
 export function backupRoute(scope: FastifyInstance, things: HttpThings): void {
-  scope.post('/backup', async (request, reply) => {
+  scope.post('/backup', { config: { operation: backUp } }, async (request, reply) => {
     const takenAt = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
     const headers = {
       'content-type': 'application/octet-stream',

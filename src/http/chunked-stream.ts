@@ -14,7 +14,7 @@ export const chunkedJson: StreamForm = {
 export function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
   const subscriber: Subscriber = {
     deliver: write => {
-      if (write.hasWhole) stream.send(write.whole())
+      if (write.hasWhole) stream.send(write.whole(), write.committedAt)
     },
     // It could not say that something is missing.
     missed: () => stream.end(),

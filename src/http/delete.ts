@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { credentialOf } from './credential.ts'
 import { createReads } from './magic-states.ts'
+import { deleteRecords } from './operations/resources.ts'
 import { type OfResource, resourceKey } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
@@ -11,19 +12,23 @@ import type { HttpThings } from './things.ts'
 export function deleteRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
   const { history } = createReads(records, magic)
 
-  scope.delete<OfResource>('/things/:ref/resources/:key', async (request, reply) => {
-    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'delete')
-    const key = resourceKey(request.params)
-    const range = new Query(request).range()
-    const known = await history.read(thingId, key, { order: 'desc', limit: 1 })
-    if (!known) throw new ThingwireError('unknown_resource')
-    let deleted = 0
-    for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
-    const isAll = range.from === undefined && range.to === undefined
-    // After the history: so what is left of a write that comes in between is its record, and no state without one.
-    if (isAll) await magic.remove(thingId, key)
-    return replyJson(reply, 200, JSON.stringify({ status: 'success', deleted }))
-  })
+  scope.delete<OfResource>(
+    '/things/:ref/resources/:key',
+    { config: { operation: deleteRecords } },
+    async (request, reply) => {
+      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'delete')
+      const key = resourceKey(request.params)
+      const range = new Query(request).range()
+      const known = await history.read(thingId, key, { order: 'desc', limit: 1 })
+      if (!known) throw new ThingwireError('unknown_resource')
+      let deleted = 0
+      for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
+      const isAll = range.from === undefined && range.to === undefined
+      // After the history: so what is left of a write that comes in between is its record, and no state without one.
+      if (isAll) await magic.remove(thingId, key)
+      return replyJson(reply, 200, JSON.stringify({ status: 'success', deleted }))
+    },
+  )
 
   /** With a state, everything that was written to it. */
   async function keysOf(thingId: string, key: string): Promise<readonly string[]> {

@@ -44,7 +44,7 @@ export class EventStreams {
     }
     const subscriber: Subscriber = {
       deliver: write => {
-        if (write.hasWhole) stream.send(this.#eventOf(write, streamed))
+        if (write.hasWhole) stream.send(this.#eventOf(write, streamed), write.committedAt)
       },
       missed: reset,
     }
@@ -74,9 +74,9 @@ export class EventStreams {
       for await (const commit of commits) {
         if (stream.isClosed) return
         if (!isStreamed(commit)) continue
-        const event = this.#eventOf(new LiveWrite(commit), streamed)
-        gap.push(event)
-        waiting += event.length
+        const bytes = this.#eventOf(new LiveWrite(commit), streamed)
+        gap.push({ bytes })
+        waiting += bytes.length
         if (waiting < replayPart) continue
         if (!(await gap.whenTaken())) return
         waiting = 0

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Gap, Outbox } from '../live/index.ts'
+import { type Gap, type Live, Outbox } from '../live/index.ts'
 
 export interface StreamForm {
   readonly contentType: string
@@ -16,16 +16,29 @@ interface StreamTimes {
   readonly drainTimeout: number
 }
 
+/** What is sent as one. */
+export interface Piece {
+  readonly bytes: Uint8Array
+  /** `LiveWrite.committedAt` of what it tells. */
+  readonly committedAt?: number | undefined
+}
+
 /** An answer without an end, sent piece by piece: each with a write, so in HTTP/1.1 a chunk, of its own. */
 export class LiveStream {
   readonly #response: ServerResponse
   readonly #socket: Socket
-  readonly #outbox: Outbox<Uint8Array>
+  readonly #outbox: Outbox<Piece>
   readonly #drainTimeout: number
   readonly #keepAlive: NodeJS.Timeout
 
-  /** Sends the head. */
-  constructor(request: FastifyRequest, reply: FastifyReply, form: StreamForm, times: StreamTimes) {
+  /** Sends the head. @param live told when pieces leave */
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form: StreamForm,
+    times: StreamTimes,
+    live: Pick<Live, 'sent'>,
+  ) {
     reply.headers(streamHeaders(form))
     const response = reply.hijack().raw
     const { socket } = request.raw
@@ -44,10 +57,11 @@ export class LiveStream {
     this.#outbox = new Outbox({
       sink: response,
       socket,
-      encode: bytes => bytes,
-      weigh: ({ length }) => length,
+      encode: ({ bytes }) => bytes,
+      weigh: ({ bytes }) => bytes.length,
       joined: 0,
       drainTimeout: times.drainTimeout,
+      onSent: ({ committedAt }) => live.sent(committedAt),
       onStuck: why => {
         request.log.debug({ why }, 'live stream cut')
         this.cut()
@@ -67,12 +81,13 @@ export class LiveStream {
     return this.#socket.readableEnded
   }
 
-  send(piece: Uint8Array): void {
-    this.#outbox.push(piece)
+  /** @param committedAt `LiveWrite.committedAt` of what it tells */
+  send(bytes: Uint8Array, committedAt?: number): void {
+    this.#outbox.push({ bytes, committedAt })
   }
 
   /** A place among the pieces that is filled later. */
-  openGap(): Gap<Uint8Array> {
+  openGap(): Gap<Piece> {
     return this.#outbox.openGap()
   }
 

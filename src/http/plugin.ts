@@ -15,6 +15,8 @@ import { deleteRoute } from './delete.ts'
 import { healthRoutes } from './health.ts'
 import { KnownPaths } from './known-paths.ts'
 import { logSerializers } from './log-serializers.ts'
+import { refuseBase } from './operations/service.ts'
+import { principalRoute } from './principal.ts'
 import { readRoute } from './read.ts'
 import { refusedWritesRoute } from './refused-writes.ts'
 import { replyError } from './reply-error.ts'
@@ -22,6 +24,7 @@ import { resourceRoutes } from './resources.ts'
 import { sessionRoute } from './sessions.ts'
 import { streamRoute } from './stream.ts'
 import type { HttpThings } from './things.ts'
+import { visibleThingsRoute } from './visible-things.ts'
 import { writeRoute } from './write.ts'
 
 export interface ThingsHttpOptions {
@@ -35,7 +38,10 @@ export interface ThingsHttpOptions {
   readonly isDraining?: () => boolean
   /** How long a client of a live stream may take nothing before it is cut, milliseconds. Default 5,000. */
   readonly drainTimeout?: number
-  /** Whether unknown paths and errors of the whole app are answered in the shape of `/v2`. Default false. */
+  /**
+   * Whether errors of the whole app, unknown paths, and wrong methods on the paths that come after the plugin, are answered
+   * in the shape of `/v2`. Default false.
+   */
   readonly ownsApp?: boolean
 }
 
@@ -49,13 +55,22 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     const { ownsApp = false } = options
     if (ownsApp) {
       app.setErrorHandler(replyError)
+      paths.watch(app)
       // Not as the handler of what is not found: that comes after the body was parsed.
       app.addHook('onRequest', (request, reply, done) => {
         if (request.is404) paths.refuse(request, reply).catch(done)
         else done()
       })
+      // For routes that find nothing: Fastify would echo the path.
+      app.setNotFoundHandler(paths.refuse)
     }
-    await app.register(async scope => registerDoor(scope, options, paths), { logSerializers })
+    await app.register(
+      async scope => {
+        if (!ownsApp) paths.watch(scope)
+        await registerDoor(scope, options, paths)
+      },
+      { logSerializers },
+    )
   },
   { name: 'thingwire-http', fastify: '5.x' },
 )
@@ -69,7 +84,6 @@ async function registerDoor(
   const bodyLimit = options.bodyLimit ?? scope.initialConfig.bodyLimit ?? 1024 * 1024
   scope.setErrorHandler(replyError)
   takeBodiesAsBytes(scope, bodyLimit)
-  paths.watch(scope)
   healthRoutes(scope, things, isDraining)
   paths.refuseRest(scope, '/healthz')
   paths.refuseRest(scope, '/readyz')
@@ -82,7 +96,7 @@ async function registerDoor(
         return replyError(judged, request, reply)
       })
       // Not thrown: it is no credential that has failed.
-      v2.get('/', (request, reply) => {
+      v2.get('/', { config: { operation: refuseBase } }, (request, reply) => {
         return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
       })
       writeRoute(v2, things, bodyLimit)
@@ -92,6 +106,8 @@ async function registerDoor(
       deleteRoute(v2, things)
       refusedWritesRoute(v2, things)
       dateRoute(v2, things)
+      principalRoute(v2, things)
+      visibleThingsRoute(v2, things)
       activationRoute(v2, things, bodyLimit)
       sessionRoute(v2, things, bodyLimit)
       await v2.register(async admin => adminRoutes(admin, things, bodyLimit), { prefix: '/admin' })

@@ -6,6 +6,7 @@ import { aggregate, aggregationOf } from './aggregate.ts'
 import { credentialOf } from './credential.ts'
 import { exportFormatOf, exportText } from './export.ts'
 import { createReads } from './magic-states.ts'
+import { readResource } from './operations/resources.ts'
 import { type OfResource, resourceKey } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
@@ -15,33 +16,37 @@ import type { HttpThings } from './things.ts'
 /** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
 export function readRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
   const { history, page: readPage } = createReads(records, magic)
-  scope.get<OfResource>('/things/:ref/resources/:key', async (request, reply) => {
-    const { ref } = request.params
-    const thingId = await access.authorise(ref, credentialOf(request), 'read')
-    const key = resourceKey(request.params)
-    const query = new Query(request)
-    const linkNext = (parameters: Readonly<Record<string, string>>): void => {
-      linkTo(reply, `/v2/things/${ref}/resources/${encodeURIComponent(key)}?${query.with(parameters)}`)
-    }
+  scope.get<OfResource>(
+    '/things/:ref/resources/:key',
+    { config: { operation: readResource } },
+    async (request, reply) => {
+      const { ref } = request.params
+      const thingId = await access.authorise(ref, credentialOf(request), 'read')
+      const key = resourceKey(request.params)
+      const query = new Query(request)
+      const linkNext = (parameters: Readonly<Record<string, string>>): void => {
+        linkTo(reply, `/v2/things/${ref}/resources/${encodeURIComponent(key)}?${query.with(parameters)}`)
+      }
 
-    const aggregation = aggregationOf(query)
-    if (aggregation) {
-      const { items, next } = await aggregate(history, thingId, key, aggregation)
-      if (next) linkNext(next)
-      return replyJson(reply, 200, arrayText(items))
-    }
+      const aggregation = aggregationOf(query)
+      if (aggregation) {
+        const { items, next } = await aggregate(history, thingId, key, aggregation)
+        if (next) linkNext(next)
+        return replyJson(reply, 200, arrayText(items))
+      }
 
-    const format = exportFormatOf(request.headers.accept)
-    if (format) {
-      const chunks = exportText(format, history, thingId, key, exportQuery(query))
-      return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
-    }
+      const format = exportFormatOf(request.headers.accept)
+      if (format) {
+        const chunks = exportText(format, history, thingId, key, exportQuery(query))
+        return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
+      }
 
-    const page = await readPage(thingId, key, pageQuery(query))
-    if (!page) throw new ThingwireError('unknown_resource')
-    if (page.next !== undefined) linkNext({ cursor: page.next })
-    return replyJson(reply, 200, arrayText(page.records.map(recordText)))
-  })
+      const page = await readPage(thingId, key, pageQuery(query))
+      if (!page) throw new ThingwireError('unknown_resource')
+      if (page.next !== undefined) linkNext({ cursor: page.next })
+      return replyJson(reply, 200, arrayText(page.records.map(recordText)))
+    },
+  )
 }
 
 /**

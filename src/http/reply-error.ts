@@ -2,6 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type FieldError, type Reason, ThingwireError } from '../errors.ts'
 import { replyJson } from './reply-json.ts'
 
+/** What requests were refused with, for who counts it. */
+const reasons = new WeakMap<FastifyReply, Reason>()
+
 /** Seconds after which a client may try again what was refused for now. */
 const retryAfter = 5
 
@@ -16,13 +19,21 @@ interface Refusal {
 /** Answers with the one error shape (contract §6), whatever was thrown. What no client can cause is logged. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
+  reasons.set(reply, refusal.reason)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')
   else if (refusal.reason === 'store_full') request.log.warn('write refused: too little room')
   else if (refusal.status === 503) request.log.warn({ err: error }, 'request not served')
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)
   }
+  // For who asks the operator what it was. Other answers do without, so that they stay small.
+  if (refusal.status >= 500) reply.header('x-request-id', request.id)
   return replyJson(reply, refusal.status, errorText(refusal))
+}
+
+/** What the request was refused with; undefined: it was not, or not in the words of this door. */
+export function refusalReason(reply: FastifyReply): Reason | undefined {
+  return reasons.get(reply)
 }
 
 /** The body of an error answer. */

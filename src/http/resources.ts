@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { arrayText, recordText } from '../core/record-text.ts'
 import { credentialOf } from './credential.ts'
 import { createReads } from './magic-states.ts'
+import { listResources, readAllResources } from './operations/resources.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import { replyStream } from './reply-stream.ts'
@@ -13,16 +14,24 @@ const json = { 'content-type': 'application/json' }
 export function resourceRoutes(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
   const { page: readPage } = createReads(records, magic)
 
-  scope.get<OfThing>('/things/:ref/resources', async (request, reply) => {
-    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
-    return await replyStream(request, reply, json, namesText(thingId))
-  })
+  scope.get<OfThing>(
+    '/things/:ref/resources',
+    { config: { operation: listResources } },
+    async (request, reply) => {
+      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
+      return await replyStream(request, reply, json, namesText(thingId))
+    },
+  )
 
-  scope.get<OfThing>('/things/:ref/all_resources', async (request, reply) => {
-    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
-    const limit = new Query(request).limit(1)
-    return await replyStream(request, reply, json, newestText(thingId, limit))
-  })
+  scope.get<OfThing>(
+    '/things/:ref/all_resources',
+    { config: { operation: readAllResources } },
+    async (request, reply) => {
+      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
+      const limit = new Query(request).limit(1)
+      return await replyStream(request, reply, json, newestText(thingId, limit))
+    },
+  )
 
   async function* namesText(thingId: string): AsyncGenerator<string> {
     yield JSON.stringify({ resources: await listedKeys(thingId) })

@@ -1,27 +1,29 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import { formatDatetime } from '../core/datetime.ts'
 import { isToken } from '../core/token.ts'
 import { credentialOf } from './credential.ts'
+import { createThingSession, thingSessionBody } from './operations/sessions.ts'
 import type { OfThing } from './paths.ts'
 import { replyJson } from './reply-json.ts'
 import { jsonBodyOf } from './request-body.ts'
-import { sessionTerms, termsOf } from './session-body.ts'
+import { termsOf } from './session-body.ts'
 import type { HttpThings } from './things.ts'
-
-const sessionBody = z.object(sessionTerms, 'the body must be a JSON object {"access","expiresIn"?}')
 
 /** `POST /v2/things/<ref>/sessions`: a session for this one thing. */
 export function sessionRoute(scope: FastifyInstance, things: HttpThings, bodyLimit: number): void {
   const { access, sessions } = things
-  scope.post<OfThing>('/things/:ref/sessions', async (request, reply) => {
-    const { ref } = request.params
-    const credential = isToken(ref) ? ref : credentialOf(request)
-    const thingId = await access.authorise(ref, credential, 'mint a session')
-    const terms = termsOf(jsonBodyOf(request, bodyLimit, sessionBody))
-    const minted = await sessions.createForThing(thingId, credential ?? '', terms)
-    const { sessionToken, sessionId, expiresAt } = minted
-    const answer = { status: 'created', sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
-    return replyJson(reply, 201, JSON.stringify(answer))
-  })
+  scope.post<OfThing>(
+    '/things/:ref/sessions',
+    { config: { operation: createThingSession } },
+    async (request, reply) => {
+      const { ref } = request.params
+      const credential = isToken(ref) ? ref : credentialOf(request)
+      const thingId = await access.authorise(ref, credential, 'mint a session')
+      const terms = termsOf(jsonBodyOf(request, bodyLimit, thingSessionBody))
+      const minted = await sessions.createForThing(thingId, credential ?? '', terms)
+      const { sessionToken, sessionId, expiresAt } = minted
+      const answer = { status: 'created', sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
+      return replyJson(reply, 201, JSON.stringify(answer))
+    },
+  )
 }

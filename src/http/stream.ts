@@ -6,6 +6,7 @@ import { credentialOf } from './credential.ts'
 import { CredentialWatch } from './credential-watch.ts'
 import { EventStreams, eventsType } from './event-stream.ts'
 import { LiveStream, OpenStreams, streamHeaders } from './live-stream.ts'
+import { streamWrites } from './operations/live.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import type { HttpThings } from './things.ts'
@@ -31,7 +32,7 @@ export function streamRoute(
     done()
   })
 
-  scope.get<OfThing>('/things/:ref', async (request, reply) => {
+  scope.get<OfThing>('/things/:ref', { config: { operation: streamWrites } }, async (request, reply) => {
     const held = new Held()
     try {
       const isOpen = await openStream(request, reply, held)
@@ -74,7 +75,7 @@ export function streamRoute(
     }
     watch.onDead(() => stream.cut())
     const form = streamed ? events.form(streamed) : chunkedJson
-    const stream = new LiveStream(request, reply, form, { keepAlive, drainTimeout })
+    const stream = new LiveStream(request, reply, form, { keepAlive, drainTimeout }, live)
     stream.onClose(() => held.release())
     open.add(stream, thingId)
     if (streamed) events.begin(stream, streamed, lastEventId)

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WriteOptions } from '../core/parse.ts'
 import { ThingwireError } from '../errors.ts'
 import { credentialOf } from './credential.ts'
+import { writeRecords } from './operations/write.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
@@ -16,6 +17,7 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
   scope.post<OfThing>(
     '/things/:ref',
     {
+      config: { operation: writeRecords },
       onRequest: (request, reply, done) => {
         order.arrive(request.raw, reply.raw)
         done()

@@ -104,4 +104,27 @@ describe('ThingRegistry.list()', () => {
       await expect(registry.list({ limit: 1, cursor })).rejects.toMatchObject({ reason: 'invalid_cursor' })
     }
   })
+
+  it('gives the things among those that are asked for, by id, on however many pages', async () => {
+    const { registry } = await openAccess()
+    const created = await Promise.all(
+      Array.from({ length: 130 }, (_, number) => registry.create({ name: `Buoy ${number}` })),
+    )
+    const ids = created.map(thing => thing.thingId).sort()
+    const asked = ids.filter((_, place) => place % 2 === 0)
+    const [removed = ''] = asked
+    await registry.remove(removed)
+    const among = new Set([...asked.toReversed(), 'aaaaaaaaaaaaaaaa'])
+    const listed = async (query: Partial<ThingQuery>) => {
+      const pages = await readAll(registry, { limit: 10, among, ...query })
+      expect(Math.max(...pages.map(page => page.length))).toBeLessThanOrEqual(10)
+      return pages.flat().map(thing => thing.thingId)
+    }
+    expect(await listed({})).toEqual(asked.slice(1))
+    const { name = '' } = (await registry.list({ limit: 1, among: new Set(ids.slice(2, 3)) })).things[0] ?? {}
+    expect(await listed({ name })).toContain(ids[2])
+    expect(await listed({ name: 'barge' })).toEqual([])
+    expect(await listed({ among: new Set([removed]) })).toEqual([])
+    expect(await listed({ among: new Set() })).toEqual([])
+  })
 })

@@ -30,4 +30,4 @@ process.on('SIGUSR2', async () => {
   blocked.reset()
 })
 
-await import('../../src/server/cli.ts')
+await import('../../src/cli/main.ts')

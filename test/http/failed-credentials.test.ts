@@ -23,6 +23,8 @@ const failing: readonly [Request, ...Request[]] = [
   ['POST', '/v2/things/<id>/sessions', { authorization: unknown }, { access: 'read' }],
   ['GET', `/v2/utils/date?thingToken=${unknown}`, {}, undefined],
   ['POST', '/v2/things', {}, { activationCode: 'x'.repeat(34) }],
+  ['GET', '/v2/principal', { authorization: unknown }, undefined],
+  ['GET', '/v2/things', { authorization: 'guess' }, undefined],
   ['GET', '/v2/admin/things', { authorization: 'Bearer guess' }, undefined],
   ['POST', '/v2/admin/backup', { authorization: unknown }, undefined],
 ]

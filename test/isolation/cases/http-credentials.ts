@@ -45,6 +45,16 @@ export const credentialTricks: readonly HttpTrick[] = [
   ...presented('DELETE /v2/things/<victim>/resources/temperature', '401 invalid_session', {
     'delete with a revoked session': 'revoked session',
   }),
+  ...presented('GET /v2/principal', '401 invalid_session', {
+    'a principal of a revoked session': 'revoked session',
+    'a principal of a removed thing': 'token of removed',
+    'a principal of a thing id': 'victim',
+  }),
+  ...presented('GET /v2/things', '401 invalid_session', {
+    'things of an expired session': 'expired session',
+    'things of a revoked token': 'revoked token',
+    'things of a session id': 'session id',
+  }),
   ...presented('GET /v2/admin/things', '401 invalid_session', {
     'the admin key in upper case': 'admin key in upper case',
     'the admin key less its last character': 'admin key less its last',

@@ -7,6 +7,35 @@ import { type HttpStory, writeValue } from './story.ts'
 /** Several requests, or one that lasts. */
 export const httpStories: readonly HttpStory[] = [
   {
+    name: "another thing is in no list of one's own",
+    async run(world) {
+      const { victim, own } = world.cast
+      const paths = [
+        '/v2/things?limit=1000',
+        `/v2/things?thingId=${victim.thingId}`,
+        '/v2/things?bbox=-180,-90,180,90',
+        `/v2/things?cursor=${victim.thingId}`,
+        `/v2/things?among=${victim.thingId}&things=*`,
+        '/v2/principal',
+      ]
+      const everyone = [
+        'own token',
+        'own read session',
+        'own write session',
+        'own minted write session',
+      ] as const
+      for (const as of everyone) {
+        for (const path of paths) {
+          const { status, text } = await ask(world, { name: 'list', request: `GET ${path}`, as })
+          expect(status).toBe(200)
+          expect(text).not.toContain(victim.thingId)
+        }
+        const all = await ask(world, { name: 'list', request: 'GET /v2/things', as })
+        expect(JSON.parse(all.text)).toMatchObject({ things: [{ thingId: own.thingId }] })
+      }
+    },
+  },
+  {
     name: "a cursor of another thing's pages shows nothing of it",
     async run(world) {
       const victims = await ask(world, {

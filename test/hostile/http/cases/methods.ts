@@ -74,7 +74,7 @@ export const methodCases: readonly HttpCase[] = [
     sends: [head('POST /healthz HTTP/1.1', host)],
     answers: ['method_not_allowed'],
   },
-  { name: 'TRACE of the root', sends: [head('TRACE / HTTP/1.1', host)], answers: ['not_found'] },
+  { name: 'TRACE of the root', sends: [head('TRACE / HTTP/1.1', host)], answers: ['method_not_allowed'] },
   {
     name: 'TRACE of an unknown path',
     sends: [head('TRACE /secret-path HTTP/1.1', host, 'X-A: secret')],

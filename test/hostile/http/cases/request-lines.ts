@@ -113,8 +113,8 @@ const served: readonly HttpCase[] = [
     sends: get('file:///etc/passwd'),
     answers: ['not_found'],
   },
-  { name: 'an absolute form without a path leads nowhere', sends: get('http://a'), answers: ['not_found'] },
-  { name: 'a GET of * leads nowhere', sends: get('*'), answers: ['not_found'] },
+  { name: 'an absolute form without a path is the dashboard', sends: get('http://a'), answers: [200] },
+  { name: 'a GET of * is taken for one of the root', sends: get('*'), answers: [200] },
   {
     name: 'an OPTIONS of * leads nowhere',
     sends: [head('OPTIONS * HTTP/1.1', host)],

@@ -189,7 +189,8 @@ export const upgrades: readonly HttpCase[] = [
     sends: write(goodBody, ...handshakeLines),
     answers: [201],
   },
-  ...['/', '/v2/mqtt', '/mqtt/more', '/mqttx', '/MQTT', '/%6dqtt', '/./mqtt', '/mqtt%00', '/mqtt;a'].map(
+  { name: 'an upgrade at / is the dashboard', sends: get('/', ...handshakeLines), answers: [200] },
+  ...['/v2/mqtt', '/mqtt/more', '/mqttx', '/MQTT', '/%6dqtt', '/./mqtt', '/mqtt%00', '/mqtt;a'].map(
     (path): HttpCase => ({
       name: `an upgrade at ${path} is none`,
       sends: get(path, ...handshakeLines),

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { Operation } from './operation.ts'
+import { ref } from './parameters.ts'
+import { ofThing } from './refusals.ts'
+import { writtenRecords } from './shapes.ts'
+
+const example = [{ key: 'temperature', value: 21.5 }]
+
+export const streamWrites: Operation = {
+  id: 'streamWrites',
+  group: 'Live',
+  summary: 'Stream the writes of a thing as they come',
+  description:
+    'Chunked JSON: first `{"status":"success","message":"subscribed"}`, then one chunk a write, one JSON document a chunk, ' +
+    'and `{}` to keep it alive. With `Accept: text/event-stream` server-sent events: `event: values` with the records of one write, ' +
+    '`event: reset` where what was missed is not kept. A stream lasts until either side ends it.',
+  credential: 'stream',
+  parameters: [
+    ref,
+    {
+      name: 'keepAlive',
+      in: 'query',
+      description: 'Milliseconds between signs of life: 1,000 to 600,000, default 60,000.',
+      schema: z.int().min(1),
+      example: 10_000,
+    },
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: 'Of server-sent events: the last `id` that the client has; what came since is sent first.',
+      schema: z.string(),
+      example: 'an-id-of-before',
+    },
+  ],
+  answers: {
+    200: {
+      description: 'The stream.',
+      content: {
+        'application/json': {
+          schema: z.union([
+            z.object({ status: z.literal('success'), message: z.literal('subscribed') }),
+            writtenRecords,
+            z.object({}),
+          ]),
+          example,
+        },
+        'text/event-stream': {
+          schema: z.string(),
+          example:
+            'event: values\nid: an-opaque-position\n' +
+            'data: [{"key":"temperature","value":21.5,"datetime":"2026-11-21T09:30:00.000Z"}]\n\n',
+        },
+      },
+    },
+  },
+  refusals: [...ofThing, 'invalid_query', 'too_many_streams', 'draining'],
+}

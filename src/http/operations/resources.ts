@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { json, type Operation, type Parameter } from './operation.ts'
+import { cursor, endDate, key, limit, ref, startDate } from './parameters.ts'
+import { ofThing } from './refusals.ts'
+import { datetime, givenRecord, success } from './shapes.ts'
+
+const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
+
+const range: readonly Parameter[] = [startDate, endDate]
+const order: Parameter = {
+  name: 'order',
+  in: 'query',
+  description: 'desc, newest first, is the default.',
+  schema: z.enum(['desc', 'asc']),
+  example: 'asc',
+}
+
+const summary = z.object({
+  datetime,
+  avg: z.number().nullish(),
+  min: z.number().nullish(),
+  max: z.number().nullish(),
+  sum: z.number().nullish(),
+  count: z.int().optional(),
+  first: z.unknown().optional(),
+  last: z.unknown().optional(),
+})
+
+export const readResource: Operation = {
+  id: 'readResource',
+  group: 'Resources',
+  summary: 'Read the records of a resource',
+  description:
+    'Newest first, one unless `limit` says more. `aggregate` with `interval` gives a summary of each interval that holds ' +
+    'records. `Accept: text/csv` or `application/x-ndjson` streams the whole range. A magic resource gives its state, and ' +
+    'with a range, `order=asc` or a `limit` over 1 what was written to it.',
+  credential: 'thing',
+  parameters: [
+    ref,
+    key,
+    limit('records, or intervals', '1, 1,000 intervals, all of an export', 1000),
+    ...range,
+    order,
+    cursor('in the `Link` of the page before; it is opaque', 'an-opaque-text'),
+    {
+      name: 'aggregate',
+      in: 'query',
+      description:
+        'Some of avg, min, max, sum, count, first, last, with commas between. What is no number counts in the last three only.',
+      schema: z.string(),
+      example: 'avg,min,max',
+    },
+    {
+      name: 'interval',
+      in: 'query',
+      description:
+        'With `aggregate`: a whole number and s, m, h or d. Intervals are aligned to 1970-01-01 UTC.',
+      schema: z.string().regex(/^[1-9]\d{0,9}[smhd]$/),
+      example: '1h',
+    },
+  ],
+  answers: {
+    200: {
+      description: 'Records, or summaries of intervals; an empty array if nothing is in the range.',
+      content: {
+        'application/json': { schema: z.union([z.array(givenRecord), z.array(summary)]), example: [record] },
+        'text/csv': {
+          schema: z.string(),
+          example: 'datetime,value,lat,long\r\n2026-11-21T09:30:00.000Z,21.5,,\r\n',
+        },
+        'application/x-ndjson': { schema: z.string(), example: `${JSON.stringify(record)}\n` },
+      },
+      headers: { Link: 'If there is more: `<…>; rel="next"`, the path of the next page.' },
+    },
+  },
+  refusals: [
+    ...ofThing,
+    'invalid_query',
+    'invalid_limit',
+    'invalid_cursor',
+    'invalid_range',
+    'invalid_aggregate',
+    'invalid_interval',
+    'unknown_resource',
+  ],
+}
+
+export const deleteRecords: Operation = {
+  id: 'deleteRecords',
+  group: 'Resources',
+  summary: 'Delete records of a resource',
+  description:
+    'All of them, and of a magic resource the state, if no range is given. With the admin key or a write session of the ' +
+    'operator; with the token of the thing if the server has `allowThingDelete`.',
+  credential: 'thing',
+  parameters: [ref, key, ...range],
+  answers: {
+    200: json('Deleted for good.', z.object({ ...success.shape, deleted: z.int().min(0) }), {
+      status: 'success',
+      deleted: 12,
+    }),
+  },
+  refusals: [...ofThing, 'invalid_range', 'unknown_resource'],
+}
+
+export const listResources: Operation = {
+  id: 'listResources',
+  group: 'Resources',
+  summary: 'List the resources of a thing',
+  credential: 'thing',
+  parameters: [ref],
+  answers: {
+    200: json('Their keys.', z.object({ resources: z.array(z.string()) }), {
+      resources: ['$geo', 'temperature'],
+    }),
+  },
+  refusals: ofThing,
+}
+
+export const readAllResources: Operation = {
+  id: 'readAllResources',
+  group: 'Resources',
+  summary: 'Read the newest records of every resource of a thing',
+  credential: 'thing',
+  parameters: [ref, limit('records of each resource', 1, 1000)],
+  answers: {
+    200: json(
+      'Each resource with its newest records, newest first.',
+      z.array(z.object({ key: z.string(), values: z.array(givenRecord) })),
+      [{ key: 'temperature', values: [record] }],
+    ),
+  },
+  refusals: [...ofThing, 'invalid_limit'],
+}

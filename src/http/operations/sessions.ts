@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { sessionTerms } from '../session-body.ts'
+import { json, type Operation, type Parameter } from './operation.ts'
+import { cursor, limit, ref } from './parameters.ts'
+import { ofAdmin, ofBody, ofThing } from './refusals.ts'
+import { datetime, success, thingId, thingToken } from './shapes.ts'
+
+const thingsRule = 'must be "*" or an array of thing ids'
+
+export const thingSessionBody = z.object(
+  sessionTerms,
+  'the body must be a JSON object {"access","expiresIn"?}',
+)
+export const sessionBody = z.object(
+  { things: z.union([z.literal('*'), z.array(z.string())], thingsRule), ...sessionTerms },
+  'the body must be a JSON object {"things","access","expiresIn"?}',
+)
+
+const minted = { sessionToken: thingToken, sessionId: z.string(), expiresAt: datetime }
+const mintedExample = {
+  sessionToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
+  sessionId: '5e8d2f0a91c47b3628',
+  expiresAt: '2026-11-21T10:30:00.000Z',
+}
+
+export const createThingSession: Operation = {
+  id: 'createThingSession',
+  group: 'Credentials',
+  summary: 'Mint a session for one thing',
+  description:
+    'With the token of the thing, or the admin key. It lasts a day unless `expiresIn` says otherwise, at most 30, and ends ' +
+    'with the token that minted it. At most 100 are live for a thing.',
+  credential: 'thing',
+  parameters: [ref],
+  body: { schema: thingSessionBody, example: { access: 'read', expiresIn: 3600 } },
+  answers: {
+    201: json('Its token is shown this once.', z.object({ status: z.literal('created'), ...minted }), {
+      status: 'created',
+      ...mintedExample,
+    }),
+  },
+  refusals: [...ofThing, ...ofBody, 'too_many_sessions'],
+}
+
+const session = z.object({
+  sessionId: z.string(),
+  things: z.union([z.literal('*'), z.array(thingId)]),
+  access: z.enum(['read', 'write']),
+  mintedBy: z.enum(['operator', 'thing']),
+  createdAt: datetime,
+  expiresAt: datetime,
+})
+const sessionExample = {
+  sessionId: mintedExample.sessionId,
+  things: '*',
+  access: 'read',
+  mintedBy: 'operator',
+  createdAt: '2026-11-21T09:30:00.000Z',
+  expiresAt: mintedExample.expiresAt,
+}
+const sessionId = {
+  name: 'sessionId',
+  in: 'path',
+  description: 'The session.',
+  schema: z.string(),
+  example: mintedExample.sessionId,
+} satisfies Parameter
+
+export const createSession: Operation = {
+  id: 'createSession',
+  group: 'Credentials',
+  summary: 'Mint a session for some or all things',
+  credential: 'admin',
+  body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },
+  answers: { 201: json('Its token is shown this once.', z.object(minted), mintedExample) },
+  refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
+}
+
+export const listSessions: Operation = {
+  id: 'listSessions',
+  group: 'Credentials',
+  summary: 'List the live sessions',
+  credential: 'admin',
+  parameters: [limit('sessions', 100, 1000), cursor('`next` of the page before', sessionId.example)],
+  answers: {
+    200: json('A page of sessions.', z.object({ sessions: z.array(session), next: z.string().optional() }), {
+      sessions: [sessionExample],
+    }),
+  },
+  refusals: [...ofAdmin, 'invalid_limit', 'invalid_cursor'],
+}
+
+export const readSession: Operation = {
+  id: 'readSession',
+  group: 'Credentials',
+  summary: 'Read a session',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('The session.', session, sessionExample) },
+  refusals: [...ofAdmin, 'not_found'],
+}
+
+export const endSession: Operation = {
+  id: 'endSession',
+  group: 'Credentials',
+  summary: 'End a session',
+  description: 'What it holds open is closed within a second.',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('Ended.', success, { status: 'success' }) },
+  refusals: [...ofAdmin, 'not_found'],
+}

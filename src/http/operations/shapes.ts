@@ -1,0 +1,194 @@
+import { z } from 'zod'
+import { datetimeForms } from '../../core/datetime.ts'
+import { decimal } from '../../core/geo.ts'
+import { ordinaryKey } from '../../core/key.ts'
+import { maximumRecords, writeIdForm } from '../../core/parse.ts'
+import { thingIdForm, tokenForm } from '../../core/token.ts'
+import { catalogue } from '../../errors.ts'
+
+/**
+ * What goes over the wire, through either door. They describe and do not judge: the rules of a write are functions of the core
+ * (docs/decisions.md), and a test holds the two together.
+ */
+
+interface ShapeNote {
+  /** Under which documents list it. */
+  readonly id?: string
+  readonly description?: string
+  [key: string]: unknown
+}
+
+/** Names and descriptions of shapes. */
+export const shapes = z.registry<ShapeNote>()
+
+export function named<Shape extends z.ZodType>(id: string, description: string, shape: Shape): Shape {
+  shapes.add(shape, { id, description })
+  return shape
+}
+
+export function noted<Shape extends z.ZodType>(description: string, shape: Shape): Shape {
+  shapes.add(shape, { description })
+  return shape
+}
+
+export const thingId = noted('Thing id: public.', z.string().regex(thingIdForm))
+export const thingToken = noted('Thing token: a secret.', z.string().regex(tokenForm))
+export const datetime = noted(
+  'UTC, always spelled like this.',
+  z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+)
+export const sentDatetime = noted(
+  'YYYYMMDDHHmmss (UTC), YYYYMMDDTHHmmss, YYYYMMDDHHmmssSSS, or RFC 3339 with seconds, fraction and zone optional. ' +
+    'From 1970 to 24 hours ahead of the server.',
+  z.string().regex(new RegExp(datetimeForms.map(({ source }) => source).join('|'))),
+)
+
+export const geo = named(
+  'Geo',
+  'A position in degrees, WGS 84.',
+  z.object({ lat: z.number().min(-90).max(90), long: z.number().min(-180).max(180) }),
+)
+
+const anObject = z.record(z.string(), z.unknown())
+const ordinaryValue = z.union([z.string(), z.number(), z.boolean(), anObject, z.array(z.unknown())])
+
+/** Numbers, or strings of a plain decimal number. */
+const sentDegrees = (limit: number) => z.union([z.number().min(-limit).max(limit), z.string().regex(decimal)])
+const sentGeo = named(
+  'SentGeo',
+  'A position in degrees; a number may be sent as a string.',
+  z.object({ lat: sentDegrees(90), long: sentDegrees(180) }),
+)
+
+const measuredAt = {
+  datetime: noted('Without it: when the server received the write.', sentDatetime.nullish()),
+}
+const anyKey = z.string().regex(ordinaryKey)
+const record = named(
+  'SentRecord',
+  'One point of an ordinary resource. At most 64 KiB of value as JSON, at most 32 levels deep.',
+  z.object({ key: anyKey, value: ordinaryValue, geo: sentGeo.nullish(), ...measuredAt }),
+)
+const barePosition = named(
+  'SentPosition',
+  'A position of an ordinary resource, without a value.',
+  z.object({ key: anyKey, value: z.null(), geo: sentGeo, ...measuredAt }),
+)
+const thingPosition = named(
+  'SentThingPosition',
+  'The position of the thing: a GeoJSON Point, `[long,lat]`, or null with `geo`.',
+  z.union([
+    z.object({
+      key: z.literal('$geo'),
+      value: z.union([
+        z.object({ type: z.literal('Point'), coordinates: z.array(z.unknown()).min(2) }),
+        z.array(z.unknown()).min(2),
+      ]),
+      geo: sentGeo.nullish(),
+      ...measuredAt,
+    }),
+    z.object({ key: z.literal('$geo'), value: z.null(), geo: sentGeo, ...measuredAt }),
+  ]),
+)
+const settings = named(
+  'SentSettings',
+  'A JSON Merge Patch (RFC 7396) of the settings document; null removes.',
+  z.object({ key: z.literal('$settings'), value: anObject, geo: sentGeo.nullish(), ...measuredAt }),
+)
+const setting = named(
+  'SentSetting',
+  'One place of the settings document, by its path; null removes.',
+  z.object({
+    key: z.string().regex(/^\$settings(\.[A-Za-z0-9_-]{1,64}){1,16}$/),
+    value: z.union([ordinaryValue, z.null()]),
+    geo: sentGeo.nullish(),
+    ...measuredAt,
+  }),
+)
+
+export const write = named(
+  'Write',
+  'A write: stored as a whole or refused as a whole, unless `partial`. Other members are ignored.',
+  z.object({
+    values: z
+      .array(z.union([record, barePosition, thingPosition, settings, setting]))
+      .min(1)
+      .max(maximumRecords),
+    store: noted('false: nothing is kept, the live message alone is sent.', z.boolean().optional()),
+    broadcast: noted('false: no live message is sent.', z.boolean().optional()),
+    partial: noted('true: what is good is taken, though some is refused.', z.boolean().optional()),
+    id: noted(
+      'Write id, chosen by the client: a second write with it has no effect, and the same answer.',
+      z.string().regex(writeIdForm).optional(),
+    ),
+  }),
+)
+
+const givenValue = z.union([ordinaryValue, z.null()])
+export const givenRecord = named(
+  'Record',
+  'A record as it is given out: by REST, as live message, as retained message.',
+  z.object({ key: z.string(), value: givenValue, datetime, geo: geo.optional() }),
+)
+export const writtenRecords = named(
+  'WrittenRecords',
+  'The records of one write as they were sent: `datetime` in the spelling of the sender, and only if it was sent.',
+  z.array(
+    z.object({ key: z.string(), geo: geo.optional(), datetime: sentDatetime.optional(), value: givenValue }),
+  ),
+)
+
+export const reason = named(
+  'Reason',
+  'A stable code: what to match on.',
+  z.enum(Object.keys(catalogue) as [keyof typeof catalogue]),
+)
+export const fieldError = named(
+  'FieldError',
+  'A refused record of a write.',
+  z.object({
+    index: noted('Its place in `values`, from 0.', z.int().min(0)),
+    field: noted('Path inside the record; empty if the record is no object.', z.string()),
+    reason,
+    message: z.string(),
+  }),
+)
+export const error = named(
+  'Error',
+  'Every error is answered like this. Match on `reason`; `message` is for people.',
+  z.object({
+    status: z.literal('error'),
+    code: noted('The HTTP status.', z.int()),
+    reason,
+    message: z.string(),
+    errors: noted('Of a refused write: its bad records, at most 20.', z.array(fieldError).optional()),
+  }),
+)
+export const refusedWrite = named(
+  'RefusedWrite',
+  'A write that was refused.',
+  z.object({
+    datetime,
+    door: noted(
+      'Where it came in; `magic`: found after the acknowledgement.',
+      z.enum(['http', 'mqtt', 'magic']),
+    ),
+    reason,
+    message: z.string(),
+    errors: z.array(fieldError).optional(),
+    id: noted('Its write id.', z.string().optional()),
+    excerpt: noted('Its first 200 characters, secrets redacted.', z.string()),
+  }),
+)
+
+export const serverTime = named(
+  'ServerTime',
+  'The time of the server; whole seconds as a number if asked for as `unix_timestamp`.',
+  z.tuple([z.object({ key: z.literal('date'), value: z.union([datetime, z.int()]) })]),
+)
+export const activation = named(
+  'Activation',
+  'A thing has registered itself.',
+  z.object({ status: z.literal('created'), message: z.string(), thingToken, thingId }),
+)
+export const success = z.object({ status: z.literal('success') })

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { json, type Parameter } from './operation.ts'
+import { cursor, limit } from './parameters.ts'
+import { datetime, geo, thingId } from './shapes.ts'
+
+export const thingPageParameters: readonly Parameter[] = [
+  limit('things', 100, 1000),
+  cursor('`next` of the page before', 'mzxw6ytboi4dcmjs'),
+  {
+    name: 'name',
+    in: 'query',
+    description: 'Only things that have this in their name, in any case.',
+    schema: z.string(),
+    example: 'boat',
+  },
+  {
+    name: 'bbox',
+    in: 'query',
+    description: 'Only things whose position is in this box: west,south,east,north in degrees.',
+    schema: z.string(),
+    example: '22.5,59.5,25,60.5',
+  },
+]
+
+export const thingPage = json(
+  'A page of things, by id.',
+  z.object({
+    things: z.array(
+      z.object({
+        thingId,
+        name: z.string(),
+        createdAt: datetime,
+        lastSeen: datetime.nullable(),
+        position: geo.optional(),
+      }),
+    ),
+    next: z.string().optional(),
+  }),
+  {
+    things: [
+      {
+        thingId: 'mzxw6ytboi4dcmjs',
+        name: 'boat',
+        createdAt: '2026-11-20T08:00:00.000Z',
+        lastSeen: '2026-11-21T09:30:00.000Z',
+        position: { lat: 59.9, long: 23.4 },
+      },
+    ],
+  },
+)

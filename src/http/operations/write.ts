@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { writeIdForm } from '../../core/parse.ts'
+import { json, type Operation } from './operation.ts'
+import { flag, ref } from './parameters.ts'
+import { ofThing } from './refusals.ts'
+import { fieldError, write } from './shapes.ts'
+
+/** Without a datetime: whoever tries it writes for now, not for the day on which this was written. */
+const example = {
+  values: [
+    { key: 'temperature', value: 21.5, geo: { lat: 41.41, long: 2.22 } },
+    { key: 'door', value: 'open' },
+  ],
+}
+
+export const writeRecords: Operation = {
+  id: 'writeRecords',
+  group: 'Things',
+  summary: 'Write records',
+  description:
+    'Answers 201 when every record is durable. A write is stored as a whole or refused as a whole. What is sent again is stored ' +
+    'once, if its records have a `datetime` or the write an id. The body is read as JSON whatever Content-Type says, and ' +
+    'may be compressed with gzip.',
+  credential: 'thing',
+  parameters: [
+    ref,
+    flag('store', 'Whether the records are kept. Default true.'),
+    flag('broadcast', 'Whether live messages are sent. Default true.'),
+    flag('partial', 'Whether what is good is taken though some is refused. Default false.'),
+    {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description: 'Write id: as `id` in the body, and before it.',
+      schema: z.string().regex(writeIdForm),
+      example: 'reading-4711',
+    },
+  ],
+  body: { schema: write, example },
+  answers: {
+    201: json(
+      'Stored.',
+      z.object({
+        status: z.literal('created'),
+        message: z.literal('created'),
+        rejected: z.array(fieldError).optional(),
+      }),
+      { status: 'created', message: 'created' },
+    ),
+  },
+  refusals: [
+    ...ofThing,
+    'invalid_utf8',
+    'invalid_json',
+    'invalid_body',
+    'invalid_values',
+    'too_many_records',
+    'invalid_flag',
+    'invalid_write_id',
+    'forbidden_member',
+    'invalid_record',
+    'invalid_key',
+    'unknown_magic_resource',
+    'invalid_value',
+    'number_out_of_range',
+    'value_too_large',
+    'value_too_deep',
+    'invalid_geo',
+    'invalid_datetime',
+    'datetime_out_of_range',
+    'invalid_position',
+    'invalid_settings',
+    'invalid_settings_path',
+    'invalid_content_encoding',
+    'invalid_query',
+    'body_too_large',
+    'unsupported_media_type',
+    'unsupported_encoding',
+    'write_rate_exceeded',
+    'record_rate_exceeded',
+    'too_many_waiting',
+    'too_many_resources',
+    'store_full',
+  ],
+}

@@ -1,0 +1,176 @@
+import { Parser } from '@asyncapi/parser'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
+import { connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
+import { Matcher, type Schema } from './matcher.ts'
+
+interface AsyncApi {
+  readonly servers: Readonly<Record<string, { readonly host: string; readonly pathname?: string }>>
+  readonly channels: Readonly<Record<string, { readonly address: string }>>
+  readonly operations: Readonly<Record<string, OperationObject>>
+  readonly components: {
+    readonly messages: Readonly<Record<string, MessageObject>>
+    readonly schemas: Readonly<Record<string, Schema>>
+  }
+}
+
+interface OperationObject {
+  readonly action: 'receive' | 'send'
+  readonly channel: { readonly $ref: string }
+  readonly messages: readonly [{ readonly $ref: string }]
+  readonly bindings: { readonly mqtt: { readonly qos: number; readonly retain: boolean } }
+}
+
+interface MessageObject {
+  readonly payload: Schema
+  readonly examples: readonly [{ readonly payload: unknown }]
+}
+
+let server: DocumentedServer
+let text: string
+let document: AsyncApi
+let matcher: Matcher
+beforeAll(async () => {
+  server = await openDocumentedServer()
+  text = await (await fetch(`${server.url}/docs/asyncapi`)).text()
+  document = JSON.parse(text) as AsyncApi
+  matcher = new Matcher(document.components.schemas)
+})
+afterAll(() => server.close())
+
+describe('/docs/asyncapi', () => {
+  it('is AsyncAPI 3 by the official parser, without a warning', async () => {
+    const parsed = await new Parser().parse(text)
+    expect(parsed.document?.version()).toBe('3.0.0')
+    // Error and warning; to inform is to say that there is a newer version.
+    expect(parsed.diagnostics.filter(({ severity }) => severity < 2)).toEqual([])
+  })
+
+  it('says where MQTT is', async () => {
+    const { mqtt, ws } = document.servers
+    expect(`mqtt://${mqtt?.host.replace('{host}', '127.0.0.1')}`).toBe(server.server.mqttUrl)
+    expect(`ws://${ws?.host.replace('{host}', '127.0.0.1')}${ws?.pathname}`).toBe(server.server.webSocketUrl)
+  })
+
+  it('is a page without script for a browser', async () => {
+    const response = await fetch(`${server.url}/docs/asyncapi`, { headers: { accept: 'text/html,*/*' } })
+    const page = await response.text()
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*style-src 'sha256-/)
+    expect(page).not.toMatch(/<script|style="/)
+    for (const { address } of Object.values(document.channels))
+      expect(page).toContain(`<code>${address}</code></h2>`)
+    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`)
+  })
+
+  it('has no operation that is not tried here', () => {
+    const tried = [...received.map(([name]) => name), ...sent.map(({ name }) => name)]
+    expect(Object.keys(document.operations).sort()).toEqual(tried.sort())
+  })
+})
+
+const received = [['receiveWrite'], ['receiveWholeWrite']] as const
+
+describe.each(received)('%s', name => {
+  it.each(['mqttUrl', 'webSocketUrl'] as const)(
+    'takes the message that the document shows, at %s',
+    async url => {
+      const { thing, client } = await connectThing(url)
+      const { payload } = messageOf(name)
+      const [{ payload: example }] = messageOf(name).examples
+      expect(matcher.problemWith(example, payload)).toBeUndefined()
+      await client.publish(topicOf(name, thing), example as object, { qos: 1 })
+      expect(await readAll(server, thing, 'temperature')).toMatchObject([{ value: 21.5 }])
+    },
+  )
+})
+
+interface Sent {
+  readonly name: string
+  /** What makes the server send it; before the SUBSCRIBE if it is of what is there. */
+  readonly cause: (thing: Thing) => Promise<unknown>
+  readonly isBefore?: true
+}
+
+const writeOne = (thing: Thing) => write(server, thing, { values: [{ key: 'temperature', value: 1 }] })
+const sent: readonly Sent[] = [
+  { name: 'sendRecord', cause: writeOne },
+  { name: 'sendPresent', cause: writeOne, isBefore: true },
+  {
+    name: 'sendEmptied',
+    cause: async thing => {
+      await writeOne(thing)
+      const headers = { authorization: server.adminKey }
+      await fetch(`${server.url}/v2/things/${thing.thingId}/resources/temperature`, {
+        method: 'DELETE',
+        headers,
+      })
+    },
+  },
+  { name: 'sendWrittenRecords', cause: writeOne },
+  {
+    name: 'sendRefusedWrite',
+    cause: thing => write(server, thing, { values: [{ key: 'no spaces', value: 1 }] }),
+  },
+  { name: 'sendServerTime', cause: async () => {} },
+  { name: 'sendActivation', cause: async () => {} },
+]
+
+describe.each(sent)('$name', ({ name, cause, isBefore }) => {
+  it('sends what the document says', async () => {
+    const { thing, client } = await connectThing('mqttUrl')
+    const { mqtt } = operationOf(name).bindings
+    const topic = topicOf(name, thing, await activationCode())
+    if (isBefore) await cause(thing)
+    expect(await client.subscribe(topic, 1)).toBe(1)
+    if (!isBefore) await cause(thing)
+    const isEmpty = name === 'sendEmptied'
+    const message = await client.next(
+      packet => isMessageOn(topic)(packet) && (!isEmpty || packet.payload.length === 0),
+    )
+    expect(message).toMatchObject({ qos: mqtt.qos, retain: mqtt.retain })
+    const payload = 'payload' in message ? message.payload.toString() : ''
+    const value: unknown = isEmpty ? payload : JSON.parse(payload)
+    expect(matcher.problemWith(value, messageOf(name).payload)).toBeUndefined()
+  })
+
+  it('shows an example that is as it says', () => {
+    const { payload, examples } = messageOf(name)
+    expect(matcher.problemWith(examples[0].payload, payload)).toBeUndefined()
+  })
+})
+
+async function connectThing(url: 'mqttUrl' | 'webSocketUrl'): Promise<{ thing: Thing; client: MqttClient }> {
+  const thing = await createThing(server)
+  const client = await connectMqtt({ url: server.server[url], username: thing.thingToken })
+  onTestFinished(() => client.destroy())
+  return { thing, client }
+}
+
+async function activationCode(): Promise<string> {
+  const headers = { authorization: server.adminKey }
+  const response = await fetch(`${server.url}/v2/admin/activation-codes`, { method: 'POST', headers })
+  const { activationCodes } = (await response.json()) as { activationCodes: string[] }
+  return activationCodes[0] ?? ''
+}
+
+function operationOf(name: string): OperationObject {
+  const operation = document.operations[name]
+  if (!operation) throw new Error(`there is no ${name}`)
+  return operation
+}
+
+function messageOf(name: string): MessageObject {
+  const [{ $ref }] = operationOf(name).messages
+  const message = document.components.messages[$ref.split('/').at(-1) ?? '']
+  if (!message) throw new Error(`there is no ${$ref}`)
+  return message
+}
+
+function topicOf(name: string, { thingId }: Thing, code = ''): string {
+  const { $ref } = operationOf(name).channel
+  const values: Record<string, string> = { ref: thingId, key: 'temperature', code, any: 'board-7' }
+  const address = document.channels[$ref.split('/').at(-1) ?? '']?.address ?? ''
+  return address.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => values[parameter] ?? '')
+}

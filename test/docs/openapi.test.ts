@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Differences, type Received, request } from './documented-request.ts'
+import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
+import { Matcher } from './matcher.ts'
+import { type DocumentedOperation, type OpenApi, operationsOf, refusalsOf } from './openapi-document.ts'
+import { heldElsewhere, refusalRows } from './refusal-rows.ts'
+import { setScene } from './scene.ts'
+
+/** Files of pages, which are no operations. */
+const pages = /^\/(docs(\/.*)?|dashboard\.json|[\w-]+\.\w+|assets\/.*)?$/
+
+let server: DocumentedServer
+let document: OpenApi
+let matcher: Matcher
+beforeAll(async () => {
+  server = await openDocumentedServer()
+  document = (await (await fetch(`${server.url}/docs/json`)).json()) as OpenApi
+  matcher = new Matcher(document.components.schemas)
+})
+afterAll(() => server.close())
+
+describe('/docs/json', () => {
+  it('is OpenAPI 3.1 by the official schema', async () => {
+    const validator = new Validator()
+    expect(await validator.validate(structuredClone({ ...document }))).toEqual({ valid: true })
+    expect(validator.version).toBe('3.1')
+  })
+
+  it('has every route of the server that is no page, and no other', () => {
+    const served = server.routes
+      .filter(({ handler, url }) => handler.name !== 'refuse' && !pages.test(url))
+      .flatMap(({ method, url }) =>
+        [method].flat().map(name => `${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`),
+      )
+    const documented = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
+    expect(documented.sort()).toEqual([...new Set(served)].sort())
+  })
+
+  it('shows requests that are answered as it says, with every parameter and in every media type', async () => {
+    const shared = await setScene(server)
+    const tries = operationsOf(document).map(async operation => {
+      const [success] = Object.keys(operation.responses).map(Number)
+      const problems: string[] = []
+      for (const differences of variants(operation)) {
+        // What reads leaves it as it is.
+        const scene = operation.method === 'GET' ? shared : await setScene(server)
+        const own = { ...differences, ...(await withCursor(operation, differences, scene)) }
+        const received = await request(server, operation, scene, own)
+        const wanted = operation.operationId === 'refuseBase' ? 401 : success
+        const problem = received.status === wanted ? problemOf(operation, received) : received.text
+        if (problem) problems.push(`${operation.operationId} ${JSON.stringify(own)}: ${problem}`)
+      }
+      return problems
+    })
+    expect((await Promise.all(tries)).flat()).toEqual([])
+  })
+
+  it('gives the page to try it on nothing to fill in where nothing has to be sent', () => {
+    const filledIn = operationsOf(document).flatMap(({ operationId, parameters }) =>
+      parameters
+        .filter(({ required, example, schema }) => !required && (example ?? schema.default) !== undefined)
+        .map(({ name }) => `${operationId} ${name}`),
+    )
+    expect(filledIn).toEqual([])
+    const [write] = operationsOf(document).filter(({ operationId }) => operationId === 'writeRecords')
+    expect(JSON.stringify(write?.requestBody?.content['application/json']?.example)).not.toContain(
+      '"datetime"',
+    )
+  })
+
+  it('names every error that a request is refused with', async () => {
+    // What is refused leaves it as it is.
+    const scene = await setScene(server)
+    const tries = refusalRows(operationsOf(document)).map(
+      async ({ operation, reason, request: differing }) => {
+        const received = await request(server, operation, scene, await differing(scene, server))
+        const isRefused = received.text.includes(`"reason":"${reason}"`)
+        const problem = isRefused ? problemOf(operation, received) : received.text.slice(0, 200)
+        return problem ? [`${operation.operationId} ${reason}: ${problem}`] : []
+      },
+    )
+    expect((await Promise.all(tries)).flat()).toEqual([])
+  })
+
+  it('names no error that does not happen', async () => {
+    const happen = refusalRows(operationsOf(document)).map(
+      ({ operation, reason }) => `${operation.operationId} ${reason}`,
+    )
+    const named = operationsOf(document).flatMap(operation =>
+      refusalsOf(operation)
+        .filter(([, reason]) => !heldElsewhere.has(reason))
+        .map(([, reason]) => `${operation.operationId} ${reason}`),
+    )
+    expect(named.filter(name => !happen.includes(name) && !heldElsewhere.has(name))).toEqual([])
+    for (const [name, file] of heldElsewhere) {
+      const [reason] = name.split(' ').slice(-1)
+      expect([name, (await readFile(file, 'utf8')).includes(`'${reason}'`)]).toEqual([name, true])
+    }
+  })
+})
+
+describe('/docs', () => {
+  it('is a page whose files are all served from here', async () => {
+    const response = await fetch(`${server.url}/docs`)
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const files = [...(await response.text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+      ([, file = '']) => file,
+    )
+    expect(files.length).toBeGreaterThan(4)
+    for (const file of files) {
+      const url = new URL(file, `${server.url}/docs`)
+      expect(url.origin).toBe(server.url)
+      expect((await fetch(url)).status).toBe(200)
+    }
+  })
+
+  it.each([
+    ['GET', '/docs/unknown', 404, 'not_found'],
+    ['GET', '/docs/static/unknown.js', 404, 'not_found'],
+    ['POST', '/docs', 405, 'method_not_allowed'],
+    ['DELETE', '/docs/asyncapi', 405, 'method_not_allowed'],
+  ])('answers %s %s as everything else', async (method, path, status, reason) => {
+    const response = await fetch(server.url + path, { method })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ status: 'error', code: status, reason })
+  })
+})
+
+/** As it stands, with each optional parameter, and in each media type of the answer. */
+function variants({ parameters, responses }: DocumentedOperation): readonly Differences[] {
+  const alone = parameters
+    .filter(parameter => parameter.in !== 'path')
+    .map((parameter): Differences => {
+      const value = { [parameter.name]: String(parameter['x-example'] ?? parameter.example) }
+      if (parameter.in === 'header') return { headers: { accept: 'text/event-stream', ...value } }
+      // An interval is of an aggregate, and the other way round.
+      return { query: parameter.name === 'aggregate' ? { ...value, interval: '1h' } : value }
+    })
+  const types = Object.values(responses).flatMap(({ content }) => Object.keys(content))
+  return [{}, ...alone, ...[...new Set(types)].map(type => ({ headers: { accept: type } }))]
+}
+
+/** A cursor is good for what it was given out for. */
+async function withCursor(
+  operation: DocumentedOperation,
+  { query = {} }: Differences,
+  scene: Parameters<typeof request>[2],
+): Promise<Differences> {
+  if (!('cursor' in query) || operation.operationId !== 'readResource') return {}
+  const { headers } = await request(server, operation, scene)
+  const next = /<([^>]+)>/.exec(headers.get('link') ?? '')?.[1] ?? ''
+  return { query: { cursor: new URL(next, server.url).searchParams.get('cursor') ?? '' } }
+}
+
+/** What is wrong with an answer by what the document says of it. */
+function problemOf({ responses }: DocumentedOperation, received: Received): string | undefined {
+  const { status, mediaType, text } = received
+  const content = responses[status]?.content[mediaType]
+  if (!content) return `${status} ${mediaType} is not documented`
+  if (text === '') return 'it is empty'
+  const value: unknown = mediaType === 'application/json' ? JSON.parse(text) : text
+  return matcher.problemWith(value, content.schema)
+}

@@ -1,0 +1,104 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { generate, type Packet } from 'mqtt-packet'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { createThing } from '../helpers/http-client.ts'
+import { publishPacket } from '../helpers/mqtt-client.ts'
+import { openDocumentedServer } from './documented-server.ts'
+
+test('every link of the documents leads to a file that is there', async () => {
+  const files = [...(await markdownIn('docs')), ...(await markdownIn('examples')), 'README.md']
+  const dead: string[] = []
+  for (const file of files) {
+    const text = await readFile(file, 'utf8')
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      const [path = ''] = target.split('#', 1)
+      if (path === '' || /^\w+:|^\//.test(path)) continue
+      const isThere = await stat(join(dirname(file), path)).then(Boolean, () => false)
+      if (!isThere) dead.push(`${file}: ${target}`)
+    }
+  }
+  expect(files.length).toBeGreaterThan(10)
+  expect(dead).toEqual([])
+})
+
+describe('docs/plugins.md', () => {
+  it('shows what the examples run', async () => {
+    const [text, ...sources] = await Promise.all(
+      [
+        'docs/plugins.md',
+        'examples/mqtt-host/server.ts',
+        'examples/http-host/server.ts',
+        'examples/store/counting-store.ts',
+        'examples/store/conformance.ts',
+      ].map(path => readFile(path, 'utf8')),
+    )
+    const blocks = blocksOf(text ?? '', 'ts')
+    for (const source of sources) expect(blocks.some(block => source.includes(block))).toBe(true)
+  })
+})
+
+describe('docs/dashboards.md', () => {
+  it('connects as the example does', async () => {
+    const page = await readFile('examples/page/index.html', 'utf8')
+    const [connects] = blocksOf(await readFile('docs/dashboards.md', 'utf8'), 'js')
+    expect(page).toContain(connects?.replace(/\}\)\n$/, ''))
+  })
+})
+
+describe('docs/devices.md', () => {
+  it('says how large packets and answers are', async () => {
+    const text = await readFile('docs/devices.md', 'utf8')
+    const server = await openDocumentedServer()
+    onTestFinished(() => server.close())
+    const { thingId, thingToken } = await createThing(server)
+    const write = { values: [{ key: 'temperature', value: 21.5 }] }
+    const request = (body: string) =>
+      `POST /v2/things/${thingToken} HTTP/1.1\r\nHost: example.com\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const good = request(JSON.stringify(write))
+    const bad = request(JSON.stringify(write).replace('temperature', 'temp rature'))
+    const connectPacket: Packet = {
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clientId: 'board',
+      clean: true,
+      keepalive: 60,
+      username: thingToken,
+    }
+    const sizes = [
+      generate(publishPacket(`things/${thingToken}/write`, write, { qos: 0 })).length,
+      generate(publishPacket(`things/${thingToken}/write`, write, { messageId: 1 })).length,
+      generate(publishPacket(`things/${thingId}/write`, write, { messageId: 1 })).length,
+      generate(connectPacket).length,
+      good.length,
+      await answerSize(server.server.address.port, good),
+      await answerSize(server.server.address.port, bad),
+    ]
+    const [, table = ''] = /\| bytes \| what \|\n(.*?)\n\n/s.exec(text) ?? []
+    const numbers = [...table.matchAll(/\b\d{2,}\b/g)].map(([number]) => Number(number))
+    expect(numbers).toEqual(expect.arrayContaining(sizes))
+  })
+})
+
+async function markdownIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true })
+  return names.filter(name => name.endsWith('.md')).map(name => join(folder, name))
+}
+
+function blocksOf(markdown: string, language: string): readonly string[] {
+  const fences = markdown.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
+  return [...fences].map(([, block = '']) => block)
+}
+
+/** Bytes of the answer's first segment, which is all of it. */
+async function answerSize(port: number, request: string): Promise<number> {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write(request)
+  return await new Promise((resolve, reject) => {
+    socket.once('data', bytes => resolve(bytes.length))
+    socket.once('error', reject)
+  })
+}
