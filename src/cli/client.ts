@@ -1,0 +1,164 @@
+import { catalogue, type FieldError, type Reason } from '../errors.ts'
+import type { Credential } from './credential.ts'
+import { CommandError, exitStatus } from './exit.ts'
+
+/** An answer of the server that is no success (contract §6). */
+export class RefusedError extends CommandError {
+  /** A reason of docs/errors.md; empty if something else than the server answered. */
+  readonly reason: string
+  readonly httpStatus: number
+  readonly errors: readonly FieldError[]
+  /** Seconds after which the same request may succeed; undefined: it will not without a change. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    httpStatus: number,
+    { reason = '', message, errors = [] }: ErrorAnswer,
+    { source, retryAfter }: { readonly source: string; readonly retryAfter: number | undefined },
+  ) {
+    const status = statusFor(httpStatus, reason)
+    const origin =
+      status === exitStatus.credential && reason !== '' ? `; the credential is from ${source}` : ''
+    super(status, refusalText(httpStatus, reason, message) + origin)
+    this.reason = reason
+    this.httpStatus = httpStatus
+    this.errors = errors
+    this.retryAfter = retryAfter
+  }
+}
+
+/** No answer: nothing listens, the name is unknown, the connection broke. */
+export class UnreachableError extends CommandError {
+  constructor(url: string, cause: unknown) {
+    const advice = 'is the server running (thingwire serve), and is --url right?'
+    super(exitStatus.unreachable, `no answer from ${url}: ${networkFault(cause)}; ${advice}`)
+  }
+}
+
+interface ErrorAnswer {
+  readonly reason?: string
+  readonly message?: string
+  readonly errors?: readonly FieldError[]
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** JSON text. */
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** The HTTP door of one server, as the holder of one credential. */
+export class ServerClient {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly #authorization: string
+  readonly #source: string
+
+  constructor(url: string, { text, source }: Credential) {
+    this.url = url
+    this.#authorization = `Bearer ${text}`
+    this.#source = source
+  }
+
+  /**
+   * A successful answer, its body not read yet.
+   *
+   * @param path such as `/v2/things`
+   * @throws RefusedError, UnreachableError
+   */
+  async open(path: string, { headers = {}, ...options }: RequestOptions = {}): Promise<Response> {
+    let response: Response
+    try {
+      const credential = { authorization: this.#authorization }
+      // A redirect would carry the credential elsewhere, and the server sends none.
+      response = await fetch(this.url + path, {
+        ...options,
+        redirect: 'error',
+        headers: { ...headers, ...credential },
+      })
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error
+      throw new UnreachableError(this.url, error)
+    }
+    if (response.ok) return response
+    throw refusal(response, await response.text().catch(() => ''), this.#source)
+  }
+
+  /** The JSON of a successful answer. @throws as `open` */
+  async call<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return (await this.page<Answer>(path, options)).answer
+  }
+
+  /** As `call`, with the path of the next page if the answer names one (RFC 8288). */
+  async page<Answer>(path: string, options: RequestOptions = {}) {
+    const response = await this.open(path, options)
+    const next = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    try {
+      return { answer: (await response.json()) as Answer, next }
+    } catch (error) {
+      if (error instanceof SyntaxError) throw notTheServer(this.url)
+      throw new UnreachableError(this.url, error)
+    }
+  }
+
+  /** POST of a JSON document. @throws as `open` */
+  async post<Answer>(path: string, body: object): Promise<Answer> {
+    return await this.call<Answer>(path, { method: 'POST', body: JSON.stringify(body) })
+  }
+
+  /** Every item of a list that is given page by page with `next` cursors. */
+  async *list<Item, Name extends string>(path: string, name: Name): AsyncGenerator<Item> {
+    let cursor = ''
+    for (;;) {
+      const query = `${path.includes('?') ? '&' : '?'}limit=1000${cursor}`
+      const page = await this.call<{ next?: string } & Record<Name, Item[]>>(path + query)
+      yield* page[name]
+      if (page.next === undefined) return
+      cursor = `&cursor=${encodeURIComponent(page.next)}`
+    }
+  }
+}
+
+/** What a failed connection failed at, in a few words: `connect ECONNREFUSED 127.0.0.1:8080`. */
+export function networkFault(error: unknown): string {
+  if (error instanceof AggregateError) return networkFault(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : networkFault(error.cause)
+}
+
+function refusal({ status, headers }: Response, text: string, source: string): RefusedError {
+  const answer = errorAnswer(text)
+  const { reason } = answer
+  // A credential that is refused does not become a valid one by waiting.
+  const isRetryable =
+    reason !== undefined && reason in catalogue
+      ? catalogue[reason as Reason].retryable && reason !== 'too_many_failed_credentials'
+      : status === 429 || status === 503
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return new RefusedError(status, answer, { source, retryAfter: isRetryable ? seconds || 1 : undefined })
+}
+
+function errorAnswer(text: string): ErrorAnswer {
+  try {
+    const answer: unknown = JSON.parse(text)
+    return typeof answer === 'object' && answer !== null ? answer : {}
+  } catch {
+    return {}
+  }
+}
+
+function notTheServer(url: string): CommandError {
+  return new CommandError(exitStatus.failed, `what answers at ${url} is no Thingwire server: is --url right?`)
+}
+
+function refusalText(status: number, reason: string, message?: string): string {
+  if (reason === '') return `HTTP ${status}, and not in the words of a Thingwire server: is --url right?`
+  return `${message ?? 'refused'} (${reason}, HTTP ${status})`
+}
+
+function statusFor(status: number, reason: string): number {
+  const isCredential = status === 401 || status === 403 || reason === 'too_many_failed_credentials'
+  return isCredential ? exitStatus.credential : exitStatus.failed
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { usageError } from '../exit.ts'
+import { print, printJson, printLine, table } from '../output.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly json?: true
+}
+
+interface ListedCode {
+  readonly activationCode: string
+  readonly createdAt: string
+  readonly usesLeft: number
+}
+
+/** `thingwire codes create|list|delete`. */
+export function addCodes(program: Command): void {
+  const codes = program
+    .command('codes')
+    .description('Activation codes, with which devices register themselves and get their token.')
+
+  teach(
+    withConnection(codes.command('create').description('Make activation codes.'))
+      .option('--count <n>', 'how many codes, 1 to 1000', '1')
+      .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
+      .option('--json', 'one JSON document')
+      .action(create),
+    {
+      examples: [
+        ['codes create', 'one code for one device'],
+        ['codes create --count 100 > codes.txt', 'a code a line, for a hundred devices'],
+      ],
+    },
+  )
+  teach(
+    withConnection(codes.command('list').description('List the codes that can still be used.'))
+      .option('--json', 'one JSON document')
+      .action(list),
+    {
+      examples: [
+        ['codes list', 'the codes and how often each can still be used'],
+        ['codes list --json', 'the same for a program'],
+      ],
+    },
+  )
+  teach(
+    withConnection(codes.command('delete').description('Delete a code; things made with it stay.'))
+      .argument('<code>', 'as in codes list')
+      .option('--json', 'one JSON document')
+      .action(remove),
+    {
+      examples: [
+        ['codes delete 3YkV0c9mD1-nB7wT5xQ2hJ8rLfUaZeG6sO', 'no device can use it from now on'],
+        ['codes list', 'where the codes are'],
+      ],
+    },
+  )
+}
+
+async function create(flags: Flags & { readonly count: string; readonly uses: string }): Promise<void> {
+  const body = { count: wholeNumber('--count', flags.count), uses: wholeNumber('--uses', flags.uses) }
+  const client = await connect(flags, 'operator')
+  const { activationCodes } = await client.post<{ activationCodes: string[] }>(
+    '/v2/admin/activation-codes',
+    body,
+  )
+  if (flags.json) return await printJson({ activationCodes })
+  await printLine(activationCodes.join('\n'))
+}
+
+async function list(flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { activationCodes } = await client.call<{ activationCodes: ListedCode[] }>(
+    '/v2/admin/activation-codes',
+  )
+  if (flags.json) return await printJson({ activationCodes })
+  const rows = activationCodes.map(code => [code.activationCode, code.createdAt, String(code.usesLeft)])
+  await print(table(['code', 'made', 'uses left'], rows))
+}
+
+async function remove(code: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  await client.call(`/v2/admin/activation-codes/${encodeURIComponent(code)}`, { method: 'DELETE' })
+  if (flags.json) return await printJson({ deleted: 1 })
+  await printLine('the code is deleted')
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw usageError(`${flag} must be a whole number, 1 or more: it is ${text}`)
+}

@@ -1,0 +1,126 @@
+import type { Command } from 'commander'
+import { ServerClient } from '../client.ts'
+import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../connection.ts'
+import type { Credential } from '../credential.ts'
+import { type Finding, fault } from '../doctor/finding.ts'
+import { checkMqttConnect } from '../doctor/mqtt-connect.ts'
+import { checkConnection, checkName, endpointOf } from '../doctor/network.ts'
+import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
+import { checkCredential, checkReady } from '../doctor/service.ts'
+import { checkThing } from '../doctor/thing.ts'
+import { CommandError, failure, usageError } from '../exit.ts'
+import { counted, printJson, printLine, shown } from '../output.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly mqttUrl?: string
+  readonly json?: true
+}
+
+/** `thingwire doctor`. */
+export function addDoctor(program: Command): void {
+  teach(
+    withConnection(program.command('doctor').description('Why does my device not get through?'))
+      .argument('[thing]', "id or unique name; left out with a thing's own token")
+      .option('--mqtt-url <url>', 'MQTT door, such as mqtts://host:8883; default as the server says')
+      .option('--json', 'one JSON document')
+      .action(doctor),
+    {
+      examples: [
+        ['doctor boat', 'on the machine of the server, as the operator'],
+        [
+          'doctor --url http://192.168.1.10:8080 --credential-file boat.token',
+          "from the device's network, with the device's own token",
+        ],
+      ],
+      notes: [
+        'Looks at name, ports, TLS certificate, readiness and clock of the server, tries the credential at both doors, and shows when the thing was last heard of and which of its writes were refused, each with what to do. It writes nothing.',
+        'A note is no fault: a refused write after which the thing has stored a record, or, for the admin key, how many credentials the server has refused since its start.',
+      ],
+      exit: '0 all is well; 1 something is wrong, and said; 2 wrong command line',
+    },
+  )
+}
+
+async function doctor(named: string | undefined, flags: Flags): Promise<void> {
+  const findings: Finding[] = []
+  const tell = async (found: readonly Finding[]) => {
+    findings.push(...found)
+    if (!flags.json) for (const finding of found) await show(finding)
+  }
+  await examine(named, flags, tell)
+  const faults = findings.filter(({ isOk }) => !isOk)
+  if (flags.json) await printJson({ isOk: faults.length === 0, findings })
+  if (faults.length > 0) throw failure(`${counted(faults.length, 'fault')} found`)
+}
+
+type Tell = (findings: readonly Finding[]) => Promise<void>
+
+/** From the outside in: what needs a step that failed is left out. */
+async function examine(named: string | undefined, flags: Flags, tell: Tell): Promise<void> {
+  const url = serverUrl(flags)
+  const base = url.origin + url.pathname.replace(/\/+$/, '')
+  const http = endpointOf('HTTP', url, url.protocol === 'https:' ? 443 : 80)
+  const name = await checkName(http.host)
+  await tell(name)
+  if (name.some(({ isOk }) => !isOk)) return
+  const { findings, socket } = await checkConnection(http)
+  socket?.destroy()
+  await tell(findings)
+  const isHttpThere = findings.every(({ isOk }) => isOk)
+  if (isHttpThere) await tell(await checkReady(base))
+  const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
+    if (!(error instanceof CommandError)) throw error
+    await tell([fault('credential', 'there is none to try', error.message)])
+    return undefined
+  })
+  await examineMqtt(await mqttUrl(flags, url, base), credential, tell)
+  if (!isHttpThere || credential === undefined) return
+  const client = new ServerClient(base, credential)
+  const known = await checkCredential(client)
+  await tell([known])
+  if (!known.isOk) return
+  await tell(await checkRefusedCredentials(client))
+  await tell(await thingFindings(client, named))
+}
+
+async function examineMqtt(url: URL, credential: Credential | undefined, tell: Tell): Promise<void> {
+  const { findings, socket } = await checkConnection(endpointOf('MQTT', url, defaultMqttPort(url)))
+  await tell(findings)
+  if (socket && credential !== undefined) await tell([await checkMqttConnect(socket, credential.text)])
+  socket?.destroy()
+}
+
+async function thingFindings(client: ServerClient, named: string | undefined): Promise<readonly Finding[]> {
+  try {
+    return await checkThing(client, named)
+  } catch (error) {
+    if (error instanceof CommandError) return [fault('thing', 'it cannot be looked at', error.message)]
+    throw error
+  }
+}
+
+/** As given; else on the host of the HTTP door, at the port that the server says, with TLS if HTTP has it. */
+async function mqttUrl({ mqttUrl: given }: Flags, url: URL, base: string): Promise<URL> {
+  if (given !== undefined) {
+    if (URL.canParse(given) && /^mqtts?:\/\//.test(given)) return new URL(given)
+    throw usageError('--mqtt-url must be as mqtt://host:1883 or mqtts://host:8883')
+  }
+  const scheme = url.protocol === 'https:' ? 'mqtts' : 'mqtt'
+  const ports = await fetch(`${base}/dashboard.json`)
+    .then(response => response.json() as Promise<{ mqttPort?: number; mqttsPort?: number }>)
+    .catch(() => undefined)
+  const own = ports?.[scheme === 'mqtts' ? 'mqttsPort' : 'mqttPort']
+  const port = own ?? (scheme === 'mqtts' ? 8883 : process.env.THINGWIRE_MQTT_PORT || 1883)
+  return new URL(`${scheme}://${url.hostname}:${port}`)
+}
+
+function defaultMqttPort({ protocol }: URL): number {
+  return protocol === 'mqtts:' ? 8883 : 1883
+}
+
+async function show({ check, isOk, isNote, text, advice }: Finding): Promise<void> {
+  const mark = isNote ? 'note ' : isOk ? 'ok   ' : 'FAULT'
+  await printLine(`${mark}  ${check.padEnd(16)} ${shown(text)}`)
+  if (advice !== undefined) await printLine(`       ${''.padEnd(16)} → ${advice}`)
+}

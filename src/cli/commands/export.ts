@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import { type ServerClient, UnreachableError } from '../client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { usageError } from '../exit.ts'
+import { describeThing, findThing, type ListedThing, type NamedThing } from '../named-thing.ts'
+import { counted, grouped, print } from '../output.ts'
+import { Progress } from '../progress.ts'
+import { listResources, resourcePath } from '../reading/read-records.ts'
+import { decoded, linesOf } from '../records/text.ts'
+import { teach } from '../teach.ts'
+import { exportLine } from '../transfer/exported.ts'
+import { writeWhole } from '../transfer/output-file.ts'
+import { settingsRecords } from '../transfer/settings.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly all?: true
+  readonly output?: string
+  readonly json?: true
+}
+
+type Append = (part: string) => Promise<void>
+
+/** `thingwire export`. */
+export function addExport(program: Command): void {
+  teach(
+    withConnection(program.command('export').description('Write all records of things as NDJSON.'))
+      .argument('[thing]', "id or unique name; left out with a thing's own token")
+      .option('--all', 'every thing that the credential may see')
+      .option('--output <file>', 'is there only when it is whole; default stdout')
+      .option('--json', 'say on stderr in JSON what was exported')
+      .action(exportThings),
+    {
+      examples: [
+        ['export boat --output boat.ndjson', 'one thing'],
+        ['export --all | gzip > all.ndjson.gz', 'everything, small'],
+      ],
+      notes: [
+        'A line is {"thingId","name","key","value","datetime","geo"?}; records of a resource come oldest first. Of the settings the last line makes the document what it is now. Tokens, sessions and codes are not in it: backup has everything.',
+      ],
+    },
+  )
+}
+
+async function exportThings(named: string | undefined, flags: Flags): Promise<void> {
+  if (flags.all && named !== undefined) throw usageError('name a thing or give --all, not both')
+  const client = await connect(flags, 'any')
+  const progress = new Progress()
+  const counts = { things: 0, resources: 0, records: 0 }
+  const fill = async (append: Append): Promise<void> => {
+    for await (const thing of thingsToExport(client, named, flags)) {
+      counts.things++
+      for (const key of await listResources(client, thing.thingId)) {
+        counts.resources++
+        for await (const lines of exportResource(client, thing, key)) {
+          await append(lines.join(''))
+          counts.records += lines.length
+          progress.show(() => `${grouped(counts.records)} records, ${thing.name || thing.thingId} ${key}`)
+        }
+      }
+    }
+  }
+  await (flags.output === undefined ? fill(print) : writeWhole(flags.output, fill))
+  const { things, resources, records } = counts
+  const said = `${counted(records, 'record')} in ${counted(resources, 'resource')} of ${counted(things, 'thing')} exported`
+  progress.say(flags.json ? JSON.stringify(counts) : said)
+}
+
+async function* thingsToExport(
+  client: ServerClient,
+  named: string | undefined,
+  { all }: Flags,
+): AsyncGenerator<NamedThing> {
+  if (all) return yield* client.list<ListedThing, 'things'>('/v2/things', 'things')
+  const thing = await findThing(client, named)
+  yield (await describeThing(client, thing.thingId)) ?? thing
+}
+
+/** Some lines at a time. */
+async function* exportResource(
+  client: ServerClient,
+  thing: NamedThing,
+  key: string,
+): AsyncGenerator<readonly string[]> {
+  if (key === '$settings') {
+    const records = await settingsRecords(client, thing.thingId)
+    return yield records.map(record => exportLine(thing, JSON.stringify(record)))
+  }
+  const path = resourcePath(thing.thingId, key, { order: 'asc' })
+  const response = await client.open(path, { headers: { accept: 'application/x-ndjson' } })
+  let lines: string[] = []
+  try {
+    for await (const record of linesOf(decoded(response.body ?? noBody()))) {
+      lines.push(exportLine(thing, record))
+      if (lines.length < 500) continue
+      yield lines
+      lines = []
+    }
+  } catch (error) {
+    throw new UnreachableError(client.url, error)
+  }
+  yield lines
+}
+
+async function* noBody(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,113 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { failure, usageError } from '../exit.ts'
+import type { Addressed } from '../load/batches.ts'
+import { LoadState } from '../load/load-state.ts'
+import { load } from '../load/loader.ts'
+import { findThing, readPrincipal, thingCalled } from '../named-thing.ts'
+import { counted, grouped, printJson, printLine } from '../output.ts'
+import { Progress } from '../progress.ts'
+import { ndjsonRecords } from '../records/ndjson.ts'
+import type { Sourced, WrittenRecord } from '../records/sourced.ts'
+import { decoded } from '../records/text.ts'
+import { teach } from '../teach.ts'
+import { ExpectedCounts } from '../transfer/expected-counts.ts'
+import type { ExportedRecord } from '../transfer/exported.ts'
+import { Targets } from '../transfer/targets.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly to?: string
+  readonly json?: true
+}
+
+/** `thingwire import`. */
+export function addImport(program: Command): void {
+  teach(
+    withConnection(
+      program.command('import').description('Write what export has given, and count it at the end.'),
+    )
+      .argument('<file>', 'NDJSON of thingwire export')
+      .option('--to <thing>', 'id or unique name of the thing that takes it, if the file holds one thing')
+      .option('--json', 'one JSON document')
+      .action(importFile),
+    {
+      examples: [
+        ['import all.ndjson', 'things of the same id or name are filled, others are made'],
+        ['import boat.ndjson --to ketch', 'the records of boat into another thing'],
+      ],
+      notes: [
+        'Broken off, the same command goes on; run twice, it stores nothing twice. At the end each resource is counted on the server and compared with the file. Things that are made have new ids, and tokens of their own: thingwire tokens add shows one.',
+      ],
+    },
+  )
+}
+
+async function importFile(file: string, flags: Flags): Promise<void> {
+  await stat(file).catch((error: Error) => {
+    throw usageError(`cannot read ${file}: ${error.message}`)
+  })
+  const client = await connect(flags, 'any')
+  const principal = await readPrincipal(client)
+  const to = flags.to === undefined ? undefined : await thingCalled(client, flags.to)
+  const only = to ?? (principal.kind === 'thing' ? await findThing(client, undefined) : undefined)
+  const state = new LoadState(['import', client.url, only?.thingId ?? '', resolve(file)])
+  await state.read()
+  const targets = new Targets(client, state, only)
+  const expected = new ExpectedCounts()
+  const progress = new Progress()
+  async function* source(): AsyncGenerator<Addressed> {
+    expected.clear()
+    for await (const line of ndjsonRecords(decoded(createReadStream(file)))) {
+      const { thingId, name, record } = partsOf(line)
+      const target = await targets.idFor({ thingId, name })
+      expected.add(target, record)
+      yield { line: line.line, records: [record], thingId: target }
+    }
+  }
+  const done = await load(source, {
+    client,
+    flags: {},
+    state,
+    salt: '',
+    progress,
+    onBatch: ({ records }) => progress.show(() => `${grouped(records)} records`),
+  })
+  progress.clear()
+  const { resources, missing } = await expected.compare(client)
+  await state.remove()
+  if (missing.length > 0) {
+    const lines = missing.map(
+      ({ thingId, key, expected, stored }) => `${thingId} ${key}: ${stored} of ${expected} records`,
+    )
+    throw failure(
+      'the server holds less than the file: were records deleted meanwhile? Import it again',
+      lines,
+    )
+  }
+  await state.remove()
+  const { records, before } = done
+  if (flags.json) return await printJson({ records, before, resources, thingsMade: targets.made })
+  const made = targets.made === 0 ? '' : `, ${counted(targets.made, 'thing')} made`
+  await printLine(`${counted(records, 'record')} in ${counted(resources, 'resource')} are there${made}`)
+}
+
+/** @throws CommandError failed, naming the line */
+function partsOf({ line, records, fault }: Sourced): {
+  thingId: string
+  name: string
+  record: WrittenRecord
+} {
+  const [exported] = records as readonly Partial<ExportedRecord>[]
+  const { thingId, name, key, value, geo, datetime } = exported ?? {}
+  const isWhole = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
+  if (fault || !isWhole) {
+    const reason =
+      fault?.message ?? 'it must be {"thingId","name","key","value","datetime"}, as export writes it'
+    throw failure(`line ${line} is none of an export: ${reason}`)
+  }
+  const record = { key, value, ...(geo ? { geo } : {}), ...(datetime ? { datetime } : {}) }
+  return { thingId, name, record }
+}

@@ -1,0 +1,237 @@
+import type { Command } from 'commander'
+import { type ServerClient, UnreachableError } from '../client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { usageError } from '../exit.ts'
+import { findThing, isCalled, type NamedThing, readPrincipal } from '../named-thing.ts'
+import { print, printJson, printLine, table, valueText } from '../output.ts'
+import {
+  type ReadInterval,
+  type ReadQuery,
+  type ReadRecord,
+  readItems,
+  resourcePath,
+} from '../reading/read-records.ts'
+import { sparklineOf } from '../reading/sparkline.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly from?: string
+  readonly to?: string
+  readonly limit?: string
+  readonly order?: string
+  readonly aggregate?: string
+  readonly interval?: string
+  readonly csv?: true
+  readonly ndjson?: true
+  readonly json?: true
+  readonly sparkline?: true
+}
+
+type Form = 'table' | 'csv' | 'ndjson' | 'json' | 'sparkline'
+type Resource = readonly [thingId: string, key: string]
+
+/** Records of a table that was not asked for more or less. */
+const tableRecords = 20
+
+/** `thingwire read`. */
+export function addRead(program: Command): void {
+  teach(
+    withConnection(program.command('read').description('Read records of a resource, newest first.'))
+      .argument('[thing]', "id or unique name; left out with a thing's own token")
+      .argument('[key]', 'name of the resource; without, the newest record of each')
+      .option('--from <time>', 'first datetime, such as 2026-11-21 or 2026-11-21T09:30:00Z')
+      .option('--to <time>', 'datetime before which to end')
+      .option('--limit <n>', `most records or intervals; default ${tableRecords} in a table, else all`)
+      .option('--order <asc|desc>', 'oldest or newest first; default desc')
+      .option('--aggregate <functions>', 'some of avg,min,max,sum,count,first,last for each interval')
+      .option('--interval <length>', 'such as 30s, 5m, 1h or 1d')
+      .option('--csv', 'CSV: datetime,value,lat,long')
+      .option('--ndjson', 'a JSON object a line; the default where stdout is no terminal')
+      .option('--json', 'one JSON document')
+      .option('--sparkline', 'one line of bars over the range')
+      .action(read),
+    {
+      examples: [
+        ['read boat depth --from 2026-11-20 --csv > depth.csv', 'a day and later, into a file'],
+        ['read boat depth --aggregate avg,min,max --interval 5m', 'five minutes a row'],
+        ['read boat depth --sparkline', 'how it went, in one line'],
+      ],
+      notes: [
+        'Of $geo and $settings it is the present state, unless a range or --limit asks for what was written.',
+      ],
+    },
+  )
+}
+
+async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {
+  const form = formOf(flags)
+  const client = await connect(flags, 'any')
+  const { thing, key } = await resourceNamed(client, first, second)
+  if (key === undefined) return await readNewest(client, thing, form)
+  const resource = [thing.thingId, key] as const
+  const range = {
+    ...(flags.from === undefined ? {} : { startDate: timeOf(flags.from) }),
+    ...(flags.to === undefined ? {} : { endDate: timeOf(flags.to) }),
+  }
+  if (form === 'sparkline') return await showSparkline(client, resource, range)
+  const { order, aggregate, interval } = flags
+  if ((aggregate === undefined) !== (interval === undefined)) {
+    throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
+  }
+  // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
+  const isState =
+    key.startsWith('$') &&
+    form !== 'csv' &&
+    [flags.from, flags.to, flags.limit, order].every(each => each === undefined)
+  const limit = isState ? 1 : limitOf(flags.limit)
+  const query = {
+    ...range,
+    ...(order ? { order } : {}),
+    ...(aggregate && interval ? { aggregate, interval } : {}),
+  }
+  if (aggregate !== undefined)
+    return await showIntervals(client, resource, query, form, aggregate.split(','), limit)
+  if (form === 'csv' || (form === 'ndjson' && !isState))
+    return await stream(client, resource, query, form, limit)
+  await showRecords(client, resource, query, form, limit)
+}
+
+/** With a thing's own token one operand is the key, unless it is what the thing is called. */
+async function resourceNamed(client: ServerClient, first: string | undefined, second: string | undefined) {
+  if (first !== undefined && second === undefined) {
+    const principal = await readPrincipal(client)
+    if (principal.kind === 'thing' && !isCalled(principal, first)) return { thing: principal, key: first }
+  }
+  return { thing: await findThing(client, first), key: second }
+}
+
+async function readNewest(client: ServerClient, { thingId }: NamedThing, form: Form): Promise<void> {
+  const all = await client.call<{ values: ReadRecord[] }[]>(`/v2/things/${thingId}/all_resources?limit=1`)
+  const records = all.flatMap(({ values }) => values)
+  if (form === 'json') return await printJson(records)
+  if (form === 'ndjson') return await print(records.map(record => `${JSON.stringify(record)}\n`).join(''))
+  if (form !== 'table') throw usageError('name the resource: thingwire read <thing> <key>')
+  await print(
+    table(
+      ['key', 'datetime', 'lat', 'long', 'value'],
+      records.map(record => [record.key, ...row(record)]),
+    ),
+  )
+}
+
+async function showRecords(
+  client: ServerClient,
+  resource: Resource,
+  query: ReadQuery,
+  form: Form,
+  limit: number | undefined,
+): Promise<void> {
+  const items = readItems<ReadRecord>(
+    client,
+    resource,
+    query,
+    limit ?? (form === 'table' ? tableRecords : undefined),
+  )
+  if (form === 'json') return await printArray(items)
+  const rows: string[][] = []
+  for await (const record of items) {
+    if (form === 'ndjson') await printLine(JSON.stringify(record))
+    else rows.push(row(record))
+  }
+  if (form === 'ndjson') return
+  if (rows.length === 0) return await printLine('no records in the range')
+  await print(table(['datetime', 'lat', 'long', 'value'], rows))
+}
+
+function row({ datetime, geo, value }: ReadRecord): string[] {
+  return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(value)]
+}
+
+async function showIntervals(
+  client: ServerClient,
+  resource: Resource,
+  query: ReadQuery,
+  form: Form,
+  functions: readonly string[],
+  limit: number | undefined,
+): Promise<void> {
+  const items = readItems<ReadInterval>(
+    client,
+    resource,
+    query,
+    limit ?? (form === 'table' ? tableRecords : undefined),
+  )
+  const head = ['datetime', ...functions]
+  if (form === 'json') return await printArray(items)
+  if (form === 'csv') await print(`${head.join(',')}\r\n`)
+  const rows: string[][] = []
+  for await (const item of items) {
+    if (form === 'ndjson') await printLine(JSON.stringify(item))
+    else if (form === 'csv') await print(`${head.map(name => csvCell(item[name])).join(',')}\r\n`)
+    else rows.push(head.map(name => valueText(item[name] ?? '')))
+  }
+  if (form === 'table') await print(table(head, rows))
+}
+
+/** The whole range as the server spells it, as it comes. */
+async function stream(
+  client: ServerClient,
+  [thingId, key]: Resource,
+  query: ReadQuery,
+  form: 'csv' | 'ndjson',
+  limit: number | undefined,
+): Promise<void> {
+  const accept = form === 'csv' ? 'text/csv' : 'application/x-ndjson'
+  const path = resourcePath(thingId, key, limit === undefined ? query : { ...query, limit })
+  const response = await client.open(path, { headers: { accept } })
+  const decoder = new TextDecoder()
+  try {
+    for await (const chunk of response.body ?? []) await print(decoder.decode(chunk, { stream: true }))
+  } catch (error) {
+    throw new UnreachableError(client.url, error)
+  }
+}
+
+async function showSparkline(client: ServerClient, resource: Resource, range: ReadQuery): Promise<void> {
+  const { line, interval, min, max, first, last } = await sparklineOf(client, resource, range)
+  await printLine(line)
+  await printLine(
+    `${first.datetime} to ${last.datetime}, averages of ${interval}, ${round(min)} to ${round(max)}`,
+  )
+}
+
+async function printArray(items: AsyncIterable<unknown>): Promise<void> {
+  let before = '['
+  for await (const item of items) {
+    await print(before + JSON.stringify(item))
+    before = ','
+  }
+  await printLine(before === '[' ? '[]' : ']')
+}
+
+function formOf({ csv, ndjson, json, sparkline }: Flags): Form {
+  const wanted = Object.entries({ csv, ndjson, json, sparkline }).filter(([, isWanted]) => isWanted)
+  if (wanted.length > 1) throw usageError('give one of --csv, --ndjson, --json and --sparkline')
+  const [form] = wanted[0] ?? []
+  return (form as Form | undefined) ?? (process.stdout.isTTY ? 'table' : 'ndjson')
+}
+
+function limitOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw usageError(`--limit must be a whole number, 1 or more: it is ${text}`)
+}
+
+/** A day alone is its midnight, in UTC; everything else is for the server to read. */
+function timeOf(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
+function csvCell(value: unknown): string {
+  const text = value === null || value === undefined ? '' : valueText(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function round(number: number): string {
+  return String(Number(number.toPrecision(6)))
+}

@@ -1,0 +1,90 @@
+import { parseArgs } from 'node:util'
+import type { Command } from 'commander'
+import { failure, usageError } from '../exit.ts'
+import { nearest } from '../nearest.ts'
+import { teach } from '../teach.ts'
+
+/** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
+
+const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 a line on stderr says what is wrong; 2 unknown command'
+
+/** `thingwire serve`, also `start` and no command at all. */
+export function addServe(program: Command): void {
+  const serve = program
+    .command('serve', { isDefault: true })
+    .alias('start')
+    .description('Run the server until SIGTERM or Ctrl-C. This is what happens without a command.')
+    .usage('[--config <file>] [--<option> <value>]…')
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action((_operands: string[], _flags: object, command: Command) => run(command))
+  teach(serve, {
+    examples: [
+      ['serve --data-dir ./try --http-port 8081', 'HTTP on 8081, MQTT on 1883, everything in ./try'],
+      ['serve --config config/cluster.json', 'a node of several, on the Redis of THINGWIRE_REDIS_URL'],
+    ],
+    notes: [
+      'Every option is in docs/options.md, and in thingwire serve --help; each is also a variable: --http-port is THINGWIRE_HTTP_PORT. The admin key is made at the first start and kept in <data-dir>/admin-key.',
+    ],
+    exit: ownExit,
+  })
+}
+
+async function run(command: Command): Promise<void> {
+  // Before the options, which may be those of the command that was meant.
+  const [first = ''] = command.args
+  if (first !== '' && !first.startsWith('-')) throw unknownCommand(first, command)
+  const { flags, operands, wantsHelp } = await serverFlags(command.args)
+  if (wantsHelp) {
+    const { optionsHelp } = await import('../../server/options-table.ts')
+    command.outputHelp()
+    process.stdout.write(`\nOptions:\n${optionsHelp()}\n`)
+    return
+  }
+  if (operands[0] !== undefined) throw unknownCommand(operands[0], command)
+  const { runServer } = await import('../../server/run.ts')
+  await runServer(await loadServerOptions(flags))
+}
+
+function unknownCommand(word: string, { parent }: Command) {
+  const meant = nearest(word, parent?.commands.flatMap(each => [each.name(), ...each.aliases()]) ?? [])
+  const advice = meant === undefined ? 'see thingwire --help' : `did you mean thingwire ${meant}?`
+  return usageError(`unknown command ${word} (${advice})`)
+}
+
+/**
+ * Options of the server out of a command line.
+ *
+ * @throws CommandError failed, as every other mistake in an option of the server
+ */
+export async function serverFlags(args: readonly string[]) {
+  const { declarationOf, flagName, optionNames } = await import('../../server/options.ts')
+  const known = Object.fromEntries(
+    optionNames
+      .filter(name => !declarationOf(name).secret)
+      .map(name => [flagName(name), { type: 'string' }] as const),
+  )
+  const options = { ...known, config: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options })
+    const { help, ...flags } = values as Record<string, string | undefined> & { help?: boolean }
+    return {
+      flags: flags as Record<string, string | undefined>,
+      operands: positionals,
+      wantsHelp: help === true,
+    }
+  } catch (error) {
+    // Node adds advice in further sentences and lines.
+    const [sentence] = (error as Error).message.split(/\.?\n|\. /, 1)
+    throw failure(`${sentence} on the command line (see thingwire serve --help)`)
+  }
+}
+
+/** Of the command line, the environment and the file. @throws Error with one line for the operator */
+export async function loadServerOptions(flags: Readonly<Record<string, string | undefined>>) {
+  const { loadOptions } = await import('../../server/load-options.ts')
+  // These are for commands that talk to a server, and may well be set where one is started.
+  const { THINGWIRE_URL: _url, THINGWIRE_TOKEN: _token, ...environment } = process.env
+  return await loadOptions(flags, environment)
+}

@@ -1,0 +1,137 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { usageError } from '../exit.ts'
+import { isCalled, readPrincipal, thingCalled } from '../named-thing.ts'
+import { print, printJson, printLine, table } from '../output.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly json?: true
+}
+
+interface CreateFlags extends Flags {
+  readonly all?: true
+  readonly write?: true
+  readonly expiresIn?: string
+}
+
+interface NewSession {
+  readonly sessionToken: string
+  readonly sessionId: string
+  readonly expiresAt: string
+}
+
+interface ListedSession {
+  readonly sessionId: string
+  readonly things: '*' | readonly string[]
+  readonly access: string
+  readonly expiresAt: string
+}
+
+const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
+
+/** `thingwire sessions create|list|revoke`. */
+export function addSessions(program: Command): void {
+  const sessions = program
+    .command('sessions')
+    .description('Credentials for people, pages and apps: limited in things, access and time.')
+
+  teach(
+    withConnection(sessions.command('create').description('Make a session and show its token, once.'))
+      .argument('[things...]', "ids or unique names; none with a thing's own token")
+      .option('--all', 'for all things, those to come too')
+      .option('--write', 'for writing, too; else for reading alone')
+      .option('--expires-in <time>', 'such as 30m, 12h or 7d; default 1 day, at most 30')
+      .option('--json', 'one JSON document')
+      .action(create),
+    {
+      examples: [
+        ['sessions create boat --expires-in 7d', 'a page may show boat for a week'],
+        ['sessions create --all --write --json', 'an app may write to every thing for a day'],
+      ],
+    },
+  )
+  teach(
+    withConnection(sessions.command('list').description('List the sessions that live, without the secrets.'))
+      .option('--json', 'one JSON document')
+      .action(list),
+    {
+      examples: [
+        ['sessions list', 'who may do what, and until when'],
+        ['sessions list --json', 'the same for a program'],
+      ],
+    },
+  )
+  teach(
+    withConnection(
+      sessions.command('revoke').description('End a session; what it holds open closes within a second.'),
+    )
+      .argument('<sessionId>', 'as in sessions list')
+      .option('--json', 'one JSON document')
+      .action(revoke),
+    {
+      examples: [
+        ['sessions revoke q3v5k2a7m4x6', 'it is refused from now on'],
+        ['sessions list', 'where its id is'],
+      ],
+    },
+  )
+}
+
+async function create(named: readonly string[], flags: CreateFlags): Promise<void> {
+  const client = await connect(flags, 'any')
+  const terms = {
+    access: flags.write ? 'write' : 'read',
+    ...(flags.expiresIn === undefined ? {} : { expiresIn: seconds(flags.expiresIn) }),
+  }
+  const principal = await readPrincipal(client)
+  if (principal.kind === 'thing') {
+    const isOwn = !flags.all && named.every(name => isCalled(principal, name))
+    if (!isOwn) throw usageError('the token of a thing makes sessions for this thing alone: leave things out')
+    const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
+    return await show(made, flags)
+  }
+  if ((flags.all === true) === named.length > 0) {
+    throw usageError('say which things the session is for, or --all')
+  }
+  const things = flags.all
+    ? '*'
+    : await Promise.all(named.map(async name => (await thingCalled(client, name)).thingId))
+  await show(await client.post<NewSession>('/v2/admin/sessions', { things, ...terms }), flags)
+}
+
+async function show({ sessionToken, sessionId, expiresAt }: NewSession, { json }: Flags): Promise<void> {
+  if (json) return await printJson({ sessionId, expiresAt, sessionToken })
+  await printLine(
+    `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown this once.`,
+  )
+}
+
+async function list(flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const found: ListedSession[] = []
+  const path = '/v2/admin/sessions'
+  for await (const each of client.list<ListedSession, 'sessions'>(path, 'sessions')) found.push(each)
+  if (flags.json) return await printJson({ sessions: found })
+  const rows = found.map(({ sessionId, access, expiresAt, things }) => [
+    sessionId,
+    access,
+    expiresAt,
+    things === '*' ? 'all' : things.join(' '),
+  ])
+  await print(table(['session id', 'access', 'until', 'things'], rows))
+}
+
+async function revoke(sessionId: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  await client.call(`/v2/admin/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
+  if (flags.json) return await printJson({ sessionId })
+  await printLine(`session ${sessionId} is revoked`)
+}
+
+function seconds(text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,8})([smhd])$/.exec(text) ?? []
+  if (count !== undefined && unit !== undefined)
+    return Number(count) * unitSeconds[unit as keyof typeof unitSeconds]
+  throw usageError(`--expires-in must be a whole number and s, m, h or d, such as 12h: it is ${text}`)
+}

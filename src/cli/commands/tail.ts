@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { findThing, isCalled, readPrincipal } from '../named-thing.ts'
+import { printLine, shown, valueText } from '../output.ts'
+import { eventsOf } from '../reading/event-source.ts'
+import type { ReadRecord } from '../reading/read-records.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly ndjson?: true
+  readonly json?: true
+}
+
+/** `thingwire tail`. */
+export function addTail(program: Command): void {
+  teach(
+    withConnection(program.command('tail').description('Show what a thing writes, as it does.'))
+      .argument('[thing]', "id or unique name; left out with a thing's own token")
+      .argument('[keys...]', 'only these resources')
+      .option('--ndjson', 'a JSON object a line; the default where stdout is no terminal')
+      .option('--json', 'the same')
+      .action(tail),
+    {
+      examples: [
+        ['tail boat', 'everything that comes in, until Ctrl-C'],
+        ["tail boat depth --ndjson | jq -c 'select(.value < 3)'", 'only shallow water'],
+      ],
+      notes: [
+        'A lost connection is made again, and what was written meanwhile follows, without gap, as long as the server has kept it (1,000 writes or 10 minutes). Beyond that a line on stderr says so, and read has it.',
+      ],
+    },
+  )
+}
+
+async function tail(first: string | undefined, rest: readonly string[], flags: Flags): Promise<void> {
+  const client = await connect(flags, 'any')
+  const principal = await readPrincipal(client)
+  const isKey = principal.kind === 'thing' && first !== undefined && !isCalled(principal, first)
+  const { thingId, name } = await findThing(client, isKey ? undefined : first)
+  const keys = new Set(isKey ? [first, ...rest] : rest)
+  const isTable = !flags.ndjson && !flags.json && process.stdout.isTTY === true
+  const say = (text: string) => process.stderr.write(`${text}\n`)
+  const events = eventsOf(client, `/v2/things/${thingId}`, {
+    onOpen: isAgain => say(isAgain ? 'connected again' : `watching ${name || thingId}`),
+    onLost: (why, seconds) => say(`${why}: again in ${seconds} s`),
+  })
+  for await (const { event, data } of events) {
+    if (event === 'reset') {
+      say(
+        `what was written meanwhile is no longer kept for streams: thingwire read ${name || thingId} has it`,
+      )
+    }
+    if (event !== 'values') continue
+    for (const record of JSON.parse(data) as ReadRecord[]) {
+      if (keys.size > 0 && !keys.has(record.key)) continue
+      await printLine(isTable ? line(record) : JSON.stringify(record))
+    }
+  }
+}
+
+function line({ datetime, key, value, geo }: ReadRecord): string {
+  const place = geo ? `  at ${geo.lat}, ${geo.long}` : ''
+  return shown(`${datetime}  ${key.padEnd(16)}  ${valueText(value)}${place}`)
+}

@@ -1,0 +1,140 @@
+import type { Command } from 'commander'
+import type { ServerClient } from '../client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { failure } from '../exit.ts'
+import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../named-thing.ts'
+import { counted, print, printJson, printLine, shown, table } from '../output.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly json?: true
+}
+
+/** `thingwire things create|list|rename|delete`. */
+export function addThings(program: Command): void {
+  const things = program.command('things').description('Make, list, rename and delete things.')
+
+  teach(
+    withConnection(things.command('create').description('Make a thing and show its token, once.'))
+      .argument('[name]', 'what people call it; need not be unique')
+      .option('--json', 'one JSON document')
+      .action(create),
+    {
+      examples: [
+        ['things create boat', 'a thing called boat'],
+        [
+          'things create boat --json | jq -r .thingToken > boat.token',
+          'its token into a file, for --credential-file',
+        ],
+      ],
+      notes: [
+        'The token is the credential of the device: the server keeps only its hash. A line on stderr says so if another thing has the name.',
+      ],
+    },
+  )
+  teach(
+    withConnection(things.command('list').description('List the things that the credential may see.'))
+      .option('--name <text>', 'only those whose name holds this text, in any case')
+      .option('--bbox <west,south,east,north>', 'only those whose position is in this box, in degrees')
+      .option('--json', 'one JSON document')
+      .action(list),
+    {
+      examples: [
+        ['things list', 'all of them, and when they were last seen'],
+        ['things list --bbox 23,59,24,61 --json', 'those near Porkkala, with their positions'],
+      ],
+    },
+  )
+  teach(
+    withConnection(things.command('rename').description('Give a thing another name.'))
+      .argument('<thing>', 'id, or a name that is unique')
+      .argument('<name>', 'its new name')
+      .option('--json', 'one JSON document')
+      .action(rename),
+    {
+      examples: [
+        ['things rename boat ketch', 'boat is called ketch from now on'],
+        ['things rename abcdefgh234567ab boat', 'a thing that has no name yet, by its id'],
+      ],
+    },
+  )
+  teach(
+    withConnection(things.command('delete').description('Delete a thing with its tokens and its records.'))
+      .argument('<id>', 'id of the thing; a name is not enough')
+      .option('--json', 'one JSON document')
+      .action(remove),
+    {
+      examples: [
+        ['things delete abcdefgh234567ab', 'it is gone at once; its records go in the background'],
+        ['export abcdefgh234567ab --output boat.ndjson', 'what to do before'],
+      ],
+    },
+  )
+}
+
+async function create(name: string | undefined, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const namesake = name === undefined ? undefined : await firstCalled(client, name)
+  const made = await client.post<{ thingId: string; thingToken: string }>(
+    '/v2/admin/things',
+    name === undefined ? {} : { name },
+  )
+  const { thingId, thingToken } = made
+  if (namesake) {
+    console.error(
+      `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: say which by its id, or give this one another: thingwire things rename ${thingId} <name>`,
+    )
+  }
+  if (flags.json) return await printJson({ thingId, name: name ?? '', thingToken })
+  await printLine(`thing ${thingId}\ntoken ${thingToken}`)
+  await printLine('The token is shown this once. The device sends it; for commands set THINGWIRE_TOKEN.')
+}
+
+/** Asked before the thing is made: what fails afterwards would hide its token. */
+async function firstCalled(client: ServerClient, name: string): Promise<ListedThing | undefined> {
+  for await (const thing of findNamed(client, name)) return thing
+  return undefined
+}
+
+async function list(flags: Flags & { readonly name?: string; readonly bbox?: string }): Promise<void> {
+  const client = await connect(flags, 'any')
+  const filters = new URLSearchParams()
+  if (flags.name !== undefined) filters.set('name', flags.name)
+  if (flags.bbox !== undefined) filters.set('bbox', flags.bbox)
+  const found: ListedThing[] = []
+  const query = filters.size === 0 ? '' : `?${filters}`
+  for await (const thing of client.list<ListedThing, 'things'>(`/v2/things${query}`, 'things'))
+    found.push(thing)
+  if (flags.json) return await printJson({ things: found })
+  if (found.length === 0) {
+    const isOperator = (await readPrincipal(client)).kind === 'admin'
+    const advice = isOperator && query === '' ? ': thingwire things create <name> makes one' : ''
+    return await printLine(`no things${advice}`)
+  }
+  const rows = found.map(({ thingId, name, createdAt, lastSeen, position }) => [
+    thingId,
+    name,
+    createdAt,
+    lastSeen ?? 'never',
+    position ? `${position.lat}, ${position.long}` : '',
+  ])
+  await print(table(['thing', 'name', 'made', 'last seen', 'lat, long'], rows))
+}
+
+async function rename(named: string, name: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { thingId } = await thingCalled(client, named)
+  await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ name }) })
+  if (flags.json) return await printJson({ thingId, name })
+  await printLine(`${thingId} is called ${name}`)
+}
+
+async function remove(id: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  // A name can be given to another thing by mistake, and this cannot be taken back.
+  const { thingId } = await thingCalled(client, id)
+  if (thingId !== id) throw failure(`${id} is a name: delete the thing by its id, ${thingId}`)
+  await client.call(`/v2/admin/things/${thingId}`, { method: 'DELETE' })
+  if (flags.json) return await printJson({ thingId })
+  await printLine(`${counted(1, 'thing')} deleted: ${thingId}`)
+}

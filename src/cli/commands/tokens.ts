@@ -1,0 +1,91 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { thingCalled } from '../named-thing.ts'
+import { print, printJson, printLine, table } from '../output.ts'
+import { teach } from '../teach.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly json?: true
+}
+
+interface ListedToken {
+  readonly tokenId: string
+  readonly createdAt: string
+  readonly used: boolean
+}
+
+const thing = ['<thing>', 'id, or a name that is unique'] as const
+
+/** `thingwire tokens add|list|revoke`. */
+export function addTokens(program: Command): void {
+  const tokens = program.command('tokens').description("Change a thing's tokens without losing a reading.")
+
+  teach(
+    withConnection(tokens.command('add').description('Add a token to a thing and show it, once.'))
+      .argument(...thing)
+      .option('--json', 'one JSON document')
+      .action(add),
+    {
+      examples: [
+        ['tokens add boat', 'a second token; the first works on'],
+        ['tokens add boat --json | jq -r .thingToken > boat.token', 'the token alone, into a file'],
+      ],
+      notes: [
+        'To change a token: add one, give it to the device, see it used in the list, revoke the old one.',
+      ],
+    },
+  )
+  teach(
+    withConnection(tokens.command('list').description("List a thing's tokens, without the secrets."))
+      .argument(...thing)
+      .option('--json', 'one JSON document')
+      .action(list),
+    {
+      examples: [
+        ['tokens list boat', 'which there are, and whether they were ever used'],
+        ['tokens list boat --json', 'the same for a program'],
+      ],
+    },
+  )
+  teach(
+    withConnection(
+      tokens.command('revoke').description('End a token; connections that use it close within a second.'),
+    )
+      .argument(...thing)
+      .argument('<tokenId>', 'as in tokens list')
+      .option('--json', 'one JSON document')
+      .action(revoke),
+    {
+      examples: [
+        ['tokens revoke boat q3v5k2a7', 'this token is refused from now on'],
+        ['tokens add boat', 'what to do before, so that the device stays connected'],
+      ],
+    },
+  )
+}
+
+async function add(named: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { thingId } = await thingCalled(client, named)
+  const path = `/v2/admin/things/${thingId}/tokens`
+  const { thingToken, tokenId } = await client.post<{ thingToken: string; tokenId: string }>(path, {})
+  if (flags.json) return await printJson({ thingId, tokenId, thingToken })
+  await printLine(`id    ${tokenId}\ntoken ${thingToken}\nThe token is shown this once.`)
+}
+
+async function list(named: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { thingId } = await thingCalled(client, named)
+  const { tokens } = await client.call<{ tokens: ListedToken[] }>(`/v2/admin/things/${thingId}/tokens`)
+  if (flags.json) return await printJson({ thingId, tokens })
+  const rows = tokens.map(({ tokenId, createdAt, used }) => [tokenId, createdAt, used ? 'yes' : 'no'])
+  await print(table(['token id', 'made', 'used'], rows))
+}
+
+async function revoke(named: string, tokenId: string, flags: Flags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { thingId } = await thingCalled(client, named)
+  await client.call(`/v2/admin/things/${thingId}/tokens/${encodeURIComponent(tokenId)}`, { method: 'DELETE' })
+  if (flags.json) return await printJson({ thingId, tokenId })
+  await printLine(`token ${tokenId} of ${thingId} is revoked`)
+}

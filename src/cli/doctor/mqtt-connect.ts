@@ -1,0 +1,65 @@
+import type { Socket } from 'node:net'
+import { type Finding, fault, ok } from './finding.ts'
+import { stepTimeout } from './network.ts'
+
+/** What each return code of CONNACK means here [MQTT-3.2.2.3]. */
+const advices: Readonly<Record<number, readonly [text: string, advice: string]>> = {
+  1: ['the protocol version is refused', 'is this a Thingwire server? It takes MQTT 3.1 and 3.1.1'],
+  2: ['the client id is refused', 'is this a Thingwire server? It takes an empty client id'],
+  3: ['the server is stopping or its store is away', 'see its log, and /readyz'],
+  4: ['the credential is unknown', 'use the token of a thing, a session or the admin key as the password'],
+  5: [
+    'not allowed',
+    'too many failed attempts from this address: stop the device that has a wrong token, and wait a minute',
+  ],
+}
+
+/** Says CONNECT with the credential as password, as a device does, and reads what CONNACK says. */
+export async function checkMqttConnect(socket: Socket, credential: string): Promise<Finding> {
+  socket.write(connectPacket(credential))
+  const answer = await firstBytes(socket, 4)
+  socket.destroy()
+  if (answer.length < 4 || answer[0] !== 0x20) {
+    const advice = 'is this the MQTT port? The HTTP port takes MQTT over WebSocket alone, at /mqtt'
+    return fault('MQTT credential', 'CONNECT was not answered with CONNACK', advice)
+  }
+  const code = answer[3] ?? 0
+  if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
+  const [text, advice] = advices[code] ?? [`return code ${code}`, 'is this a Thingwire server?']
+  return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
+}
+
+/** CONNECT of MQTT 3.1.1 with a clean session, an empty client id, a user name and a password [MQTT-3.1]. */
+function connectPacket(credential: string): Buffer {
+  const cleanWithUserNameAndPassword = 0xc2
+  const head = Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, cleanWithUserNameAndPassword, 0, 30])
+  const body = Buffer.concat([head, field(''), field('thingwire-doctor'), field(credential)])
+  return Buffer.concat([Buffer.from([0x10, ...remainingLength(body.length)]), body])
+}
+
+function field(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes])
+}
+
+/** Seven bits a byte, the lowest first [MQTT-2.2.3]. */
+function remainingLength(length: number): number[] {
+  return length < 128 ? [length] : [(length % 128) | 128, ...remainingLength(Math.floor(length / 128))]
+}
+
+/** Fewer if the connection ends or is silent. */
+async function firstBytes(socket: Socket, count: number): Promise<Buffer> {
+  let received = Buffer.alloc(0)
+  return await new Promise(resolve => {
+    const timer = setTimeout(() => resolve(received), stepTimeout)
+    const end = () => {
+      clearTimeout(timer)
+      resolve(received)
+    }
+    socket.on('data', (bytes: Buffer) => {
+      received = Buffer.concat([received, bytes])
+      if (received.length >= count) end()
+    })
+    socket.once('close', end)
+  })
+}

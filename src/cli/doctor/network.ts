@@ -1,0 +1,98 @@
+import { lookup } from 'node:dns/promises'
+import { isIP, type Socket, connect as tcpConnect } from 'node:net'
+import { type TLSSocket, connect as tlsConnect } from 'node:tls'
+import { type Finding, fault, ok } from './finding.ts'
+
+export interface Endpoint {
+  /** What its findings are called: `HTTP`, `MQTT`. */
+  readonly door: string
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/** How long one step may take, milliseconds. */
+export const stepTimeout = 5_000
+const certificateWarning = 14 * 86_400_000
+
+export function endpointOf(door: string, url: URL, defaultPort: number): Endpoint {
+  const isTls = url.protocol === 'https:' || url.protocol === 'mqtts:'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return { door, host, port: url.port === '' ? defaultPort : Number(url.port), isTls }
+}
+
+/** Whether the name is one of an address. Nothing is found of an address itself. */
+export async function checkName(host: string): Promise<Finding[]> {
+  if (isIP(host) !== 0) return []
+  try {
+    const addresses = await lookup(host, { all: true })
+    return [ok('name', `${host} is ${addresses.map(({ address }) => address).join(', ')}`)]
+  } catch (error) {
+    const advice = 'is the name right, and can this network resolve it? Try its IP address'
+    return [fault('name', `${host} cannot be resolved: ${codeOf(error)}`, advice)]
+  }
+}
+
+/** A connection to the endpoint, with TLS if it is one of TLS; the socket is undefined if there is a fault. */
+export async function checkConnection(endpoint: Endpoint): Promise<{ findings: Finding[]; socket?: Socket }> {
+  const { door, host, port, isTls } = endpoint
+  const socket = tcpConnect({ host, port })
+  const failed = await opened(socket, 'connect')
+  if (failed !== undefined) return { findings: [connectFault(endpoint, failed)] }
+  const findings = [ok(`${door} port`, `${host}:${port} accepts connections`)]
+  if (!isTls) return { findings, socket }
+  const secure = tlsConnect({
+    socket,
+    rejectUnauthorized: false,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  })
+  const refused = await opened(secure, 'secureConnect')
+  if (refused !== undefined) {
+    const advice = 'is this the port of TLS (httpsPort, mqttsPort)? The others speak in clear'
+    return { findings: [...findings, fault(`${door} TLS`, `no TLS: ${refused}`, advice)] }
+  }
+  return { findings: [...findings, certificateFinding(endpoint, secure)], socket: secure }
+}
+
+function certificateFinding({ door, host }: Endpoint, socket: TLSSocket): Finding {
+  const check = `${door} TLS`
+  const { valid_to: end = '', subject } = socket.getPeerCertificate()
+  if (!socket.authorized) {
+    const reason = String(socket.authorizationError)
+    const advice =
+      'a device refuses it, too, unless it holds the certificate: give it one for this name from an authority that it knows (docs/tls.md); for this command set NODE_EXTRA_CA_CERTS'
+    return fault(check, `the certificate of ${subject?.CN ?? host} is not trusted: ${reason}`, advice)
+  }
+  if (Date.parse(end) - Date.now() < certificateWarning) {
+    return fault(check, `the certificate ends ${end}`, 'renew it: the server reads the file again by itself')
+  }
+  return ok(check, `the certificate is good until ${end}`)
+}
+
+/** @returns why not */
+async function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<string | undefined> {
+  return await new Promise(resolve => {
+    const timer = setTimeout(() => end('ETIMEDOUT'), stepTimeout)
+    const end = (failed?: string) => {
+      clearTimeout(timer)
+      if (failed !== undefined) socket.destroy()
+      resolve(failed)
+    }
+    socket.once(event, () => end())
+    socket.on('error', error => end(codeOf(error)))
+    socket.once('close', () => end('it was closed'))
+  })
+}
+
+function connectFault({ door, host, port }: Endpoint, code: string): Finding {
+  const refused = `nothing listens there: is the server running, on this port, and on more than 127.0.0.1 (--host)?`
+  const silent = 'a firewall, a wrong address or no route: try from the same network as the server'
+  const advice = code === 'ECONNREFUSED' ? refused : silent
+  return fault(`${door} port`, `${host}:${port} cannot be reached: ${code}`, advice)
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  return error instanceof Error ? error.message : String(error)
+}

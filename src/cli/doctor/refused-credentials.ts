@@ -1,0 +1,33 @@
+import type { ServerClient } from '../client.ts'
+import { readPrincipal } from '../named-thing.ts'
+import { counted } from '../output.ts'
+import { type Finding, note, ok } from './finding.ts'
+
+/** Reasons of docs/errors.md for which a device with a wrong credential is turned away, at either door. */
+const credentialReasons: ReadonlySet<string> = new Set([
+  'unknown_thing_token',
+  'invalid_session',
+  'missing_credential',
+  'too_many_failed_credentials',
+])
+/** Of CONNACK: credential unknown, not allowed [MQTT-3.2.2.3]. */
+const refusingCodes: ReadonlySet<string> = new Set(['4', '5'])
+const sample =
+  /^thingwire_(http_errors|mqtt_broken_off|mqtt_connects)_total\{(?:reason|return_code)="(\w+)"\} (\d+)$/gm
+
+/** What the server counts of credentials that it refused: such a device is no thing, so no thing's page shows it. */
+export async function checkRefusedCredentials(client: ServerClient): Promise<Finding[]> {
+  // Asked for with another credential, it would be counted itself.
+  if ((await readPrincipal(client)).kind !== 'admin') return []
+  const text = await (await client.open('/metrics')).text()
+  const refused = [...text.matchAll(sample)].flatMap(([, metric, why = '', count]) => {
+    const isConnect = metric === 'mqtt_connects'
+    if (count === '0' || !(isConnect ? refusingCodes : credentialReasons).has(why)) return []
+    const door = metric === 'http_errors' ? 'HTTP' : 'MQTT'
+    return [`${counted(Number(count), 'time')} over ${door} (${isConnect ? `CONNACK ${why}` : why})`]
+  })
+  const check = 'credentials'
+  if (refused.length === 0) return [ok(check, 'the server has refused none since its start')]
+  const advice = 'has a device a wrong, revoked or missing token? thingwire tokens add <thing> makes another'
+  return [note(check, `the server has refused some since its start: ${refused.join(', ')}`, advice)]
+}

@@ -1,0 +1,61 @@
+import { RefusedError, type ServerClient } from '../client.ts'
+import { counted } from '../output.ts'
+import { adviceFor } from './advice.ts'
+import { type Finding, fault, note, ok } from './finding.ts'
+
+const kindsShown = 5
+
+interface ListedRefusal {
+  readonly datetime: string
+  readonly door: string
+  readonly reason: string
+  readonly message: string
+  readonly excerpt: string
+}
+
+/**
+ * A finding for each kind of refused write. What was refused before the newest record is over: the thing got through since.
+ *
+ * @param newest datetime of the newest record, milliseconds since the epoch
+ */
+export async function refusedWriteFindings(
+  client: ServerClient,
+  thingId: string,
+  newest = Number.NEGATIVE_INFINITY,
+): Promise<Finding[]> {
+  const list = await refusals(client, thingId)
+  if (list === undefined) return [ok('refused writes', 'a session for reading is not shown them')]
+  if (list.length === 0) return [ok('refused writes', 'none')]
+  const kinds = new Map<string, ListedRefusal[]>()
+  for (const refusal of list) {
+    const { door, reason, message } = refusal
+    const kind = JSON.stringify([door, reason, message])
+    kinds.set(kind, [...(kinds.get(kind) ?? []), refusal])
+  }
+  const shown = [...kinds.values()].slice(0, kindsShown).map(kind => finding(kind, newest))
+  const hidden = kinds.size - shown.length
+  if (hidden === 0) return shown
+  const advice = 'mend these first; the page of the thing shows all of them'
+  return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, older than these`, advice)]
+}
+
+/** Newest first; undefined where the credential is not shown them. */
+async function refusals(client: ServerClient, thingId: string): Promise<ListedRefusal[] | undefined> {
+  try {
+    return await client.call<ListedRefusal[]>(`/v2/things/${thingId}/errors`)
+  } catch (error) {
+    if (error instanceof RefusedError && error.httpStatus === 403) return undefined
+    throw error
+  }
+}
+
+function finding(kind: readonly ListedRefusal[], newest: number): Finding {
+  const [last] = kind
+  if (!last) return ok('refused write', 'none')
+  const { datetime, door, reason, message, excerpt } = last
+  const times = kind.length === 1 ? '' : `${kind.length} times, last `
+  const isOver = Date.parse(datetime) < newest
+  const when = `${times}${datetime} over ${door}${isOver ? ', and records were stored since' : ''}`
+  const text = `${when}: ${message} (${reason}): ${excerpt}`
+  return (isOver ? note : fault)('refused write', text, adviceFor(reason))
+}

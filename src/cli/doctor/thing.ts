@@ -1,0 +1,45 @@
+import { RefusedError, type ServerClient } from '../client.ts'
+import { called, describeThing, findThing, type ListedThing, readPrincipal } from '../named-thing.ts'
+import { durationText } from '../progress.ts'
+import type { ReadRecord } from '../reading/read-records.ts'
+import { type Finding, fault, note, ok } from './finding.ts'
+import { refusedWriteFindings } from './refused-writes.ts'
+
+/** When the thing was last heard of, and what of it was refused lately. */
+export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
+  const thing = await findThing(client, named)
+  const newest = await newestRecord(client, thing.thingId)
+  const refused = await refusedWriteFindings(client, thing.thingId, newest)
+  // With the token of the thing it is this very command that was heard of last.
+  if ((await readPrincipal(client)).kind === 'thing') return refused
+  const listed = await describeThing(client, thing.thingId)
+  if (listed) return [seenFinding(listed, newest), ...refused]
+  const advice = 'thingwire things list shows those that there are'
+  return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
+}
+
+/** Milliseconds since the epoch; undefined if there is no record up to now. What is ahead says nothing of what is past. */
+async function newestRecord(client: ServerClient, thingId: string): Promise<number | undefined> {
+  try {
+    const path = `/v2/things/${thingId}/all_resources?limit=1`
+    const all = await client.call<{ values: ReadRecord[] }[]>(path)
+    const times = all.flatMap(({ values }) => values.map(({ datetime }) => Date.parse(datetime)))
+    const past = times.filter(time => time <= Date.now())
+    return past.length === 0 ? undefined : Math.max(...past)
+  } catch (error) {
+    if (error instanceof RefusedError && error.httpStatus === 404) return undefined
+    throw error
+  }
+}
+
+function seenFinding(thing: ListedThing, newest: number | undefined): Finding {
+  const { lastSeen } = thing
+  if (lastSeen !== null) {
+    const passed = durationText(Date.now() - Date.parse(lastSeen))
+    return ok('last seen', `${called(thing)} ${passed} ago, ${lastSeen}`)
+  }
+  const advice = 'does the device have the right address, port and token? Send what it would send with curl'
+  if (newest === undefined) return fault('last seen', `${called(thing)} was never heard of`, advice)
+  const text = `${called(thing)} has records, by the admin key or a session; its own token was never used`
+  return note('last seen', text, `is the device to send? ${advice}`)
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import type { FieldError } from '../../errors.ts'
+import { RefusedError, type ServerClient } from '../client.ts'
+import { failure } from '../exit.ts'
+import { counted } from '../output.ts'
+import type { Progress } from '../progress.ts'
+import type { Sourced } from '../records/sourced.ts'
+import { type Addressed, type Batch, batchesOf } from './batches.ts'
+import { folded } from './folded.ts'
+import { atBegin, type LoadPosition, type LoadState } from './load-state.ts'
+import { patiently } from './patiently.ts'
+
+/** Lines that one message names at most. */
+const namedLines = 20
+
+/** Top-level members of each write (contract §2, §3). */
+export interface WriteFlags {
+  readonly partial?: true
+  readonly store?: false
+  readonly broadcast?: false
+}
+
+export interface LoadOptions {
+  readonly client: ServerClient
+  readonly flags: WriteFlags
+  /** Of what comes from a file; without, nothing is skipped. */
+  readonly state: LoadState | undefined
+  /** Makes the write ids of what comes from no file differ from those of another run. */
+  readonly salt: string
+  readonly progress: Progress
+  /** Told after each batch. */
+  readonly onBatch: (done: LoadCounts) => void
+}
+
+export interface LoadCounts {
+  /** All that were taken, in this run or before it. */
+  readonly records: number
+  /** Of them, those of a run before. */
+  readonly before: number
+  /** Records, and lines without one, that were refused and left out. */
+  readonly refused: number
+}
+
+/**
+ * Writes lines in batches, one after another. A batch whose acknowledgement was lost takes effect once when it is sent
+ * again, by this run or the next: its records have datetimes, or it has a write id that is derived from all batches up to it.
+ *
+ * @param source gives the lines from the first one on, each time it is called
+ * @throws CommandError naming the lines that are refused; their batch is left out as a whole, what is before it is written
+ */
+export async function load(
+  source: () => AsyncIterable<Addressed>,
+  options: LoadOptions,
+): Promise<LoadCounts> {
+  await options.state?.read()
+  const position = options.state?.position ?? atBegin
+  const done = await loadFrom(position, source(), options)
+  if (done) return done
+  options.progress.say('the file is not the one that was begun: writing it from its first line on')
+  return (await loadFrom(atBegin, source(), options)) ?? { records: 0, before: 0, refused: 0 }
+}
+
+/** @returns undefined if what was written up to `position` is not what the source holds */
+async function loadFrom(
+  position: LoadPosition,
+  source: AsyncIterable<Addressed>,
+  options: LoadOptions,
+): Promise<LoadCounts | undefined> {
+  const { state, flags, salt, progress, onBatch } = options
+  let chain = digest(JSON.stringify({ ...flags, salt }))
+  let [batches, records, before, refused] = [0, 0, 0, position.refused]
+  for await (const batch of batchesOf(source)) {
+    batches++
+    chain = digest(`${chain}${batch.thingId}[${batch.texts.join(',')}]`)
+    records += batch.texts.length + batch.faults.length
+    if (batches < position.batches) continue
+    if (batches === position.batches) {
+      if (chain !== position.chain) return undefined
+      before = records - refused
+      progress.say(`going on after ${counted(before, 'record')} of a run before`)
+      continue
+    }
+    refused += await sendBatch(batch, chain, batches > 1, options)
+    await state?.keep({ batches, chain, refused }).catch(() => {})
+    onBatch({ records: records - refused, before, refused })
+  }
+  if (batches < position.batches) return undefined
+  return { records: records - refused, before, refused }
+}
+
+/** @returns how many of its records and lines were refused and left out */
+async function sendBatch(
+  batch: Batch,
+  chain: string,
+  wasThere: boolean,
+  options: LoadOptions,
+): Promise<number> {
+  const { client, flags, progress } = options
+  const { faults, texts, thingId } = batch
+  const told = folded(faults.map(({ line, fault }) => ({ line, text: fieldText(fault) })))
+  if (faults.length > 0 && !flags.partial) throw refusedLines(batch, told)
+  for (const text of told) progress.say(text)
+  if (texts.length === 0) return faults.length
+  const body = `${JSON.stringify({ ...idOf(batch, chain, flags), ...flags, values: [] }).slice(0, -2)}${texts.join(',')}]}`
+  const post = () =>
+    client.call<{ rejected?: FieldError[] }>(`/v2/things/${thingId}`, { method: 'POST', body })
+  const onWait = (why: string, seconds: number) => progress.say(`${why}: again in ${seconds} s`)
+  try {
+    const { rejected = [] } = await patiently(post, { wasThere, onWait })
+    for (const text of refusedTexts(batch, rejected)) progress.say(text)
+    return faults.length + rejected.length
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.errors.length === 0) throw error
+    const lines = refusedTexts(batch, error.errors)
+    if (!flags.partial) throw refusedLines(batch, lines)
+    for (const line of lines) progress.say(line)
+    return faults.length + texts.length
+  }
+}
+
+/**
+ * A write id where the records alone do not make the write known when it is sent again (contract §4). Not elsewhere: a file
+ * that is written again after its records were deleted is to be stored again.
+ */
+function idOf({ records }: Batch, chain: string, { store }: WriteFlags): { id?: string } {
+  const isKnownByContent = store !== false && records.every(({ datetime }) => (datetime ?? '') !== '')
+  return isKnownByContent ? {} : { id: chain.slice(0, 24) }
+}
+
+function refusedLines({ lines, faults }: Batch, told: readonly string[]) {
+  const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
+  const range = all[0] === all.at(-1) ? `line ${all[0]} is` : `lines ${all[0]} to ${all.at(-1)} are`
+  const rule =
+    `${range} not written, what is before is: mend it and run the same again, it goes on there; ` +
+    'or leave out what is refused with --partial'
+  return failure(rule, told.slice(0, namedLines))
+}
+
+function refusedTexts({ lines }: Batch, errors: readonly FieldError[]): string[] {
+  return folded(
+    errors.map(({ index, field, message, reason }) => {
+      return { line: lines[index] ?? 0, text: fieldText({ field, message: `${message} (${reason})` }) }
+    }),
+  )
+}
+
+function fieldText(fault: Sourced['fault']): string {
+  if (!fault) return ''
+  const { field, message } = fault
+  return field === '' || message.startsWith(field) ? message : `${field}: ${message}`
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

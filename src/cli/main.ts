@@ -1,0 +1,40 @@
+#!/usr/bin/env -S node --heap-growing-percent=20 --max-semi-space-size=2
+import { CommanderError } from 'commander'
+import { CommandError, exitStatus } from './exit.ts'
+import { createProgram } from './program.ts'
+
+/** The `thingwire` command. */
+async function main(args: readonly string[]): Promise<void> {
+  // Whoever reads the output may have seen enough of it: `thingwire read boat depth | head`.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
+    const { readVersion } = await import('../server/version.ts')
+    return console.log(await readVersion())
+  }
+  await createProgram().parseAsync([...args], { from: 'user' })
+}
+
+/** Says what went wrong on stderr. @returns the exit status */
+function tell(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0
+    // The help was shown in the place of an error.
+    if (error.code !== 'commander.help') say(`${error.message.replace(/^error: /, '')} (see --help)`)
+    return exitStatus.usage
+  }
+  if (error instanceof CommandError) {
+    say(error.message)
+    for (const detail of error.details) console.error(`  ${detail.replaceAll('\n', ' ')}`)
+    return error.status
+  }
+  const isDefect = error instanceof Error && /^(Type|Reference|Range|Syntax)Error$/.test(error.name)
+  if (isDefect) console.error(`thingwire: ${error.stack}`)
+  else say(error instanceof Error ? error.message : String(error))
+  return exitStatus.failed
+}
+
+function say(message: string): void {
+  console.error(`thingwire: ${message.replaceAll('\n', ' ')}`)
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => process.exit(tell(error)))

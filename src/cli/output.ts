@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+
+/** Writes to stdout, at the pace of whoever reads it. */
+export async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+export async function printLine(text: string): Promise<void> {
+  await print(`${text}\n`)
+}
+
+/** One JSON document. */
+export async function printJson(document: unknown): Promise<void> {
+  await printLine(JSON.stringify(document))
+}
+
+/** Columns as wide as their widest cell; a head, then the rows. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(shown))]
+  const widths = head.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
+  return lines
+    .map(line => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .map(line => `${line.trimEnd()}\n`)
+    .join('')
+}
+
+/** Text of a device for a terminal: what would steer the terminal is spelled out. */
+export function shown(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    control => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** A JSON value for a table: strings as they are, the rest as JSON. */
+export function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** `50,112`. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en')
+}
+
+/** `1 record`, `50,112 records`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
+}

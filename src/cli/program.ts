@@ -1,0 +1,56 @@
+import { Command } from 'commander'
+import { addBackup } from './commands/backup.ts'
+import { addCodes } from './commands/codes.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addExport } from './commands/export.ts'
+import { addImport } from './commands/import.ts'
+import { addRead } from './commands/read.ts'
+import { addServe } from './commands/serve.ts'
+import { addSessions } from './commands/sessions.ts'
+import { addStores } from './commands/stores.ts'
+import { addTail } from './commands/tail.ts'
+import { addThings } from './commands/things.ts'
+import { addTokens } from './commands/tokens.ts'
+import { addWrite } from './commands/write.ts'
+
+const firstSteps = `
+Try it:
+  thingwire serve --data-dir ./try                     # in a terminal of its own
+  export THINGWIRE_DATA_DIR=./try                      # where commands find the admin key
+  thingwire things create boat                         # shows the token of the device
+  thingwire write boat temperature=21.5
+  thingwire read boat temperature
+  thingwire tail boat                                  # what comes in, as it does
+  thingwire doctor boat                                # why does my device not get through?
+
+thingwire <command> --help explains a command; docs/command-line.md has all of it on one page.`
+
+/** The whole command line: what it takes and says, and what is called for it. */
+export function createProgram(): Command {
+  const program = new Command('thingwire')
+    .description('Takes readings from things, stores them durably in time order, and gives them back.')
+    .option('-v, --version', 'show the version')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .addHelpText('after', firstSteps)
+  program.commandsGroup('The server:')
+  addServe(program)
+  addStores(program)
+  addBackup(program)
+  program.commandsGroup('Readings:')
+  addWrite(program)
+  addRead(program)
+  addTail(program)
+  addExport(program)
+  addImport(program)
+  program.commandsGroup('Who may do what:')
+  addThings(program)
+  addTokens(program)
+  addSessions(program)
+  addCodes(program)
+  program.commandsGroup('When something is wrong:')
+  addDoctor(program)
+  return program
+}

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { RefusedError, type ServerClient, UnreachableError } from '../client.ts'
+
+export interface ServerSentEvent {
+  readonly event: string
+  readonly data: string
+}
+
+export interface Watcher {
+  /** The stream is open; `isAgain` after it was lost. */
+  readonly onOpen: (isAgain: boolean) => void
+  /** The stream was lost, or is refused for now. */
+  readonly onLost: (why: string, seconds: number) => void
+}
+
+const keepAlive = 10_000
+/** Milliseconds of silence after which the connection is held for dead: several comments are missing then. */
+const silence = 35_000
+const longestPause = 30
+
+/**
+ * Events of a stream of server-sent events (contract §8), without gap over lost connections: it connects again with the id
+ * of the last event.
+ *
+ * @throws CommandError if the first connection fails, or the credential or the thing is gone
+ */
+export async function* eventsOf(
+  client: ServerClient,
+  path: string,
+  watcher: Watcher,
+): AsyncGenerator<ServerSentEvent> {
+  let lastId: string | undefined
+  let pause = 1
+  for (let isAgain = false; ; isAgain = true) {
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(), silence)
+    try {
+      const resume = lastId === undefined ? {} : { 'last-event-id': lastId }
+      const headers = { accept: 'text/event-stream', ...resume }
+      const response = await client.open(`${path}?keepAlive=${keepAlive}`, { headers, signal: abort.signal })
+      watcher.onOpen(isAgain)
+      pause = 1
+      for await (const { id, event, data } of parsed(response, () => timer.refresh())) {
+        lastId = id ?? lastId
+        if (data !== '') yield { event, data }
+      }
+      watcher.onLost('the server ended the stream', pause)
+    } catch (error) {
+      if (error instanceof RefusedError && error.retryAfter === undefined) throw error
+      if (!isAgain && error instanceof UnreachableError) throw error
+      watcher.onLost(abort.signal.aborted ? 'nothing was heard any more' : (error as Error).message, pause)
+    } finally {
+      clearTimeout(timer)
+      abort.abort()
+    }
+    await delay(pause * 1000)
+    pause = Math.min(pause * 2, longestPause)
+  }
+}
+
+/** @param onBytes called with every part, comments among them */
+async function* parsed(response: Response, onBytes: () => void) {
+  const decoder = new TextDecoder()
+  let open = ''
+  for await (const chunk of response.body ?? []) {
+    onBytes()
+    const blocks = (open + decoder.decode(chunk, { stream: true })).split('\n\n')
+    open = blocks.pop() ?? ''
+    for (const block of blocks) yield parseBlock(block)
+  }
+}
+
+function parseBlock(block: string) {
+  let [id, event, data]: [string | undefined, string, string] = [undefined, 'message', '']
+  for (const line of block.split('\n')) {
+    const [, field, value = ''] = /^(id|event|data): ?(.*)$/.exec(line) ?? []
+    if (field === 'id') id = value
+    else if (field === 'event') event = value
+    else if (field === 'data') data += value
+  }
+  return { id, event, data }
+}

@@ -1,0 +1,64 @@
+import type { ServerClient } from '../client.ts'
+
+/** A record as `GET …/resources/<key>` gives it. */
+export interface ReadRecord {
+  readonly key: string
+  readonly value: unknown
+  readonly datetime: string
+  readonly geo?: { readonly lat: number; readonly long: number }
+}
+
+/** An interval of an aggregated read: `datetime`, and a member for each function. */
+export type ReadInterval = Readonly<Record<string, unknown>> & { readonly datetime: string }
+
+/** The query of a read (contract §6), in its own words. */
+export interface ReadQuery {
+  readonly startDate?: string
+  readonly endDate?: string
+  readonly order?: string
+  readonly aggregate?: string
+  readonly interval?: string
+}
+
+export const maximumPage = 1000
+
+export function resourcePath(thingId: string, key: string, query: ReadQuery & { limit?: number }): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value))
+  }
+  const path = `/v2/things/${thingId}/resources/${encodeURIComponent(key)}`
+  return parameters.size === 0 ? path : `${path}?${parameters}`
+}
+
+/** Items of a resource, page after page, at most `limit`. */
+export async function* readItems<Item>(
+  client: ServerClient,
+  [thingId, key]: readonly [thingId: string, key: string],
+  query: ReadQuery,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Item> {
+  let left = limit
+  let path: string | undefined = resourcePath(thingId, key, { ...query, limit: Math.min(left, maximumPage) })
+  while (path !== undefined && left > 0) {
+    const { answer, next }: { answer: Item[]; next: string | undefined } = await client.page<Item[]>(path)
+    yield* answer.slice(0, left)
+    left -= answer.length
+    path = next
+  }
+}
+
+/** How many records of a resource there are, counted by the server. */
+export async function countRecords(client: ServerClient, thingId: string, key: string): Promise<number> {
+  // One interval that holds all of the time there is.
+  const query = { aggregate: 'count', interval: '99999999d' }
+  let count = 0
+  for await (const item of readItems<{ count: number }>(client, [thingId, key], query)) count += item.count
+  return count
+}
+
+/** Names of the resources of a thing. */
+export async function listResources(client: ServerClient, thingId: string): Promise<readonly string[]> {
+  const { resources } = await client.call<{ resources: string[] }>(`/v2/things/${thingId}/resources`)
+  return resources
+}

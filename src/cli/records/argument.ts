@@ -1,0 +1,40 @@
+import { usageError } from '../exit.ts'
+import type { WrittenRecord } from './sourced.ts'
+
+const form = /^([$A-Za-z0-9._-]+)=([\s\S]*)$/
+
+/** Whether an operand is a reading, not the name of a thing. */
+export function isReading(operand: string): boolean {
+  return form.test(operand)
+}
+
+/**
+ * The record of `temperature=21.5`: what is JSON is taken as such, everything else as a string.
+ *
+ * @throws CommandError usage
+ */
+export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'> {
+  const [, key, text] = form.exec(operand) ?? []
+  if (key === undefined || text === undefined) {
+    throw usageError(`${operand} is no reading: write them as key=value, such as temperature=21.5`)
+  }
+  return { key, value: jsonOrText(key, text) }
+}
+
+function jsonOrText(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    if (!/^\s*[[{"]/.test(text)) return text
+    throw usageError(
+      `the value of ${key} begins like JSON and is none: quote it for the shell, '${key}={"on":true}'`,
+    )
+  }
+}
+
+/** `60.08,23.54`. @throws CommandError usage */
+export function geoOf(text: string): { lat: number; long: number } {
+  const [, lat, long] = /^(-?\d+(?:\.\d+)?), ?(-?\d+(?:\.\d+)?)$/.exec(text) ?? []
+  if (lat === undefined) throw usageError('--geo must be latitude,longitude in degrees, such as 60.08,23.54')
+  return { lat: Number(lat), long: Number(long) }
+}

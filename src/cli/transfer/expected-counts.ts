@@ -1,0 +1,66 @@
+import type { ServerClient } from '../client.ts'
+import { RefusedError } from '../client.ts'
+import { countRecords } from '../reading/read-records.ts'
+import type { WrittenRecord } from '../records/sourced.ts'
+
+interface Expected {
+  count: number
+  /** What was counted at the newest datetime: the same record twice is stored once (contract §4). */
+  datetime: unknown
+  readonly atDatetime: Set<string>
+}
+
+/** A resource that holds fewer records than the file. */
+export interface Missing {
+  readonly thingId: string
+  readonly key: string
+  readonly expected: number
+  readonly stored: number
+}
+
+/** How many records each resource must hold at least, once the file is written. */
+export class ExpectedCounts {
+  readonly #things = new Map<string, Map<string, Expected>>()
+
+  clear(): void {
+    this.#things.clear()
+  }
+
+  add(thingId: string, { key, value, geo, datetime }: WrittenRecord): void {
+    const resources = this.#things.get(thingId) ?? new Map<string, Expected>()
+    this.#things.set(thingId, resources)
+    const expected = resources.get(key) ?? { count: 0, datetime: undefined, atDatetime: new Set() }
+    resources.set(key, expected)
+    if (expected.datetime !== datetime) {
+      expected.datetime = datetime
+      expected.atDatetime.clear()
+    }
+    const record = JSON.stringify([value, geo])
+    if (expected.atDatetime.has(record)) return
+    expected.atDatetime.add(record)
+    expected.count++
+  }
+
+  /** Asks the server for every count. */
+  async compare(client: ServerClient): Promise<{ resources: number; missing: Missing[] }> {
+    const missing: Missing[] = []
+    let resources = 0
+    for (const [thingId, keys] of this.#things) {
+      for (const [key, { count: expected }] of keys) {
+        resources++
+        const stored = await countOf(client, thingId, key)
+        if (stored < expected) missing.push({ thingId, key, expected, stored })
+      }
+    }
+    return { resources, missing }
+  }
+}
+
+async function countOf(client: ServerClient, thingId: string, key: string): Promise<number> {
+  try {
+    return await countRecords(client, thingId, key)
+  } catch (error) {
+    if (error instanceof RefusedError && error.reason === 'unknown_resource') return 0
+    throw error
+  }
+}

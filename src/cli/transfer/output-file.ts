@@ -1,0 +1,29 @@
+import { open, rename, rm } from 'node:fs/promises'
+import { failure } from '../exit.ts'
+
+/**
+ * Writes a file that is there only when it is whole, readable by its owner alone.
+ *
+ * @param fill is given what appends to it
+ * @throws CommandError failed if it cannot be made, and what `fill` throws; an older file of the name then stays
+ */
+export async function writeWhole<Result>(
+  file: string,
+  fill: (append: (part: string | Uint8Array) => Promise<void>) => Promise<Result>,
+): Promise<Result> {
+  const incomplete = `${file}.incomplete`
+  const handle = await open(incomplete, 'w', 0o600).catch((error: Error) => {
+    throw failure(`cannot write ${incomplete}: ${error.message}`)
+  })
+  try {
+    const result = await fill(async part => void (await handle.appendFile(part)))
+    await handle.sync()
+    await handle.close()
+    await rename(incomplete, file)
+    return result
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(incomplete, { force: true })
+    throw error
+  }
+}

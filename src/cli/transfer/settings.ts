@@ -1,0 +1,60 @@
+import type { ServerClient } from '../client.ts'
+import { type ReadRecord, readItems } from '../reading/read-records.ts'
+
+const settingsKey = '$settings'
+const pathPart = /^[A-Za-z0-9_-]{1,64}$/
+
+/**
+ * What was written to the settings of a thing, oldest first, and at the end one record more that makes the document what
+ * it is now: what was written to a path that is gone is not told by the server, and late records were applied in another
+ * order than that of time.
+ */
+export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {
+  const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)
+  const written: ReadRecord[] = []
+  for (const key of [settingsKey, ...pathsOf(state?.value, settingsKey)]) {
+    for await (const record of readItems<ReadRecord>(client, [thingId, key], { order: 'asc' })) {
+      written.push(record)
+    }
+  }
+  written.sort((one, other) => Date.parse(one.datetime) - Date.parse(other.datetime))
+  if (!state) return written
+  const value = patchTo(state.value, written.map(asDocument))
+  return [...written, { key: settingsKey, value, datetime: state.datetime }]
+}
+
+/** Keys of every member at any depth that has one. */
+function pathsOf(document: unknown, above: string): string[] {
+  if (!isObject(document)) return []
+  return Object.entries(document)
+    .filter(([name]) => pathPart.test(name))
+    .flatMap(([name, value]) => [`${above}.${name}`, ...pathsOf(value, `${above}.${name}`)])
+}
+
+/** What a record says, as a document from the top: `$settings.a.b` = 1 is `{a: {b: 1}}`. */
+function asDocument({ key, value }: ReadRecord): unknown {
+  const path = key === settingsKey ? [] : key.slice(settingsKey.length + 1).split('.')
+  return path.reduceRight<unknown>((below, name) => ({ [name]: below }), value)
+}
+
+/** The merge patch (RFC 7396) that makes `document` of whatever was made of some of `written`. */
+function patchTo(document: unknown, written: readonly unknown[]): unknown {
+  if (!isObject(document)) return document
+  const objects = written.filter(isObject)
+  const names = new Set([...objects.flatMap(Object.keys), ...Object.keys(document)])
+  const members = [...names].map(name => {
+    if (!Object.hasOwn(document, name)) return [name, null]
+    return [
+      name,
+      patchTo(
+        document[name],
+        objects.map(object => object[name]),
+      ),
+    ]
+  })
+  return Object.fromEntries(members)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,60 @@
+import { isThingId } from '../../core/token.ts'
+import type { ServerClient } from '../client.ts'
+import { failure } from '../exit.ts'
+import type { LoadState } from '../load/load-state.ts'
+import { describeThing, type ListedThing, type NamedThing } from '../named-thing.ts'
+
+/** Finds, or makes, the thing that an exported thing becomes. */
+export class Targets {
+  readonly #client: ServerClient
+  readonly #state: LoadState
+  /** The one that takes everything. */
+  readonly #only: NamedThing | undefined
+  readonly #found = new Map<string, string>()
+  /** How many things were made. */
+  made = 0
+
+  constructor(client: ServerClient, state: LoadState, only: NamedThing | undefined) {
+    this.#client = client
+    this.#state = state
+    this.#only = only
+  }
+
+  /**
+   * The thing of the same id, else the only one of the same name that no other exported thing has become, else a new one.
+   *
+   * @throws CommandError failed if it is not clear which
+   */
+  async idFor(source: NamedThing): Promise<string> {
+    const known = this.#found.get(source.thingId)
+    if (known !== undefined) return known
+    if (this.#only && this.#found.size > 0) {
+      throw failure('the file holds more than one thing: import it without --to')
+    }
+    const target = this.#only?.thingId ?? this.#state.things[source.thingId] ?? (await this.#search(source))
+    this.#found.set(source.thingId, target)
+    return target
+  }
+
+  async #search({ thingId, name }: NamedThing): Promise<string> {
+    if (isThingId(thingId) && (await describeThing(this.#client, thingId))) return thingId
+    const wanted = name || thingId
+    const query = `/v2/things?name=${encodeURIComponent(wanted)}`
+    const taken = new Set(this.#found.values())
+    const called: string[] = []
+    for await (const thing of this.#client.list<ListedThing, 'things'>(query, 'things')) {
+      if (thing.name === wanted && !taken.has(thing.thingId)) called.push(thing.thingId)
+    }
+    if (called.length > 1)
+      throw failure(`${called.length} things are called ${wanted}: say which with --to`, called)
+    return called[0] ?? (await this.#make(thingId, wanted))
+  }
+
+  async #make(sourceId: string, name: string): Promise<string> {
+    const { thingId } = await this.#client.post<NamedThing>('/v2/admin/things', { name })
+    this.made++
+    // At once: a run that goes on must not make it again.
+    await this.#state.keep({ things: { ...this.#state.things, [sourceId]: thingId } }).catch(() => {})
+    return thingId
+  }
+}

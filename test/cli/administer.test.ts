@@ -1,0 +1,148 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { jsonOf, runCommand } from './command.ts'
+import { type Served, serve } from './serve.ts'
+
+const thingIdForm = /^[a-z2-7]{16}$/
+const tokenForm = /^[A-Za-z0-9_-]{43}$/
+
+describe('thingwire, as the operator,', () => {
+  let server: Served
+  beforeAll(async () => {
+    server = await serve()
+    return server.end
+  })
+
+  it('makes, lists, renames and deletes things, with the admin key of the data directory', async () => {
+    const own = { server: { url: server.url }, environment: { THINGWIRE_DATA_DIR: server.dataDir } }
+    const made = await jsonOf<{ thingId: string }>(['things', 'create', 'ketch'], own)
+    expect(made).toEqual({
+      thingId: expect.stringMatching(thingIdForm),
+      name: 'ketch',
+      thingToken: expect.stringMatching(tokenForm),
+    })
+    const { thingId } = made
+    expect(await jsonOf(['things', 'rename', 'ketch', 'yawl'], own)).toEqual({ thingId, name: 'yawl' })
+    expect(await jsonOf(['things', 'list', '--name', 'yaw'], own)).toMatchObject({
+      things: [{ thingId, name: 'yawl' }],
+    })
+    expect(await runCommand(['things', 'delete', 'yawl'], own)).toMatchObject({ code: 1 })
+    expect(await jsonOf(['things', 'delete', thingId], own)).toEqual({ thingId })
+    expect(await jsonOf(['things', 'list', '--name', 'yawl'], own)).toEqual({ things: [] })
+  })
+
+  it('warns that a name is taken, and makes the thing', async () => {
+    const first = await runCommand(['things', 'create', 'dinghy', '--json'], { server })
+    const { thingId } = JSON.parse(first.stdout) as { thingId: string }
+    const second = await runCommand(['things', 'create', 'dinghy'], { server })
+    expect([first, second]).toMatchObject([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: expect.stringContaining(`dinghy is also the name of ${thingId}`) },
+    ])
+    expect(second.stdout).toMatch(/^token /m)
+    expect(await runCommand(['things', 'create', 'ding'], { server })).toMatchObject({ stderr: '' })
+  })
+
+  it('says of a refused credential where it is from, and of a token which thing it is of', async () => {
+    const unknown = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: 'unknown' } }
+    const refused = await runCommand(['write', 'n=1'], unknown)
+    expect(refused).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('; the credential is from THINGWIRE_TOKEN'),
+    })
+    const { thingId, thingToken } = await jsonOf<Record<'thingId' | 'thingToken', string>>(
+      ['things', 'create', 'hut'],
+      { server },
+    )
+    const hut = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: thingToken } }
+    const other = await runCommand(['write', 'boat', 'n=1'], hut)
+    expect(other).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`this token is not that of boat, but of hut (${thingId})`),
+    })
+  })
+
+  it('adds, lists and revokes tokens, and refuses a name that two things have', async () => {
+    await jsonOf(['things', 'create', 'twin'], { server })
+    const { thingId, thingToken } = await jsonOf<Record<'thingId' | 'thingToken', string>>(
+      ['things', 'create', 'twin'],
+      { server },
+    )
+    const twins = await runCommand(['tokens', 'list', 'twin'], { server })
+    expect(twins.code).toBe(1)
+    expect(twins.stderr).toContain(`  ${thingId}, made `)
+
+    const added = await jsonOf<Record<'tokenId' | 'thingToken', string>>(['tokens', 'add', thingId], {
+      server,
+    })
+    const { tokens } = await jsonOf<{ tokens: { tokenId: string }[] }>(['tokens', 'list', thingId], {
+      server,
+    })
+    expect(tokens).toHaveLength(2)
+    const first = tokens.find(({ tokenId }) => tokenId !== added.tokenId)?.tokenId ?? ''
+    expect(await runCommand(['tokens', 'revoke', thingId, first], { server })).toMatchObject({ code: 0 })
+    const withOld = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: thingToken } }
+    expect(await runCommand(['write', 'n=1'], withOld)).toMatchObject({ code: 4, stdout: '' })
+    const withNew = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: added.thingToken } }
+    expect(await runCommand(['write', 'n=1'], withNew)).toMatchObject({ code: 0 })
+  })
+
+  it('makes sessions that may do what they are for, lists and revokes them', async () => {
+    const { thingId, thingToken } = await jsonOf<Record<'thingId' | 'thingToken', string>>(
+      ['things', 'create', 'sloop'],
+      { server },
+    )
+    const session = await jsonOf<Record<'sessionToken' | 'sessionId', string>>(
+      ['sessions', 'create', 'sloop', '--expires-in', '2h'],
+      { server },
+    )
+    const viewer = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: session.sessionToken } }
+    expect(await jsonOf(['things', 'list'], viewer)).toMatchObject({ things: [{ thingId }] })
+    expect(await runCommand(['write', 'n=1'], viewer)).toMatchObject({ code: 4 })
+    const { sessions } = await jsonOf<{ sessions: object[] }>(['sessions', 'list'], { server })
+    expect(sessions).toContainEqual(
+      expect.objectContaining({ sessionId: session.sessionId, things: [thingId], access: 'read' }),
+    )
+    await jsonOf(['sessions', 'revoke', session.sessionId], { server })
+    expect(await runCommand(['things', 'list'], viewer)).toMatchObject({ code: 4 })
+
+    const own = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: thingToken } }
+    const minted = await jsonOf<{ sessionToken: string }>(['sessions', 'create', '--write'], own)
+    const writer = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: minted.sessionToken } }
+    expect(await runCommand(['write', 'n=1'], writer)).toMatchObject({ code: 0 })
+  })
+
+  it('makes, lists and deletes activation codes', async () => {
+    const { activationCodes } = await jsonOf<{ activationCodes: string[] }>(
+      ['codes', 'create', '--count', '2', '--uses', '3'],
+      { server },
+    )
+    expect(activationCodes).toHaveLength(2)
+    const [code = ''] = activationCodes
+    await jsonOf(['codes', 'delete', code], { server })
+    const left = await jsonOf<{ activationCodes: object[] }>(['codes', 'list'], { server })
+    expect(left.activationCodes).toEqual([
+      expect.objectContaining({ activationCode: activationCodes[1], usesLeft: 3 }),
+    ])
+  })
+
+  it('tells by its exit status what a script has to do', async () => {
+    const nowhere = { server: { url: 'http://127.0.0.1:2', adminKey: server.adminKey } }
+    const unknown = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: 'unknown' } }
+    const none = { server: { url: server.url }, environment: { THINGWIRE_DATA_DIR: '/nowhere' } }
+    const cases = [
+      [['read', 'nothing', 'n'], { server }, 1],
+      [['read', '--nothing'], { server }, 2],
+      [['things'], { server }, 2],
+      [['wriet', 'boat', 'n=1', '--partial'], { server }, 2],
+      [['write', server.adminKey.padEnd(43, 'x').slice(0, 43), 'n=1'], { server }, 2],
+      [['things', 'list'], nowhere, 3],
+      [['things', 'list'], unknown, 4],
+      [['things', 'list'], none, 4],
+    ] as const
+    for (const [args, setup, status] of cases) {
+      const { code, stdout, stderr } = await runCommand(args, setup)
+      expect({ args, code, stdout }).toEqual({ args, code: status, stdout: '' })
+      expect(stderr).not.toContain(server.adminKey)
+    }
+  })
+})

@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createThing, type Thing, write } from '../helpers/http-client.ts'
+import { startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { runCommand, startCommand } from './command.ts'
+import { type Served, serve } from './serve.ts'
+
+describe('thingwire read', () => {
+  let server: Served
+  let thing: Thing
+  const records = 2_500
+  beforeAll(async () => {
+    server = await serve()
+    thing = await createThing(server)
+    const begin = Date.parse('2025-06-01T00:00:00Z')
+    const values = Array.from({ length: records }, (_, value) => ({
+      key: 'n',
+      value,
+      datetime: new Date(begin + value * 1000).toISOString(),
+    }))
+    await write(server, thing, { values })
+    await write(server, thing, { values: [{ key: '$settings', value: { alarm: { depth: 3 } } }] })
+    await write(server, thing, { values: [{ key: 'rude', value: '\u001b[2Jgone' }] })
+    return server.end
+  })
+
+  async function read(...args: string[]): Promise<string> {
+    const environment = { THINGWIRE_TOKEN: thing.thingToken }
+    const { code, stdout, stderr } = await runCommand(['read', ...args], { server, environment })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    return stdout
+  }
+
+  it('--json is one document of all pages', async () => {
+    const all = JSON.parse(await read('n', '--json')) as { value: number }[]
+    expect(all.map(({ value }) => value)).toEqual(Array.from({ length: records }, (_, n) => records - 1 - n))
+  })
+
+  it('--ndjson and --csv are what the server streams, in the range', async () => {
+    const range = ['--from', '2025-06-01T00:00:01Z', '--to', '2025-06-01T00:00:03Z', '--order', 'asc']
+    expect(await read('n', '--ndjson', ...range)).toBe(
+      '{"key":"n","value":1,"datetime":"2025-06-01T00:00:01.000Z"}\n{"key":"n","value":2,"datetime":"2025-06-01T00:00:02.000Z"}\n',
+    )
+    expect(await read('n', '--csv', '--limit', '1')).toBe(
+      `datetime,value,lat,long\r\n2025-06-01T00:41:39.000Z,2499,,\r\n`,
+    )
+  })
+
+  it('--aggregate follows all pages of intervals', async () => {
+    const text = await read('n', '--aggregate', 'count,max', '--interval', '1s', '--csv', '--order', 'asc')
+    const rows = text.split('\r\n')
+    expect(rows[0]).toBe('datetime,count,max')
+    expect(rows.slice(1, -1)).toHaveLength(records)
+    expect(rows.at(-2)).toBe('2025-06-01T00:41:39.000Z,1,2499')
+  })
+
+  it('--sparkline is a line of bars, and the range', async () => {
+    const [line = '', about] = (await read('n', '--sparkline')).split('\n')
+    expect(line).toMatch(/^▁+▂+▃+▄+▅+▆+▇+█+$/)
+    expect(about).toMatch(/^2025-06-01T00:00:00\.000Z to 2025-06-01T00:41:00\.000Z, averages of 60s, /)
+  })
+
+  it('gives the present state of a magic resource', async () => {
+    expect(JSON.parse(await read('$settings.alarm'))).toMatchObject({ value: { depth: 3 } })
+  })
+
+  it('without a key gives the newest record of each resource', async () => {
+    const lines = (await read()).trimEnd().split('\n')
+    expect(lines.map(line => (JSON.parse(line) as { key: string }).key)).toEqual(['$settings', 'n', 'rude'])
+  })
+})
+
+describe('thingwire tail', () => {
+  it('shows what comes in, and after a restart of the server what it has missed', async () => {
+    const dataDir = await temporaryDirectory()
+    const first = await startServer({ dataDir })
+    onTestFinished(async () => void (await first.kill()))
+    const thing = await createThing(first)
+    const tail = startCommand(['tail', thing.thingId, 'n'], { server: first })
+    await tail.told(/^watching /)
+    await write(first, thing, { values: [{ key: 'other', value: 0 }] })
+    await write(first, thing, { values: [{ key: 'n', value: 1 }] })
+    await tail.said(/"value":1,/)
+    await first.kill()
+    await tail.told(/again in \d+ s/)
+    const { port } = new URL(first.url)
+    const second = await startServer({ dataDir, args: ['--http-port', port] })
+    onTestFinished(async () => void (await second.kill()))
+    // Maybe before the stream is there again, maybe not: it must not matter.
+    await write(second, thing, { values: [{ key: 'n', value: 2 }] })
+    await tail.said(/"value":2,/)
+    await tail.told(/^connected again$/m)
+    await write(second, thing, { values: [{ key: 'n', value: 3 }] })
+    await tail.said(/"value":3,/)
+    tail.process.kill('SIGINT')
+    const { stdout } = await tail.ended
+    const values = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => (JSON.parse(line) as { value: number }).value)
+    expect(values).toEqual([1, 2, 3])
+  })
+})

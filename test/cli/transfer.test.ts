@@ -1,0 +1,107 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createThing, readAll, type ServerAddress, write } from '../helpers/http-client.ts'
+import { startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { jsonOf, runCommand } from './command.ts'
+import { type Served, serve } from './serve.ts'
+
+describe('thingwire export and import', () => {
+  let server: Served
+  beforeAll(async () => {
+    server = await serve()
+    return server.end
+  })
+
+  it('carry things to another server, with settings, position and history, and nothing twice', async () => {
+    const boat = await jsonOf<{ thingId: string; thingToken: string }>(['things', 'create', 'boat'], {
+      server,
+    })
+    const unnamed = await createThing(server)
+    const values = Array.from({ length: 1_500 }, (_, value) => ({
+      key: 'n',
+      value,
+      geo: { lat: 60, long: 23 },
+    }))
+    await write(server, boat, { values })
+    await write(server, boat, { values: [{ key: '$geo', value: [23.5, 60.1] }] })
+    await write(server, boat, { values: [{ key: '$settings', value: { a: { b: 1, c: 2 }, d: 3 } }] })
+    await write(server, boat, { values: [{ key: '$settings.a.b', value: null }] })
+    await write(server, boat, { values: [{ key: '$settings.e', value: { f: [1] } }] })
+    await write(server, unnamed, { values: [{ key: 'n', value: 'alone' }] })
+    const settings = async (from: ServerAddress, thingId: string) => {
+      const headers = { authorization: from.adminKey }
+      const path = `${from.url}/v2/things/${thingId}/resources/$settings`
+      return (await (await fetch(path, { headers })).json()) as { value: unknown }[]
+    }
+    await expect.poll(() => settings(server, boat.thingId)).toMatchObject([{ value: { e: { f: [1] } } }])
+
+    const directory = await temporaryDirectory()
+    const environment = { XDG_STATE_HOME: join(directory, 'state') }
+    const file = join(directory, 'all.ndjson')
+    expect(await runCommand(['export', '--all', '--output', file], { server })).toMatchObject({ code: 0 })
+    expect((await readFile(file, 'utf8')).match(/"key":"n"/g)).toHaveLength(1_501)
+
+    const other = await startServer({ dataDir: await temporaryDirectory() })
+    onTestFinished(async () => void (await other.kill()))
+    const setup = { server: other, environment }
+    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 5, thingsMade: 2 })
+    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 5, thingsMade: 0 })
+    const { things } = await jsonOf<{ things: { thingId: string; position?: object }[] }>(
+      ['things', 'list', '--name', 'boat'],
+      setup,
+    )
+    const [copy] = things
+    expect(copy?.position).toEqual({ lat: 60.1, long: 23.5 })
+    const ref = { thingId: copy?.thingId ?? '', thingToken: copy?.thingId ?? '' }
+    const headers = { authorization: other.adminKey, accept: 'application/x-ndjson' }
+    const copied = await fetch(`${other.url}/v2/things/${ref.thingId}/resources/n`, { headers })
+    const lines = (await copied.text())
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as unknown)
+    expect(lines).toEqual(await readAll(server, boat, 'n'))
+    await expect
+      .poll(async () => (await settings(other, ref.thingId))[0]?.value)
+      .toEqual({ a: { c: 2 }, d: 3, e: { f: [1] } })
+  })
+
+  it('import names a line that is none of an export', async () => {
+    const directory = await temporaryDirectory()
+    const file = join(directory, 'not.ndjson')
+    await writeFile(file, '{"key":"n","value":1}\n')
+    const environment = { XDG_STATE_HOME: directory }
+    const { code, stderr } = await runCommand(['import', file], { server, environment })
+    expect(code).toBe(1)
+    expect(stderr).toContain('line 1 ')
+  })
+})
+
+describe('thingwire backup, restore and check', () => {
+  it('copy a running server, make a store of it, and find no fault in it', async () => {
+    const dataDir = await temporaryDirectory()
+    const server = await startServer({ dataDir })
+    onTestFinished(async () => void (await server.kill()))
+    const thing = await createThing(server)
+    await write(server, thing, { values: [{ key: 'n', value: 1 }] })
+    const directory = await temporaryDirectory()
+    const file = join(directory, 'all.backup')
+    expect(await jsonOf(['backup', file], { server })).toMatchObject({ file })
+    expect((await stat(file)).mode & 0o077).toBe(0)
+    const held = await runCommand(['check', '--data-dir', dataDir])
+    expect(held).toMatchObject({ code: 1, stdout: '' })
+    const restored = join(directory, 'restored')
+    expect(await runCommand(['restore', file, '--data-dir', restored])).toMatchObject({ code: 0 })
+    expect(await jsonOf(['check', '--data-dir', restored])).toMatchObject({
+      records: 1,
+      things: 1,
+      faultCount: 0,
+    })
+    const refused = await runCommand(['backup', join(directory, 'none')], {
+      server: { url: server.url, adminKey: 'k'.repeat(32) },
+    })
+    expect(refused).toMatchObject({ code: 4 })
+    await expect(stat(join(directory, 'none'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
