@@ -37,6 +37,7 @@ const longNodesTests = [
 
 export default defineConfig({
   test: {
+    globalSetup: 'test/helpers/built.ts',
     // vitest takes one less than there are cores; many tests only wait, for a time-out of the server's or another process.
     maxWorkers: 3,
     projects: [
@@ -54,9 +55,12 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'redis',
-          include: suites(...doorSuites, 'property'),
+          include: suites(...doorSuites),
           provide: { store: 'redis' },
         },
+      },
+      {
+        test: { ...shared, name: 'redis-property', include: suites('property'), provide: { store: 'redis' } },
       },
       {
         test: {

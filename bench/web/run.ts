@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createProgress } from '../../examples/voyage/progress.ts'
+import { launchBrowser } from '../../test/browser/browser.ts'
+import { storeVoyage } from '../../test/browser/voyage.ts'
+import { createThing } from '../../test/helpers/http-client.ts'
+import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { type ColdLoad, loadCold, signedInProfile } from './load.ts'
+import { maximumBytes, sentFiles, totalBytes } from './size.ts'
+
+/**
+ * `npm run bench:web [-- --rounds 10]`: what the built dashboard weighs, and how soon a browser that has nothing of it shows
+ * the first value of a thing with a voyage of four hours. Ends with status 1 if a bound is missed or the page reports an error.
+ */
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '10' } } })
+const rounds = Number(values.rounds)
+/** Milliseconds, of the 95th percentile. */
+const bound = 1_500
+
+let broken = 0
+await weigh()
+const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
+const server = await startServer({ dataDir })
+try {
+  judge(await loadAgainAndAgain(server))
+} finally {
+  await server.stop()
+  await rm(dataDir, { recursive: true, force: true })
+}
+process.exitCode = broken === 0 ? 0 : 1
+
+async function weigh(): Promise<void> {
+  const files = await sentFiles()
+  for (const { name, bytes } of files.slice(0, 8)) console.log(`${kilobytes(bytes).padStart(9)}  ${name}`)
+  const total = totalBytes(files)
+  line(
+    total < maximumBytes,
+    `all ${files.length} files, compressed: ${kilobytes(total)} (bound ${kilobytes(maximumBytes)})`,
+  )
+}
+
+async function loadAgainAndAgain(server: ServerProcess): Promise<readonly ColdLoad[]> {
+  const thing = await createThing(server)
+  await storeVoyage(server, thing)
+  const browser = await launchBrowser()
+  try {
+    const profile = await signedInProfile(browser, server, thing)
+    const progress = createProgress(rounds, done => `cold loads: ${done}`)
+    const loads: ColdLoad[] = []
+    while (loads.length < rounds) {
+      loads.push(await loadCold(browser, server, profile, 'depth'))
+      progress(loads.length)
+    }
+    return loads
+  } finally {
+    await browser.close()
+  }
+}
+
+function judge(loads: readonly ColdLoad[]): void {
+  const times = loads.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
+  const [median, p95] = [percentile(times, 50), percentile(times, 95)]
+  line(
+    p95 <= bound,
+    `cold load to the first value, ${times.length} times: median ${median.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms (bound ${bound} ms)`,
+  )
+  const problems = loads.flatMap(load => load.problems)
+  line(problems.length === 0, `errors in the console, or requests to other hosts: ${problems.length}`)
+  for (const problem of new Set(problems)) console.log(`  ${problem}`)
+}
+
+function percentile(sorted: readonly number[], percent: number): number {
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1000).toFixed(1)} kB`
+}
+
+function line(isHeld: boolean, text: string): void {
+  if (!isHeld) broken++
+  console.log(`${isHeld ? 'ok    ' : 'BROKEN'}  ${text}`)
+}

@@ -1,0 +1,80 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { ServerAddress, Thing } from '../helpers/http-client.ts'
+import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+/** One server with the built dashboard for the tests of a file. */
+export function serveDashboard(): () => ServerProcess {
+  let server: ServerProcess | undefined
+  beforeAll(async () => {
+    server = await startServer({ dataDir: await temporaryDirectory(remove => afterAll(remove)) })
+  })
+  afterAll(() => server?.stop())
+  return () => {
+    if (!server) throw new Error('the server is started by beforeAll()')
+    return server
+  }
+}
+
+/** Asks with the admin key. @throws Error unless it is answered with 200 or 201 */
+export async function ask<Answer>(
+  { url, adminKey }: ServerAddress,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Answer> {
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}`)
+  return (await response.json()) as Answer
+}
+
+export async function createNamedThing(server: ServerAddress, name: string): Promise<Thing> {
+  return await ask(server, 'POST', '/v2/admin/things', { name })
+}
+
+/** A session of the operator's. @returns its token */
+export async function createSession(
+  server: ServerAddress,
+  things: '*' | readonly string[],
+  access: 'read' | 'write',
+): Promise<string> {
+  const body = { things, access }
+  return (await ask<{ sessionToken: string }>(server, 'POST', '/v2/admin/sessions', body)).sessionToken
+}
+
+export function credentialInput(page: Page): Locator {
+  return page.getByLabel('Thing token, session or admin key')
+}
+
+export async function signIn(page: Page, credential: string): Promise<void> {
+  await credentialInput(page).fill(credential)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** The page's own name: its one heading of the first level. */
+export function title(page: Page): Locator {
+  return page.getByRole('heading', { level: 1 })
+}
+
+/** Resolves when what a locator holds is, or contains, `text`. */
+export async function expectText(locator: Locator, text: string | RegExp): Promise<void> {
+  const matching = typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text)
+  await expect.poll(() => locator.textContent()).toEqual(matching)
+}
+
+/** How many points the chart of a resource shows, as it says to who does not see it. */
+export async function chartPoints(page: Page, key: string): Promise<number> {
+  const name = (await chart(page, key).getAttribute('aria-label')) ?? ''
+  const [, points] = /: ([\d,]+) points?/.exec(name) ?? []
+  return points === undefined ? 0 : Number(points.replaceAll(',', ''))
+}
+
+export function chart(page: Page, key: string): Locator {
+  return page.getByRole('img', { name: `Chart of ${key}` })
+}

@@ -1,0 +1,103 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { write } from '../helpers/http-client.ts'
+import { TestBrowser } from './browser.ts'
+import { createNamedThing, expectText, serveDashboard, signIn, title } from './dashboard.ts'
+
+const server = serveDashboard()
+const browser = new TestBrowser()
+
+async function openOperator(): Promise<Page> {
+  const page = await browser.open(`${server().url}/#/operator`)
+  await signIn(page, server().adminKey)
+  await expectText(title(page), 'Operator')
+  return page
+}
+
+function region(page: Page, name: string) {
+  return page.getByRole('region', { name, exact: true })
+}
+
+describe('the page of the operator', () => {
+  it('creates a thing, and shows its token once, with a QR code', async () => {
+    const page = await openOperator()
+    const things = region(page, 'Things')
+    await things.getByLabel('Name', { exact: true }).fill('pump')
+    await things.getByRole('button', { name: 'Create thing' }).click()
+    await page.getByRole('img', { name: 'QR code: Token of pump' }).waitFor()
+    const thingToken = (await things.getByText(/^[\w-]{43}$/).textContent()) ?? ''
+    const { status } = await write(
+      server(),
+      { thingId: '', thingToken },
+      { values: [{ key: 'flow', value: 1 }] },
+    )
+    expect(status).toBe(201)
+
+    await things.getByRole('button', { name: 'Done' }).click()
+    await things.getByRole('link', { name: 'pump' }).waitFor()
+    await things.getByRole('button', { name: 'Tokens of pump' }).click()
+    await things.getByText('in use').waitFor()
+    await page.reload()
+    await things.getByRole('link', { name: 'pump' }).waitFor()
+    expect(await page.content()).not.toContain(thingToken)
+  })
+
+  it('creates no thing without a name, and asks before a second one of the same', async () => {
+    await createNamedThing(server(), 'twin')
+    await createNamedThing(server(), 'all others')
+    const page = await openOperator()
+    const things = region(page, 'Things')
+    const create = things.getByRole('button', { name: 'Create thing' })
+    await create.click()
+    await things.getByLabel('Name', { exact: true }).fill('twin')
+    await create.click()
+    await expectText(things.getByRole('alert'), 'There is a thing called twin already')
+    expect(await things.getByRole('link', { name: 'twin' }).count()).toBe(1)
+    await create.click()
+    await expect.poll(() => things.getByRole('link', { name: 'twin' }).count()).toBe(2)
+    const names = await things.getByRole('listitem').getByRole('link').allTextContents()
+    expect(names).toEqual(names.toSorted())
+    expect(names).not.toContain('unnamed')
+  })
+
+  it('creates a session that sees what it was made for, and revokes it at once', async () => {
+    const thing = await createNamedThing(server(), 'well')
+    await write(server(), thing, { values: [{ key: 'level', value: 3.25 }] })
+    const page = await openOperator()
+    const sessions = region(page, 'Sessions')
+    await sessions.getByLabel('May').selectOption('read')
+    await sessions.getByRole('button', { name: 'Create session' }).click()
+    await sessions.getByRole('img', { name: /^QR code: Session/ }).waitFor()
+    const sessionToken = (await sessions.getByText(/^[\w-]{43,}$/).textContent()) ?? ''
+    await sessions.getByRole('button', { name: 'Done' }).click()
+
+    const guest = await browser.open(server().url, { expectedErrors: /status of 401/ })
+    await signIn(guest, sessionToken)
+    await guest.getByRole('link', { name: 'well' }).click()
+    await expectText(guest.getByRole('region', { name: 'level', exact: true }), '3.25')
+    await sessions.getByRole('button', { name: /^Revoke session/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await expectText(guest.getByRole('alert'), 'You were signed out')
+  })
+
+  it('makes activation codes with which devices register', async () => {
+    const page = await openOperator()
+    const codes = region(page, 'Activation codes')
+    await codes.getByRole('button', { name: 'Create codes' }).click()
+    const code = codes.getByRole('listitem').getByText(/^[\w-]{34}$/)
+    const body = JSON.stringify({ activationCode: await code.textContent() })
+    expect((await fetch(`${server().url}/v2/things`, { method: 'POST', body })).status).toBe(201)
+  })
+
+  it('deletes a thing only after its name is typed', async () => {
+    await createNamedThing(server(), 'obsolete')
+    const page = await openOperator()
+    await page.getByRole('button', { name: 'Delete obsolete' }).click()
+    const dialog = page.getByRole('dialog')
+    const confirm = dialog.getByRole('button', { name: 'Delete for good' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await dialog.getByRole('textbox').fill('obsolete')
+    await confirm.click()
+    await page.getByRole('link', { name: 'obsolete' }).waitFor({ state: 'detached' })
+  })
+})

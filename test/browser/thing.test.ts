@@ -1,0 +1,226 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { mosquittoSub } from '../clients/mosquitto-subscriber.ts'
+import { type Thing, write } from '../helpers/http-client.ts'
+import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { TestBrowser } from './browser.ts'
+import {
+  chart,
+  chartPoints,
+  createNamedThing,
+  createSession,
+  expectText,
+  serveDashboard,
+  signIn,
+  title,
+} from './dashboard.ts'
+import { storeVoyage } from './voyage.ts'
+
+const server = serveDashboard()
+const browser = new TestBrowser()
+let boat: Thing
+beforeAll(async () => {
+  boat = await createNamedThing(server(), 'boat')
+  await storeVoyage(server(), boat)
+})
+
+async function open(thing: Thing): Promise<Page> {
+  const page = await browser.open(server().url)
+  await signIn(page, thing.thingToken)
+  await title(page).waitFor()
+  return page
+}
+
+function region(page: Page, name: string) {
+  return page.getByRole('region', { name, exact: true })
+}
+
+async function publish({ thingToken }: Thing, body: object): Promise<void> {
+  const client = await connectMqtt({ url: server().mqttUrl, username: thingToken })
+  await client.publish(`things/${thingToken}/write`, body)
+  await client.disconnect()
+}
+
+describe('the page of a thing', () => {
+  it('moves the value and the chart with a write from each door', async () => {
+    const thing = await createNamedThing(server(), 'live')
+    await write(server(), thing, { values: [{ key: 'depth', value: 10.5 }] })
+    const page = await open(thing)
+    const value = region(page, 'depth').getByRole('status').first()
+    await expectText(value, '10.5')
+    await expect.poll(() => chartPoints(page, 'depth')).toBe(1)
+    const before = await chart(page, 'depth').screenshot()
+
+    await write(server(), thing, { values: [{ key: 'depth', value: 11.5 }] })
+    await expectText(value, '11.5')
+    await expect.poll(() => chartPoints(page, 'depth')).toBe(2)
+    const between = await chart(page, 'depth').screenshot()
+    expect(between.equals(before)).toBe(false)
+
+    await publish(thing, { values: [{ key: 'depth', value: 12.5 }] })
+    await expectText(value, '12.5')
+    await expect.poll(() => chartPoints(page, 'depth')).toBe(3)
+    expect((await chart(page, 'depth').screenshot()).equals(between)).toBe(false)
+    await expectText(region(page, 'Resources').getByRole('row').filter({ hasText: 'depth' }), '12.5')
+  })
+
+  it('reads older data where the chart is zoomed out, and finer data where it is zoomed in', async () => {
+    const page = await open(boat)
+    await page.getByRole('button', { name: 'depth', exact: true }).click()
+    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(100)
+    const asked: URLSearchParams[] = []
+    page.on('request', request => asked.push(new URL(request.url()).searchParams))
+    const aggregates = () => asked.filter(query => query.has('aggregate') && query.has('interval'))
+    const begin = () => Date.parse(aggregates().at(-1)?.get('startDate') ?? '')
+
+    // The voyage is four hours long, the end of which was shown.
+    const card = region(page, 'depth')
+    await card.getByRole('button', { name: 'All', exact: true }).click()
+    await expect.poll(begin).toBeLessThan(Date.now() - 4 * 3_600_000)
+    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(400)
+    const ofAll = aggregates().at(-1)?.get('interval')
+    await card.getByRole('button', { name: 'Zoom in' }).click()
+    await expect.poll(() => aggregates().at(-1)?.get('interval')).not.toBe(ofAll)
+    const beginOfHalf = begin()
+    await card.getByRole('button', { name: 'Earlier' }).click()
+    await expect.poll(begin).toBeLessThan(beginOfHalf)
+    expect(aggregates().at(-1)?.has('endDate')).toBe(true)
+    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(100)
+  })
+
+  it('leads to the newest points of a history, and names resource and range in the address', async () => {
+    const thing = await createNamedThing(server(), 'history')
+    const datetime = '20200101120000'
+    const values = ['depth', 'speed'].map(key => ({ key, value: 3, datetime }))
+    values.push({ key: 'depth', value: 4, datetime: '20200101115500' })
+    await write(server(), thing, { values })
+    await write(server(), thing, { values: [{ key: '$geo', value: [23.5, 60.25], datetime }] })
+    const page = await open(thing)
+    await region(page, 'depth')
+      .getByRole('button', { name: /^Newest: 2020-01-01/ })
+      .click()
+    await expect.poll(() => chartPoints(page, 'depth')).toBe(2)
+    await expectText(region(page, 'Position'), 'from before that')
+    await region(page, 'Position').getByRole('button', { name: 'Show the whole track' }).click()
+    await expectText(region(page, 'Position'), '1 position shown')
+
+    await page.getByRole('button', { name: 'speed', exact: true }).click()
+    await expect.poll(() => chartPoints(page, 'speed')).toBe(1)
+    await page.waitForURL(/resource=speed/)
+    // What came before the latest one is in the trend, too.
+    await page.locator('tr', { hasText: 'depth' }).locator('.sparkline').waitFor()
+  })
+
+  it('says what is wrong with settings as JSON, and has nothing to discard before a change', async () => {
+    const page = await open(await createNamedThing(server(), 'settings text'))
+    const settings = region(page, 'Settings')
+    const discard = settings.getByRole('button', { name: 'Discard changes' })
+    expect(await discard.isDisabled()).toBe(true)
+    await settings.getByRole('button', { name: 'JSON' }).click()
+    await settings.getByLabel('Settings as JSON').fill('{"interval": 5,}')
+    await expectText(settings.getByRole('alert'), /Not JSON: .*position 15/)
+    await discard.click()
+    await expect.poll(() => discard.isDisabled()).toBe(true)
+    await settings.getByRole('button', { name: 'Fields' }).click()
+    await settings.getByText('Add a field').click()
+    await settings.getByLabel('Name').fill('horn')
+    await settings.getByRole('button', { name: 'Add', exact: true }).click()
+    await expect
+      .poll(() =>
+        settings.getByLabel('horn', { exact: true }).evaluate(input => input === document.activeElement),
+      )
+      .toBe(true)
+  })
+
+  it('shows three kinds of refused writes, each once, and the others on request', async () => {
+    const thing = await createNamedThing(server(), 'often refused')
+    for (const key of ['a b', 'a b', 'c d', 'e f', 'g h']) {
+      await write(server(), thing, { values: [{ key, value: 1 }] })
+    }
+    const refused = region(await open(thing), 'Refused writes')
+    await refused.getByRole('button', { name: 'Show 1 more' }).click()
+    await expectText(refused, 'invalid_key, 2 times')
+    await expectText(refused, 'It was:')
+  })
+
+  it('shows the track of the voyage on the map and in words', async () => {
+    const page = await open(boat)
+    const position = region(page, 'Position')
+    await expectText(position, /59\.85567° N,? 23\.39902° E/)
+    await expect
+      .poll(async () => {
+        const [, fixes = ''] = /([\d,]+) positions/.exec((await position.textContent()) ?? '') ?? []
+        return Number(fixes.replaceAll(',', ''))
+      })
+      .toBeGreaterThan(1_000)
+    await expect.poll(() => painted(page, 'track')).toBeGreaterThan(200)
+    expect(await painted(page, 'marker')).toBeGreaterThan(20)
+  })
+
+  it('moves the position with a write of $geo', async () => {
+    const thing = await createNamedThing(server(), 'drifter')
+    const page = await open(thing)
+    await expectText(region(page, 'Position'), 'No position yet')
+    await write(server(), thing, { values: [{ key: '$geo', value: [23.5, 60.25] }] })
+    await expectText(region(page, 'Position'), /60\.25000° N,? 23\.50000° E/)
+    await publish(thing, { values: [{ key: '$geo', value: [23.75, 60.25] }] })
+    await expectText(region(page, 'Position'), /23\.75000° E/)
+    await expectText(region(page, 'Position'), '2 positions')
+  })
+
+  it('brings a change of the settings to who is subscribed to them', async () => {
+    const thing = await createNamedThing(server(), 'settings')
+    await write(server(), thing, { values: [{ key: '$settings', value: { alarm: { depth: 3 } } }] })
+    const { inbox } = await mosquittoSub('mqttv311').subscribe(server(), {
+      filters: [`things/${thing.thingToken}/values/$settings`],
+      qos: 1,
+      username: thing.thingToken,
+    })
+    const page = await open(thing)
+    const settings = region(page, 'Settings')
+    await settings.getByRole('textbox', { name: 'depth' }).fill('4.5')
+    await settings.getByRole('button', { name: 'Save' }).click()
+    await inbox.until(({ payload }) => payload.includes('"alarm":{"depth":4.5}'))
+  })
+
+  it('shows a refused write of either door with its reason as it happens', async () => {
+    const thing = await createNamedThing(server(), 'refused')
+    const page = await open(thing)
+    const refused = region(page, 'Refused writes')
+    await expectText(refused, 'None')
+    await write(server(), thing, { values: [{ key: 'no spaces', value: 1 }] })
+    await expectText(refused, /over HTTP: invalid_key/)
+    await publish(thing, { values: [{ key: 'depth', value: 1, datetime: '20250230000000' }] })
+    await expectText(refused, /over MQTT: invalid_datetime.*over HTTP: invalid_key/)
+  })
+
+  it('has no refused writes for a session that only reads', async () => {
+    const thing = await createNamedThing(server(), 'read only')
+    const page = await browser.open(`${server().url}/#/things/${thing.thingId}`)
+    await signIn(page, await createSession(server(), [thing.thingId], 'read'))
+    await expectText(title(page), 'read only')
+    await region(page, 'Resources').waitFor()
+    expect(await region(page, 'Refused writes').count()).toBe(0)
+  })
+})
+
+/** How many pixels of the map have the colour that `map.css` gives to a part of it. */
+async function painted(page: Page, part: 'track' | 'marker'): Promise<number> {
+  return await page.getByRole('application').evaluate((map, name) => {
+    // A copy: the browser warns of a canvas that is read again and again unless it was made for that.
+    const copy = document.createElement('canvas')
+    const brush = copy.getContext('2d', { willReadFrequently: true })
+    if (!brush) throw new Error('no canvas')
+    brush.fillStyle = getComputedStyle(map).getPropertyValue(`--map-${name}`)
+    brush.fillRect(0, 0, 1, 1)
+    const [colour] = new Uint32Array(brush.getImageData(0, 0, 1, 1).data.buffer)
+    let count = 0
+    for (const canvas of map.querySelectorAll('canvas')) {
+      Object.assign(copy, { width: canvas.width, height: canvas.height })
+      brush.drawImage(canvas, 0, 0)
+      const { data } = brush.getImageData(0, 0, canvas.width, canvas.height)
+      count += new Uint32Array(data.buffer).filter(pixel => pixel === colour).length
+    }
+    return count
+  }, part)
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { formatPosition, unwrapped } from '../../../web/src/map/place.ts'
+
+describe('formatPosition()', () => {
+  it.each([
+    [{ lat: 60.084517, long: 23.5391 }, '60.08452° N, 23.53910° E'],
+    [{ lat: -22.9, long: -43.2 }, '22.90000° S, 43.20000° W'],
+    [{ lat: 0, long: 180 }, '0.00000° N, 180.00000° E'],
+  ])('writes %o with the hemispheres', (position, text) => {
+    expect(formatPosition(position)).toBe(text)
+  })
+})
+
+describe('unwrapped()', () => {
+  it('goes on beyond 180 degrees eastward', () => {
+    expect(longsOf(178, 179.5, -179.5, -178)).toEqual([178, 179.5, 180.5, 182])
+  })
+
+  it('goes on beyond -180 degrees westward, and comes back', () => {
+    expect(longsOf(-179, 179, -179)).toEqual([-179, -181, -179])
+  })
+
+  it('leaves a track as it is that crosses no antimeridian', () => {
+    expect(longsOf(-10, 0, 10)).toEqual([-10, 0, 10])
+  })
+})
+
+function longsOf(...longs: number[]): number[] {
+  return unwrapped(longs.map(long => ({ lat: 0, long }))).map(({ long }) => long)
+}

@@ -1,0 +1,101 @@
+import { nextOf } from './link.ts'
+
+/** One fault of a refused write. */
+export interface RefusedRecord {
+  /** Of the record in the write. */
+  readonly index: number
+  readonly field: string
+  readonly reason: string
+  readonly message: string
+}
+
+export interface Refusal {
+  readonly status: number
+  readonly reason: string
+  readonly message: string
+  readonly retryAfter?: number
+  readonly errors?: readonly RefusedRecord[]
+}
+
+/** A request that was refused, or not answered. */
+export class ApiError extends Error {
+  /** HTTP status; 0 if the server did not answer. */
+  readonly status: number
+  /** The stable reason code of docs/errors.md; `no_answer` if the server did not answer. */
+  readonly reason: string
+  /** Seconds to wait before asking again, where the server said so. */
+  readonly retryAfter?: number
+  /** The faults of a refused write. */
+  readonly errors?: readonly RefusedRecord[]
+
+  constructor({ message, ...refusal }: Refusal) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = refusal.status
+    this.reason = refusal.reason
+    if (refusal.retryAfter !== undefined) this.retryAfter = refusal.retryAfter
+    if (refusal.errors) this.errors = refusal.errors
+  }
+}
+
+export interface Page<T> {
+  readonly body: T
+  /** The path of what follows (`Link: rel="next"`). */
+  readonly next?: string
+}
+
+/** The server's HTTP interface as one principal sees it. All methods throw `ApiError`; an aborted one an AbortError. */
+export interface Api {
+  /** @param path such as `/v2/things` */
+  get<T>(path: string, signal?: AbortSignal): Promise<T>
+  getPage<T>(path: string, signal?: AbortSignal): Promise<Page<T>>
+  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>
+}
+
+/** @param onDoubt called when an answer is 401: the credential may have ended */
+export function createApi(credential: string, onDoubt: () => void = () => {}): Api {
+  async function request<T>(path: string, init: RequestInit): Promise<Page<T>> {
+    const response = await fetch(path, {
+      ...init,
+      headers: { authorization: `Bearer ${credential}`, accept: 'application/json' },
+      cache: 'no-store',
+    }).catch((error: unknown) => {
+      if (init.signal?.aborted) throw error
+      const message = 'The server does not answer. Check that it runs, and your network.'
+      throw new ApiError({ status: 0, reason: 'no_answer', message })
+    })
+    if (!response.ok) {
+      if (response.status === 401) onDoubt()
+      throw await refusalOf(response)
+    }
+    const next = nextOf(response.headers.get('link'))
+    const body: T = await response.json()
+    return next === undefined ? { body } : { body, next }
+  }
+
+  return {
+    getPage: (path, signal) => request(path, signal ? { signal } : {}),
+    async get<T>(path: string, signal?: AbortSignal) {
+      return (await request<T>(path, signal ? { signal } : {})).body
+    },
+    async send<T>(method: string, path: string, body?: unknown) {
+      return (
+        await request<T>(path, body === undefined ? { method } : { method, body: JSON.stringify(body) })
+      ).body
+    },
+  }
+}
+
+async function refusalOf(response: Response): Promise<ApiError> {
+  const { status } = response
+  const answer = ((await response.json().catch(() => undefined)) ?? {}) as Partial<Refusal>
+  const { reason = 'unexpected_answer', message = `The server answered ${status}.`, errors } = answer
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new ApiError({
+    status,
+    reason,
+    message,
+    ...(errors ? { errors } : {}),
+    ...(Number.isFinite(retryAfter) ? { retryAfter } : {}),
+  })
+}

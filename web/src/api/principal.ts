@@ -1,0 +1,22 @@
+import type { Api } from './http.ts'
+
+/** Whom a credential stands for: the answer of `GET /v2/principal`. */
+export type Principal =
+  | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
+  | {
+      readonly kind: 'session'
+      readonly sessionId: string
+      readonly access: 'read' | 'write'
+      /** Thing ids, or `*` for all of them. */
+      readonly things: '*' | readonly string[]
+      /** Whether an operator made it; one that a thing made can do no more than the thing. */
+      readonly isOperators: boolean
+      /** RFC 3339. */
+      readonly expiresAt: string
+    }
+  | { readonly kind: 'admin' }
+
+/** @throws ApiError 401 for a credential that is unknown, was revoked or has ended */
+export function fetchPrincipal(api: Api): Promise<Principal> {
+  return api.get('/v2/principal')
+}

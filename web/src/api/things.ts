@@ -1,0 +1,36 @@
+import type { Api } from './http.ts'
+
+/** A thing in a list, as `GET /v2/things` gives it. */
+export interface ThingSummary {
+  readonly thingId: string
+  readonly name: string
+  /** RFC 3339. */
+  readonly createdAt: string
+  /** RFC 3339; null before its first write. */
+  readonly lastSeen: string | null
+  readonly position?: { readonly lat: number; readonly long: number }
+}
+
+export interface ThingsPage {
+  readonly things: readonly ThingSummary[]
+  /** The cursor of the next page. */
+  readonly next?: string
+}
+
+export interface ThingsQuery {
+  /** This one only. */
+  readonly thingId?: string
+  /** 1..1000. */
+  readonly limit?: number
+  readonly cursor?: string
+  /** Part of the name, in any case. */
+  readonly name?: string
+  /** `west,south,east,north` in degrees: only things that are inside. */
+  readonly bbox?: string
+}
+
+/** The things that the principal may see, a page at a time. @throws ApiError */
+export function fetchThings(api: Api, query: ThingsQuery = {}, signal?: AbortSignal): Promise<ThingsPage> {
+  const parameters = Object.entries(query).map(([name, value]) => [name, String(value)])
+  return api.get(`/v2/things?${new URLSearchParams(parameters)}`, signal)
+}

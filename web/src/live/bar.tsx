@@ -1,0 +1,19 @@
+import './bar.css'
+import type { ReadonlySignal } from '@preact/signals'
+import { Moment } from '../time/moment.tsx'
+import type { LiveState } from './connection.ts'
+
+/** Says that what is shown may be old: while there is no live connection. */
+export function LiveBar({ state }: { readonly state: ReadonlySignal<LiveState> }) {
+  const { kind, since } = state.value
+  return (
+    <div role="status" class="live-bar">
+      {kind === 'lost' && (
+        <p>
+          <strong>Not live.</strong> The connection was lost at <Moment milliseconds={since} />; what is shown
+          may be older than what is stored. Trying again every few seconds.
+        </p>
+      )}
+    </div>
+  )
+}

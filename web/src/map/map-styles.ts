@@ -1,0 +1,45 @@
+import CircleStyle from 'ol/style/Circle.js'
+import Fill from 'ol/style/Fill.js'
+import Stroke from 'ol/style/Stroke.js'
+import Style from 'ol/style/Style.js'
+import Text from 'ol/style/Text.js'
+
+/** What a map draws, in the colours that map.css gives to its element: a canvas inherits none. */
+export interface MapStyles {
+  readonly land: Style
+  readonly track: readonly Style[]
+  readonly place: (name: string) => Style
+}
+
+export function readMapStyles(element: HTMLElement): MapStyles {
+  const computed = getComputedStyle(element)
+  const color = (name: string) => computed.getPropertyValue(`--map-${name}`).trim()
+  const halo = new Stroke({ color: color('halo'), width: 4 })
+  const marker = new CircleStyle({
+    radius: 7,
+    fill: new Fill({ color: color('marker') }),
+    stroke: new Stroke({ color: color('halo'), width: 2 }),
+  })
+  return {
+    land: new Style({
+      fill: new Fill({ color: color('land') }),
+      stroke: new Stroke({ color: color('coast'), width: 1 }),
+    }),
+    // A line with a rim is seen on any background.
+    track: [
+      new Style({ stroke: new Stroke({ color: color('halo'), width: 6 }) }),
+      new Style({ stroke: new Stroke({ color: color('track'), width: 3 }) }),
+    ],
+    place: name =>
+      new Style({
+        image: marker,
+        text: new Text({
+          text: name,
+          font: `600 13px ${computed.fontFamily}`,
+          offsetY: -17,
+          fill: new Fill({ color: color('text') }),
+          stroke: halo,
+        }),
+      }),
+  }
+}

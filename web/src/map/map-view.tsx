@@ -1,0 +1,53 @@
+import { useEffect, useRef } from 'preact/hooks'
+import 'ol/ol.css'
+import './map.css'
+import type { Place, Position } from './place.ts'
+import { TileChoice } from './tile-choice.tsx'
+import { tiles } from './tiles.ts'
+import { WorldMap } from './world-map.ts'
+
+interface MapViewProps {
+  /** What the map shows, for who does not see it. */
+  readonly label: string
+  /** Oldest first. */
+  readonly track?: readonly Position[]
+  readonly places: readonly Place[]
+  readonly onPick?: (id: string) => void
+}
+
+/** A map that is moved with the arrow keys or by dragging, and zoomed with + and − or the wheel, once it has the focus. */
+export function MapView({ label, track, places, onPick }: MapViewProps) {
+  const element = useRef<HTMLDivElement>(null)
+  const map = useRef<WorldMap>(undefined)
+  const pick = useRef(onPick)
+  pick.current = onPick
+
+  useEffect(() => {
+    if (!element.current) return
+    const created = new WorldMap(element.current, id => pick.current?.(id))
+    map.current = created
+    return () => created.close()
+  }, [])
+  const chosenTiles = tiles.value
+  useEffect(() => map.current?.showTiles(chosenTiles), [chosenTiles])
+  useEffect(() => map.current?.showTrack(track ?? []), [track])
+  useEffect(() => map.current?.showPlaces(places), [places])
+
+  return (
+    <div class="map-view">
+      <div
+        ref={element}
+        class="map"
+        role="application"
+        aria-label={`${label}. Arrow keys move, + and − zoom.`}
+      />
+      <div class="map-foot">
+        <button type="button" onClick={() => map.current?.showAll()}>
+          Show all
+        </button>
+        <span class="muted">Click the map to move it.</span>
+        <TileChoice />
+      </div>
+    </div>
+  )
+}

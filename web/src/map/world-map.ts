@@ -1,0 +1,146 @@
+import { defaults as defaultControls } from 'ol/control/defaults.js'
+import ScaleLine from 'ol/control/ScaleLine.js'
+import { createEmpty, extend, isEmpty } from 'ol/extent.js'
+import Feature from 'ol/Feature.js'
+import LineString from 'ol/geom/LineString.js'
+import Point from 'ol/geom/Point.js'
+import { defaults as defaultInteractions } from 'ol/interaction/defaults.js'
+import TileLayer from 'ol/layer/Tile.js'
+import VectorLayer from 'ol/layer/Vector.js'
+import OlMap from 'ol/Map.js'
+import { fromLonLat } from 'ol/proj.js'
+import VectorSource from 'ol/source/Vector.js'
+import XYZ from 'ol/source/XYZ.js'
+import View from 'ol/View.js'
+import { createCoastlines } from './coastlines.ts'
+import { readMapStyles } from './map-styles.ts'
+import { type Place, type Position, unwrapped } from './place.ts'
+import type { Tiles } from './tiles.ts'
+
+/** How close the map goes by itself, as zoom levels: to a track, about 10 m a pixel; to places alone, 300 m. */
+const closestToTrack = 14
+const closestToPlaces = 9
+/** Pixels around what is shown, for the names over the places. */
+const padding = [48, 40, 40, 40]
+
+/** A map of the world with a track and places on it. It shows all of them until someone moves it. */
+export class WorldMap {
+  readonly #map: OlMap
+  readonly #view = new View({
+    center: [0, 2_000_000],
+    zoom: 1,
+    minZoom: 0,
+    maxZoom: 19,
+    enableRotation: false,
+  })
+  readonly #element: HTMLElement
+  readonly #land = new VectorLayer({ source: createCoastlines(this.#view), updateWhileInteracting: true })
+  readonly #tiles = new TileLayer<XYZ>({ visible: false })
+  readonly #track = new LineString([])
+  readonly #trackLayer = new VectorLayer({
+    source: new VectorSource({ features: [new Feature(this.#track)] }),
+  })
+  readonly #placeSource = new VectorSource<Feature<Point>>()
+  readonly #placeLayer = new VectorLayer({ source: this.#placeSource, declutter: true })
+  readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
+  #isMoved = false
+
+  /** @param onPick called with the id of a place that was clicked */
+  constructor(element: HTMLElement, onPick?: (id: string) => void) {
+    this.#element = element
+    // It takes the arrow keys.
+    element.tabIndex = 0
+    this.#map = new OlMap({
+      target: element,
+      view: this.#view,
+      layers: [this.#tiles, this.#land, this.#trackLayer, this.#placeLayer],
+      controls: defaultControls({ rotate: false, attributionOptions: { collapsible: false } }).extend([
+        new ScaleLine(),
+      ]),
+      // Otherwise who scrolls the page gets stuck in the map.
+      interactions: defaultInteractions({ onFocusOnly: true, altShiftDragRotate: false, pinchRotate: false }),
+    })
+    // Not what scrolls the page, or goes past the map with the Tab key.
+    for (const name of ['click', 'pointerdown', 'wheel', 'keydown'] as const) {
+      element.addEventListener(name, event => {
+        const isTab = event instanceof KeyboardEvent && event.key === 'Tab'
+        if (!isTab && element.contains(document.activeElement)) this.#isMoved = true
+      })
+    }
+    if (onPick) this.#pick(onPick)
+    this.#paint()
+    this.#darkness.addEventListener('change', this.#paint)
+  }
+
+  /** @param track oldest first */
+  showTrack(track: readonly Position[]): void {
+    this.#track.setCoordinates(unwrapped(track).map(project))
+    this.#fitUnlessMoved()
+  }
+
+  showPlaces(places: readonly Place[]): void {
+    this.#placeSource.clear(true)
+    this.#placeSource.addFeatures(
+      places.map(({ id, name, position }) => {
+        const feature = new Feature({ geometry: new Point(project(position)), name })
+        feature.setId(id)
+        return feature
+      }),
+    )
+    this.#fitUnlessMoved()
+  }
+
+  /** @param tiles undefined for the coastlines alone */
+  showTiles(tiles: Tiles | undefined): void {
+    this.#tiles.setSource(
+      tiles ? new XYZ({ url: tiles.url, attributions: escapeHtml(tiles.attribution) }) : null,
+    )
+    this.#tiles.setVisible(tiles !== undefined)
+    this.#land.setVisible(tiles === undefined)
+  }
+
+  /** Shows the whole track and all places, from now on. */
+  showAll(): void {
+    this.#isMoved = false
+    this.#fitUnlessMoved()
+  }
+
+  close(): void {
+    this.#darkness.removeEventListener('change', this.#paint)
+    this.#map.setTarget(undefined)
+    this.#map.dispose()
+  }
+
+  readonly #paint = (): void => {
+    const { land, track, place } = readMapStyles(this.#element)
+    this.#land.setStyle(land)
+    this.#trackLayer.setStyle([...track])
+    this.#placeLayer.setStyle(feature => place(String(feature.get('name'))))
+  }
+
+  #fitUnlessMoved(): void {
+    if (this.#isMoved) return
+    const extent = extend(this.#placeSource.getExtent() ?? createEmpty(), this.#track.getExtent())
+    const isTrack = this.#track.getCoordinates().length > 1
+    const maxZoom = isTrack ? closestToTrack : closestToPlaces
+    if (!isEmpty(extent)) this.#view.fit(extent, { padding, maxZoom })
+  }
+
+  #pick(onPick: (id: string) => void): void {
+    this.#map.on('click', event => {
+      const id = this.#map.forEachFeatureAtPixel(event.pixel, feature => feature.getId(), {
+        layerFilter: layer => layer === this.#placeLayer,
+        hitTolerance: 6,
+      })
+      if (typeof id === 'string') onPick(id)
+    })
+  }
+}
+
+function project({ lat, long }: Position): number[] {
+  return fromLonLat([long, lat])
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks'
+import {
+  type ActivationCode,
+  createActivationCodes,
+  listActivationCodes,
+  removeActivationCode,
+} from '../api/admin.ts'
+import type { Api } from '../api/http.ts'
+import { CopyButton } from '../copy-button.tsx'
+import { Moment } from '../time/moment.tsx'
+import { Confirm } from './confirm.tsx'
+import { Problem } from './problem.tsx'
+import { QrCode } from './qr-code.tsx'
+import { useAction } from './use-action.ts'
+import { useList } from './use-list.ts'
+
+const codesAtFirst = 20
+
+/** Codes with which devices register themselves. */
+export function CodesSection({ api }: { readonly api: Api }) {
+  const { items: codes, problem, reload } = useList(() => listActivationCodes(api))
+  const [shown, setShown] = useState(codesAtFirst)
+  const [created, setCreated] = useState<ReadonlySet<string>>(new Set())
+  const newestFirst = codes?.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt)) ?? []
+  return (
+    <section class="card" aria-labelledby="operator-codes">
+      <h2 id="operator-codes">Activation codes</h2>
+      <p class="muted">
+        A device that is given a code in place of a token registers itself: the server makes a thing for it,
+        and tells it the token.
+      </p>
+      <CreateCodes
+        api={api}
+        onCreated={made => {
+          setCreated(new Set(made))
+          reload()
+        }}
+      />
+      <p role="status" class="muted">
+        {created.size > 0 &&
+          `${created.size} new ${created.size === 1 ? 'code' : 'codes'}, first in the list.`}
+      </p>
+      <Problem text={problem} />
+      {codes?.length === 0 && <p class="muted">No codes.</p>}
+      <ul class="operator-list">
+        {newestFirst.slice(0, shown).map(code => (
+          <CodeRow key={code.activationCode} api={api} code={code} onChange={reload} />
+        ))}
+      </ul>
+      {newestFirst.length > shown && (
+        <button type="button" onClick={() => setShown(shown + codesAtFirst)}>
+          Show more of {newestFirst.length}
+        </button>
+      )}
+    </section>
+  )
+}
+
+interface CreateCodesProps {
+  readonly api: Api
+  readonly onCreated: (codes: readonly string[]) => void
+}
+
+function CreateCodes({ api, onCreated }: CreateCodesProps) {
+  const [count, setCount] = useState(1)
+  const [uses, setUses] = useState(1)
+  const { isBusy, problem, run } = useAction()
+
+  function submit(event: Event): void {
+    event.preventDefault()
+    void run(async () => onCreated(await createActivationCodes(api, { count, uses })))
+  }
+
+  return (
+    <form class="inline-form" onSubmit={submit}>
+      <label>
+        Codes
+        <input
+          type="number"
+          min={1}
+          max={1000}
+          required
+          value={count}
+          onInput={event => setCount(event.currentTarget.valueAsNumber)}
+        />
+      </label>
+      <label>
+        Devices for each
+        <input
+          type="number"
+          min={1}
+          max={1_000_000}
+          required
+          value={uses}
+          onInput={event => setUses(event.currentTarget.valueAsNumber)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={isBusy}>
+        Create codes
+      </button>
+      <Problem text={problem} />
+    </form>
+  )
+}
+
+interface CodeRowProps {
+  readonly api: Api
+  readonly code: ActivationCode
+  readonly onChange: () => void
+}
+
+function CodeRow({ api, code: { activationCode, createdAt, usesLeft }, onChange }: CodeRowProps) {
+  const [open, setOpen] = useState<'qr' | 'delete'>()
+  return (
+    <li>
+      <div class="operator-row">
+        <div class="operator-name">
+          <code>{activationCode}</code>
+          <span class="muted">
+            {usesLeft === 1 ? '1 device' : `${usesLeft} devices`} left, made{' '}
+            <Moment milliseconds={Date.parse(createdAt)} />
+          </span>
+        </div>
+        <div class="actions">
+          <CopyButton text={activationCode} />
+          <button
+            type="button"
+            aria-expanded={open === 'qr'}
+            aria-label={`QR code of ${activationCode}`}
+            onClick={() => setOpen(open === 'qr' ? undefined : 'qr')}
+          >
+            QR code
+          </button>
+          <button
+            type="button"
+            class="danger"
+            aria-label={`Delete ${activationCode}`}
+            onClick={() => setOpen('delete')}
+          >
+            Delete
+          </button>
+        </div>
+      </div>
+      {open === 'qr' && (
+        <div class="operator-detail">
+          <QrCode text={activationCode} label={`QR code: activation code ${activationCode}`} />
+        </div>
+      )}
+      {open === 'delete' && (
+        <Confirm
+          title="Delete this activation code?"
+          verb="Delete"
+          onClose={() => setOpen(undefined)}
+          onConfirm={async () => {
+            await removeActivationCode(api, activationCode)
+            onChange()
+          }}
+        >
+          <p>
+            Devices that have <code>{activationCode}</code> can no longer register. Those that did go on. This
+            cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Problem } from './problem.tsx'
+import { useAction } from './use-action.ts'
+
+interface ConfirmProps {
+  /** The question, such as `Delete this code?` */
+  readonly title: string
+  /** What will be, and that it cannot be undone. */
+  readonly children: ComponentChildren
+  /** The verb on the button, such as `Delete`. */
+  readonly verb: string
+  /** What has to be typed first; undefined: nothing. */
+  readonly typed?: string
+  /** What is to be confirmed. The dialog closes when it is done. @throws ApiError, which is shown */
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+}
+
+/** Asks before something that cannot be undone. Escape is no. */
+export function Confirm({ title, children, verb, typed, onConfirm, onClose }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState('')
+  const { isBusy, problem, run } = useAction()
+  const id = useId()
+  useEffect(() => dialog.current?.showModal(), [])
+
+  function submit(event: Event): void {
+    event.preventDefault()
+    void run(async () => {
+      await onConfirm()
+      dialog.current?.close()
+    })
+  }
+
+  return (
+    <dialog ref={dialog} aria-labelledby={`${id}-title`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <h3 id={`${id}-title`}>{title}</h3>
+        {children}
+        {typed !== undefined && (
+          <label>
+            <span>
+              Type <strong>{typed}</strong> to confirm
+            </span>
+            <input
+              autocomplete="off"
+              autocapitalize="off"
+              spellcheck={false}
+              value={text}
+              onInput={event => setText(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        <Problem text={problem} />
+        <div class="actions">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button type="submit" class="danger" disabled={isBusy || (typed !== undefined && text !== typed)}>
+            {verb}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

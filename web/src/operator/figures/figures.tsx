@@ -1,0 +1,141 @@
+import type { ComponentChildren } from 'preact'
+import { Moment } from '../../time/moment.tsx'
+import { Problem } from '../problem.tsx'
+import { type Figure, figures } from './catalogue.ts'
+import { type Point, type Refusals, refusalsOf, turnedAwayOf } from './history.ts'
+import { Sparkline } from './sparkline.tsx'
+import { useHistory } from './use-history.ts'
+
+/** How the node is doing: the figures of its `/metrics`, and how they went in the last ten minutes. */
+export function Figures({ credential }: { readonly credential: string }) {
+  const { history, problem } = useHistory(credential)
+  const { samples, points } = history
+  const newest = samples.at(-1)
+  const isShared = newest?.labelOf('thingwire_build_info', 'store') === 'redis'
+  return (
+    <section class="card" aria-labelledby="operator-figures">
+      <div class="card-head">
+        <h2 id="operator-figures">This node</h2>
+        <span class="muted">Lines: the last 10 minutes, from when this page was opened.</span>
+      </div>
+      <Problem text={problem} />
+      {problem !== undefined && newest && (
+        <p class="muted">
+          What follows is of <Moment milliseconds={newest.at} />.
+        </p>
+      )}
+      {newest === undefined && problem === undefined && <p class="muted loading">Loading…</p>}
+      {isShared && (
+        <p class="muted">
+          The figures are those of the node that answers. Behind a load balancer that may be another one each
+          time: there, watch all of them with Prometheus.
+        </p>
+      )}
+      {newest && (
+        <div class="figures">
+          {figures.map((figure, place) => (
+            <FigureCard key={figure.title} figure={figure} place={place} points={points} />
+          ))}
+          <RefusalsCard
+            title="Refused writes"
+            refusals={refusalsOf(history)}
+            since={samples[0]?.at ?? newest.at}
+          />
+          <RefusalsCard
+            title="Clients turned away"
+            refusals={turnedAwayOf(history)}
+            since={samples[0]?.at ?? newest.at}
+          >
+            <p class="muted">
+              A wrong, replaced or missing token, most often. The log names the address: look for{' '}
+              <code>turned away</code>.
+            </p>
+          </RefusalsCard>
+        </div>
+      )}
+    </section>
+  )
+}
+
+interface FigureCardProps {
+  readonly figure: Figure
+  /** Of the figure in the catalogue. */
+  readonly place: number
+  readonly points: readonly Point[]
+}
+
+function FigureCard({ figure: { title, format, lines }, place, points }: FigureCardProps) {
+  const measured = lines.map(({ label }, linePlace) => ({
+    label,
+    points: points.map(({ at, values }) => ({ at, value: values[place]?.[linePlace] })),
+  }))
+  return (
+    <div class="figure">
+      <h3>{title}</h3>
+      <dl>
+        {measured
+          // A free disk, or a limit, is not known of every store.
+          .filter(line => title !== 'Store' || line.points.some(({ value }) => value !== undefined))
+          .map(line => (
+            <div key={line.label}>
+              <dt>{line.label}</dt>
+              <dd>
+                {valueText(line.points.at(-1)?.value, format)}
+                <Sparkline points={line.points} />
+              </dd>
+            </div>
+          ))}
+      </dl>
+    </div>
+  )
+}
+
+function valueText(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? '–' : format(value)
+}
+
+interface RefusalsCardProps {
+  readonly title: string
+  readonly refusals: readonly Refusals[]
+  /** From when on refusals count as recent, milliseconds since the epoch. */
+  readonly since: number
+  /** What to do, where there are some. */
+  readonly children?: ComponentChildren
+}
+
+function RefusalsCard({ title, refusals, since, children }: RefusalsCardProps) {
+  return (
+    <div class="figure">
+      <h3>{title}</h3>
+      {refusals.length === 0 ? (
+        <p class="muted">None since the node started.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Reason</th>
+              <th scope="col" class="numeric">
+                Since <Moment milliseconds={since} />
+              </th>
+              <th scope="col" class="numeric">
+                Since start
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {refusals.map(({ reason, recently, inAll }) => (
+              <tr key={reason}>
+                <td>
+                  <code>{reason}</code>
+                </td>
+                <td class="numeric">{recently}</td>
+                <td class="numeric">{inAll}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {refusals.length > 0 && children}
+    </div>
+  )
+}

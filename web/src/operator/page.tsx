@@ -1,0 +1,20 @@
+import './operator.css'
+import type { SignedIn } from '../signed-in.ts'
+import { CodesSection } from './codes-section.tsx'
+import { Figures } from './figures/figures.tsx'
+import { SessionsSection } from './sessions-section.tsx'
+import { ThingsSection } from './things-section.tsx'
+
+/** What the operator watches and does; for the admin key only. */
+export function Operator({ signedIn }: { readonly signedIn: SignedIn }) {
+  const { api, credential } = signedIn
+  return (
+    <div class="operator-page">
+      <h1>Operator</h1>
+      <ThingsSection api={api} />
+      <CodesSection api={api} />
+      <SessionsSection api={api} />
+      <Figures credential={credential} />
+    </div>
+  )
+}

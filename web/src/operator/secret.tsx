@@ -1,0 +1,42 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { CopyButton } from '../copy-button.tsx'
+import { connectHash } from '../route.ts'
+import { QrCode } from './qr-code.tsx'
+
+export interface SecretProps {
+  /** What it is, such as `Token of pump 3`. */
+  readonly title: string
+  readonly text: string
+  /** Of a token: the thing that a device writes as with it. */
+  readonly thingId?: string
+  readonly onDone: () => void
+}
+
+/** A secret that the server tells this once, until the operator says that it is kept. */
+export function Secret({ title, text, thingId, onDone }: SecretProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <div class="secret">
+      <h3 ref={heading} tabIndex={-1}>
+        {title}
+      </h3>
+      <QrCode text={text} label={`QR code: ${title}`} />
+      <div class="secret-text">
+        <p>Keep it now. It is shown this once, and nobody can look it up later.</p>
+        <code>{text}</code>
+        <div class="actions">
+          <CopyButton text={text} />
+          {thingId !== undefined && (
+            <a class="button" href={connectHash(thingId)}>
+              Connect your device
+            </a>
+          )}
+          <button type="button" onClick={onDone}>
+            Done
+          </button>
+        </div>
+      </div>
+    </div>
+  )
+}

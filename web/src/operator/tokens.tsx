@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks'
+import { addToken, listTokens, removeToken, type TokenSummary } from '../api/admin.ts'
+import type { Api } from '../api/http.ts'
+import { keepThingToken } from '../thing-tokens.ts'
+import { Moment } from '../time/moment.tsx'
+import { Confirm } from './confirm.tsx'
+import { Problem } from './problem.tsx'
+import { Secret } from './secret.tsx'
+import { useAction } from './use-action.ts'
+import { useList } from './use-list.ts'
+
+interface TokensProps {
+  readonly api: Api
+  readonly thingId: string
+  /** What the thing is called in front of the operator. */
+  readonly name: string
+}
+
+/** The tokens of a thing: up to ten, so that a device can be given a new one before the old one is revoked. */
+export function Tokens({ api, thingId, name }: TokensProps) {
+  const { items: tokens, problem, reload } = useList(() => listTokens(api, thingId))
+  const adding = useAction()
+  const [secret, setSecret] = useState<string>()
+  const [revoked, setRevoked] = useState<TokenSummary>()
+
+  return (
+    <div class="operator-detail">
+      <Problem text={problem ?? adding.problem} />
+      {tokens?.length === 0 && <p class="muted">No token: the thing cannot write.</p>}
+      <ul class="operator-list">
+        {tokens?.map(token => (
+          <li key={token.tokenId} class="operator-row">
+            <span>
+              <code>{token.tokenId}</code>{' '}
+              <span class="muted">
+                made <Moment milliseconds={Date.parse(token.createdAt)} />,{' '}
+                {token.used ? 'in use' : 'never used'}
+              </span>
+            </span>
+            <button
+              type="button"
+              class="danger"
+              aria-label={`Revoke token ${token.tokenId} of ${name}`}
+              onClick={() => setRevoked(token)}
+            >
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+      {secret === undefined ? (
+        <button
+          type="button"
+          disabled={adding.isBusy}
+          onClick={() =>
+            adding.run(async () => {
+              const { thingToken } = await addToken(api, thingId)
+              keepThingToken(thingId, thingToken)
+              setSecret(thingToken)
+              reload()
+            })
+          }
+        >
+          Add token
+        </button>
+      ) : (
+        <Secret
+          title={`New token of ${name}`}
+          text={secret}
+          thingId={thingId}
+          onDone={() => setSecret(undefined)}
+        />
+      )}
+      {revoked && (
+        <Confirm
+          title="Revoke this token?"
+          verb="Revoke"
+          onClose={() => setRevoked(undefined)}
+          onConfirm={async () => {
+            await removeToken(api, thingId, revoked.tokenId)
+            // Which of them it was, this page does not know.
+            keepThingToken(thingId, undefined)
+            reload()
+          }}
+        >
+          <p>
+            A device that still uses token <code>{revoked.tokenId}</code> of {name} is disconnected at once,
+            and so are the sessions made with it. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,34 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+
+export type Route =
+  | { readonly page: 'things' }
+  | { readonly page: 'thing'; readonly thingId: string }
+  | { readonly page: 'connect'; readonly thingId: string }
+  | { readonly page: 'operator' }
+
+const current = signal(routeOf(location.hash))
+addEventListener('hashchange', () => {
+  current.value = routeOf(location.hash)
+  scrollTo(0, 0)
+})
+
+/** The page that the hash names. */
+export const route: ReadonlySignal<Route> = current
+
+function routeOf(hash: string): Route {
+  if (hash === '#/operator') return { page: 'operator' }
+  // The query is the page's own: it says what of it is shown.
+  const [, thingId, connect] = /^#\/things\/([a-z2-7]{16})(\/connect)?(?:\?|$)/.exec(hash) ?? []
+  if (thingId === undefined) return { page: 'things' }
+  return { page: connect === undefined ? 'thing' : 'connect', thingId }
+}
+
+/** The hash of the page that connects a device to a thing. */
+export function connectHash(thingId: string): string {
+  return `${thingHash(thingId)}/connect`
+}
+
+/** The hash of a thing's page. */
+export function thingHash(thingId: string): string {
+  return `#/things/${thingId}`
+}

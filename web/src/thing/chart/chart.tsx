@@ -1,0 +1,146 @@
+import './chart.css'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { SignedIn } from '../../signed-in.ts'
+import { now } from '../../time/clock.ts'
+import { formatMomentNear, formatZone } from '../../time/format.ts'
+import type { LatestValues } from '../latest-values.ts'
+import { describeSeries } from './describe.ts'
+import { type ChartGestures, handleKey, listenToFingers } from './gestures.ts'
+import { createPlot, type Plot } from './plot.ts'
+import { PointReadout } from './point-readout.tsx'
+import { PointsTable } from './points-table.tsx'
+import { RangeButtons } from './range-buttons.tsx'
+import { useSeries } from './use-series.ts'
+import { edgesOf, firstWindow, pan, type TimeWindow, windowAt, windowBetween, zoom } from './window.ts'
+
+export interface SeriesProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+  readonly resourceKey: string
+  readonly values: LatestValues
+}
+
+interface ChartProps extends SeriesProps {
+  /** What the person chose; until then undefined. */
+  readonly chosen: TimeWindow | undefined
+  readonly onChoose: (change: (before: TimeWindow | undefined) => TimeWindow) => void
+}
+
+/** The numbers of a resource over time, live at its right end. */
+export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose }: ChartProps) {
+  const [first, setFirst] = useState(() => firstWindow(undefined, Date.now()))
+  const shown = chosen ?? first
+  const latestFirst = useRef(first)
+  latestFirst.current = first
+  const setShown = useCallback(
+    (change: (before: TimeWindow) => TimeWindow) => onChoose(before => change(before ?? latestFirst.current)),
+    [onChoose],
+  )
+  const [pointed, setPointed] = useState<number>()
+  const [isTable, setIsTable] = useState(false)
+  const element = useRef<HTMLDivElement>(null)
+  const plot = useRef<Plot>(null)
+  const { series, state, isEmpty } = useSeries({ signedIn, thingId, resourceKey, values, shown })
+
+  const firstTime = state === undefined ? series.points[0]?.time : undefined
+  const oldest = useRef<number>(undefined)
+  useEffect(() => {
+    if (chosen) return
+    oldest.current ??= firstTime
+    // It widens as what is shown grows older.
+    return now.subscribe(time => {
+      const next = firstWindow(oldest.current, time)
+      setFirst(before => (before.span === next.span ? before : next))
+    })
+  }, [chosen, firstTime])
+
+  const gestures = useMemo<ChartGestures>(
+    () => ({
+      zoom: (factor, centre) => setShown(before => zoom(before, factor, centre, Date.now())),
+      pan: share => setShown(before => pan(before, share, Date.now())),
+      toNow: () => setShown(({ span }) => ({ span })),
+    }),
+    [setShown],
+  )
+
+  useEffect(() => {
+    if (!element.current) return
+    const created = createPlot(
+      element.current,
+      (from, to) => setShown(() => windowBetween(from, to, Date.now())),
+      setPointed,
+    )
+    plot.current = created
+    const stop = listenToFingers(element.current, created.shareAt, gestures)
+    return () => {
+      stop()
+      created.close()
+    }
+  }, [gestures, setShown])
+
+  useEffect(() => {
+    const { from, to } = edgesOf(shown, Date.now())
+    plot.current?.draw(series, from, to)
+  }, [series, shown])
+
+  // One that ends now moves on with every second.
+  useEffect(() => {
+    if (shown.to !== undefined) return
+    return now.subscribe(time => {
+      const { from, to } = edgesOf(shown, time)
+      plot.current?.show(from, to)
+    })
+  }, [shown])
+
+  function keyDown(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (handleKey(event.key, gestures)) event.preventDefault()
+  }
+
+  const latest = Date.parse(values.of(resourceKey)?.value.datetime ?? '')
+  const edges = edgesOf(shown, Date.now())
+  const isElsewhere = latest < edges.from || latest >= edges.to
+  const point = pointed === undefined ? undefined : series.points[pointed]
+  return (
+    <div class="chart">
+      <RangeButtons
+        {...{ signedIn, thingId, resourceKey, shown, gestures }}
+        onShow={next => setShown(() => next)}
+      />
+      <div
+        class="chart-focus"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys do what the buttons above do
+        tabIndex={0}
+        role="group"
+        aria-label="Chart; arrows move it, + and − zoom, 0 returns to now"
+        onKeyDown={keyDown}
+      >
+        <div ref={element} class="chart-plot" role="img" aria-label={describeSeries(resourceKey, series)} />
+        {state !== undefined && (
+          <p class="chart-state">
+            {state}
+            {isEmpty && isElsewhere && (
+              <>
+                {' '}
+                <button
+                  type="button"
+                  onClick={() => setShown(before => windowAt(latest, before, Date.now()))}
+                >
+                  Newest: {formatMomentNear(latest, Date.now())}
+                </button>
+              </>
+            )}
+          </p>
+        )}
+      </div>
+      <p class="chart-caption">
+        <PointReadout point={point} interval={series.interval} />
+        <span>Times are in {formatZone(Date.now())}.</span>
+        <button type="button" class="quiet" aria-expanded={isTable} onClick={() => setIsTable(!isTable)}>
+          {isTable ? 'Hide table' : 'Show as table'}
+        </button>
+      </p>
+      {isTable && <PointsTable series={series} />}
+    </div>
+  )
+}

@@ -1,0 +1,172 @@
+import 'uplot/dist/uPlot.min.css'
+import uPlot from 'uplot'
+import { formatNumber } from '../format-value.ts'
+import { gapsOf, type Series } from './series.ts'
+
+/** CSS pixels. */
+const plotHeight = 260
+/** CSS pixels beside a point at which the pointer still means it. */
+const reach = 24
+
+/** Where the pointer is: a point of the series. */
+export type OnPoint = (index: number | undefined) => void
+
+export interface Plot {
+  draw(series: Series, from: number, to: number): void
+  /** Shows another stretch of what is drawn. Milliseconds since the epoch. */
+  show(from: number, to: number): void
+  /** The share of the width, 0 to 1, at which a pointer is. */
+  shareAt(clientX: number): number
+  close(): void
+}
+
+/**
+ * Draws a series into an element, whose width it takes and follows.
+ *
+ * @param onZoom called with the stretch that was dragged over with a mouse, in milliseconds since the epoch
+ */
+export function createPlot(
+  element: HTMLElement,
+  onZoom: (from: number, to: number) => void,
+  onPoint: OnPoint,
+): Plot {
+  /** Where in the drawn data each point is: gaps are drawn as points without a value. */
+  let indexes: readonly (number | undefined)[] = []
+  let edges = { min: 0, max: 1 }
+  const options = optionsFor(element, {
+    range: () => [edges.min, edges.max],
+    onSelect(plot) {
+      const { left, width } = plot.select
+      if (width === 0) return
+      onZoom(plot.posToVal(left, 'x') * 1000, plot.posToVal(left + width, 'x') * 1000)
+      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+    },
+    onCursor(plot) {
+      const { idx, left = 0 } = plot.cursor
+      const time = idx === null || idx === undefined ? undefined : plot.data[0][idx]
+      const isNear = time !== undefined && Math.abs(plot.valToPos(time, 'x') - left) <= reach
+      onPoint(isNear && typeof idx === 'number' ? indexes[idx] : undefined)
+    },
+  })
+  const plot = new uPlot(options, [[], [], [], []], element)
+  const resize = new ResizeObserver(() => {
+    if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: plotHeight })
+  })
+  resize.observe(element)
+  const scheme = matchMedia('(prefers-color-scheme: dark)')
+  const redraw = () => plot.redraw()
+  scheme.addEventListener('change', redraw)
+
+  function show(from: number, to: number): void {
+    edges = { min: from / 1000, max: to / 1000 }
+    plot.setScale('x', edges)
+  }
+
+  return {
+    draw(series, from, to) {
+      const drawn = alignedData(series)
+      indexes = drawn.indexes
+      edges = { min: from / 1000, max: to / 1000 }
+      plot.setData(drawn.data, true)
+    },
+    show,
+    shareAt(clientX) {
+      const { left, width } = plot.over.getBoundingClientRect()
+      return Math.min(1, Math.max(0, (clientX - left) / width))
+    },
+    close() {
+      resize.disconnect()
+      scheme.removeEventListener('change', redraw)
+      plot.destroy()
+    },
+  }
+}
+
+interface PlotHandlers {
+  readonly range: () => [number, number]
+  readonly onSelect: (plot: uPlot) => void
+  readonly onCursor: (plot: uPlot) => void
+}
+
+function optionsFor(element: HTMLElement, { range, onSelect, onCursor }: PlotHandlers): uPlot.Options {
+  const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name)
+  const axis: uPlot.Axis = {
+    stroke: color('--text-muted'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { stroke: color('--line'), width: 1, size: 4 },
+    font: `11px ${getComputedStyle(element).fontFamily}`,
+  }
+  return {
+    width: Math.max(element.clientWidth, 1),
+    height: plotHeight,
+    padding: [8, 20, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
+    scales: { x: { time: true, range } },
+    axes: [
+      { ...axis, values: timeAxisValues },
+      { ...axis, size: axisWidth, gap: 4, values: (_plot, splits) => splits.map(formatNumber) },
+    ],
+    series: [
+      {},
+      { stroke: color('--chart-line'), width: 1.5, points: { filter: lonePoints } },
+      { stroke: 'transparent', points: { show: false } },
+      { stroke: 'transparent', points: { show: false } },
+    ],
+    bands: [{ series: [3, 2], fill: color('--chart-band') }],
+    hooks: { setSelect: [onSelect], setCursor: [onCursor] },
+  }
+}
+
+/** As wide as its longest label. */
+function axisWidth(plot: uPlot, values: string[] | null): number {
+  const longest = (values ?? []).reduce(
+    (widest, value) => (value.length > widest.length ? value : widest),
+    '',
+  )
+  plot.ctx.font = '11px sans-serif'
+  return Math.ceil(plot.ctx.measureText(longest).width) + 16
+}
+
+/** 24 hours and dates that read the same everywhere, after uPlot's format: step in seconds, text, text of a new day. */
+const timeAxisValues: uPlot.Axis.Values = [
+  [365 * 86_400, '{YYYY}', null, null, null, null, null, null, 1],
+  [28 * 86_400, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [86_400, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [3_600, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+  [0.001, '{HH}:{mm}:{ss}.{fff}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+]
+
+/** What has no line to either side would not be seen. */
+const lonePoints: uPlot.Series.Points.Filter = (plot, at, areAllShown) => {
+  if (areAllShown) return null
+  const values = plot.data[at] ?? []
+  const isEmpty = (value: number | null | undefined) => value === null || value === undefined
+  return [...values.keys()].filter(
+    index => !isEmpty(values[index]) && isEmpty(values[index - 1]) && isEmpty(values[index + 1]),
+  )
+}
+
+function alignedData(series: Series): { data: uPlot.AlignedData; indexes: readonly (number | undefined)[] } {
+  const gaps = new Set(gapsOf(series))
+  const times: number[] = []
+  const lines: [(number | null)[], (number | null)[], (number | null)[]] = [[], [], []]
+  const indexes: (number | undefined)[] = []
+  const [averages, lowest, highest] = lines
+  for (const [at, point] of series.points.entries()) {
+    const before = series.points[at - 1]
+    if (gaps.has(at) && before) {
+      times.push((before.time + point.time) / 2000)
+      for (const line of lines) line.push(null)
+      indexes.push(undefined)
+    }
+    times.push(point.time / 1000)
+    averages.push(point.average)
+    lowest.push(series.interval === undefined ? null : point.lowest)
+    highest.push(series.interval === undefined ? null : point.highest)
+    indexes.push(at)
+  }
+  return { data: [times, ...lines], indexes }
+}

@@ -1,0 +1,107 @@
+import { useState } from 'preact/hooks'
+import { ApiError } from '../../api/http.ts'
+import { type ReadingRecord, resourcePath } from '../../api/records.ts'
+import type { SignedIn } from '../../signed-in.ts'
+import type { ChartGestures } from './gestures.ts'
+import type { TimeWindow } from './window.ts'
+
+interface RangeButtonsProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+  readonly resourceKey: string
+  readonly shown: TimeWindow
+  readonly gestures: ChartGestures
+  readonly onShow: (shown: TimeWindow) => void
+}
+
+const minute = 60_000
+const ranges = {
+  '15 min': 15 * minute,
+  '1 h': 60 * minute,
+  '1 d': 1_440 * minute,
+  '7 d': 7 * 1_440 * minute,
+  '30 d': 30 * 1_440 * minute,
+} as const
+
+/** How much of the past is shown, and ways to move in it without a pointer. */
+export function RangeButtons(props: RangeButtonsProps) {
+  const { signedIn, thingId, resourceKey, shown, gestures, onShow } = props
+  const [problem, setProblem] = useState<string>()
+
+  async function showAll(): Promise<void> {
+    try {
+      const path = resourcePath(thingId, resourceKey, { order: 'asc', limit: 1 })
+      const [first] = await signedIn.api.get<readonly ReadingRecord[]>(path)
+      if (!first) return
+      // A little more, so that the first point is not on the edge.
+      const span = Math.max(minute, 1.02 * (Date.now() - Date.parse(first.datetime)))
+      onShow({ span, isAll: true })
+      setProblem(undefined)
+    } catch (error) {
+      if (error instanceof ApiError) setProblem(error.message)
+    }
+  }
+
+  return (
+    <div class="chart-buttons">
+      <div class="segments" role="group" aria-label="Range">
+        {Object.entries(ranges).map(([text, span]) => (
+          <button
+            key={text}
+            type="button"
+            aria-pressed={shown.to === undefined && !shown.isAll && shown.span === span}
+            onClick={() => onShow({ span })}
+          >
+            {text}
+          </button>
+        ))}
+        <button type="button" aria-pressed={shown.isAll === true} onClick={() => void showAll()}>
+          All
+        </button>
+      </div>
+      <div class="segments" role="group" aria-label="Move and zoom">
+        <button type="button" aria-label="Earlier" title="Earlier (←)" onClick={() => gestures.pan(-0.5)}>
+          ←
+        </button>
+        <button
+          type="button"
+          aria-label="Later"
+          title="Later (→)"
+          disabled={shown.to === undefined}
+          onClick={() => gestures.pan(0.5)}
+        >
+          →
+        </button>
+        <button
+          type="button"
+          aria-label="Zoom in"
+          title="Zoom in (+)"
+          onClick={() => gestures.zoom(0.5, 0.5)}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          aria-label="Zoom out"
+          title="Zoom out (−)"
+          onClick={() => gestures.zoom(2, 0.5)}
+        >
+          −
+        </button>
+        <button
+          type="button"
+          title="Back to now (0)"
+          disabled={shown.to === undefined}
+          onClick={gestures.toNow}
+        >
+          Now
+        </button>
+      </div>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,61 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { SignedIn } from '../../signed-in.ts'
+import { Age } from '../../time/moment.tsx'
+import { receivedText, refusedText } from './arrival.ts'
+
+interface ArrivalsProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+interface Arrival {
+  readonly text: string
+  /** Milliseconds since the epoch, by the clock of this page. */
+  readonly at: number
+}
+
+/** Milliseconds between two changes of the line: of a device that writes often, more could not be read. */
+const interval = 500
+
+/** Says that something of the thing arrived, or why it was refused: to most devices the server cannot tell it. */
+export function Arrivals({ signedIn, thingId }: ArrivalsProps) {
+  const arrival = useLastArrival(signedIn, thingId)
+  return (
+    <p class="arrival">
+      <span role="status">
+        {arrival?.text ?? 'Nothing has arrived yet since this page was opened: what does is named here.'}
+      </span>
+      {arrival && (
+        <>
+          , <Age milliseconds={arrival.at} />
+        </>
+      )}
+    </p>
+  )
+}
+
+function useLastArrival({ live, principal }: SignedIn, thingId: string): Arrival | undefined {
+  const [shown, setShown] = useState<Arrival>()
+  // What was refused is not for who may only read (contract §7).
+  const seesRefused = principal.kind !== 'session' || principal.access === 'write'
+  useEffect(() => {
+    let last: Arrival | undefined
+    const add = (text: string | undefined) => {
+      if (text !== undefined) last = { text, at: Date.now() }
+    }
+    const unsubscribes = [
+      live.subscribe(`things/${thingId}/values/#`, (topic, payload, isRetained) =>
+        add(receivedText(topic, payload, isRetained)),
+      ),
+      ...(seesRefused
+        ? [live.subscribe(`things/${thingId}/errors`, (_topic, payload) => add(refusedText(payload)))]
+        : []),
+    ]
+    const timer = setInterval(() => setShown(last), interval)
+    return () => {
+      clearInterval(timer)
+      for (const unsubscribe of unsubscribes) unsubscribe()
+    }
+  }, [live, seesRefused, thingId])
+  return shown
+}

@@ -1,0 +1,96 @@
+import { useEffect, useState } from 'preact/hooks'
+import { thingHash } from '../../route.ts'
+import type { SignedIn } from '../../signed-in.ts'
+import { keepThingToken, keptThingToken } from '../../thing-tokens.ts'
+import { Arrivals } from './arrivals.tsx'
+import './connect.css'
+import { placeholder } from './device-token.ts'
+import { deviceHost, httpUrlAt, reachProblem } from './host.ts'
+import { SnippetText } from './snippet-text.tsx'
+import { snippets } from './snippets/index.ts'
+import { TokenOfDevice } from './token-of-device.tsx'
+
+interface ConnectProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+/** The answer of `GET /dashboard.json`. */
+interface ServerFacts {
+  readonly mqttPort: number
+  /** Absent without TLS. */
+  readonly mqttsPort?: number
+  /** Whether it listens on the addresses of its own machine alone. */
+  readonly loopback: boolean
+}
+
+/** Programs that write a reading as this thing, ready to be pasted into the device. */
+export function Connect({ signedIn, thingId }: ConnectProps) {
+  const { principal, credential, api } = signedIn
+  const [facts, setFacts] = useState<ServerFacts>({ mqttPort: 1883, loopback: false })
+  const [host, setHost] = useState(location.hostname)
+  const [token, setToken] = useState(principal.kind === 'thing' ? credential : keptThingToken(thingId))
+  const [chosen, setChosen] = useState(snippets[0])
+  useEffect(() => {
+    // Without an answer there is the port that MQTT has unless told otherwise.
+    api.get<ServerFacts>('/dashboard.json').then(setFacts, () => {})
+  }, [api])
+
+  const device = deviceHost(host)
+  const problem = reachProblem(device, location.hostname, facts.loopback)
+  const endpoint = {
+    host: device,
+    mqttPort: facts.mqttPort,
+    httpUrl: httpUrlAt(location, device),
+    token: token ?? placeholder,
+  }
+  return (
+    <section class="connect" aria-labelledby="connect-heading">
+      <p>
+        <a href={thingHash(thingId)}>Back to the thing</a>
+      </p>
+      <h1 id="connect-heading">Connect your device</h1>
+      <p>
+        Thing id <code>{thingId}</code>. MQTT on port {facts.mqttPort}
+        {facts.mqttsPort !== undefined && `, with TLS on port ${facts.mqttsPort}`}; HTTP at{' '}
+        <code>{endpoint.httpUrl}</code>.
+      </p>
+      <p class="host">
+        <label for="device-host">Server, as the device reaches it</label>{' '}
+        <input
+          id="device-host"
+          value={host}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={event => setHost(event.currentTarget.value)}
+        />
+      </p>
+      {problem !== undefined && <p class="notice">{problem}</p>}
+      <TokenOfDevice
+        principal={principal}
+        api={api}
+        thingId={thingId}
+        token={token}
+        onToken={chosen => {
+          setToken(chosen)
+          keepThingToken(thingId, chosen)
+        }}
+      />
+      <fieldset class="choices">
+        <legend>Program</legend>
+        {snippets.map(snippet => (
+          <button
+            key={snippet.name}
+            type="button"
+            aria-pressed={snippet === chosen}
+            onClick={() => setChosen(snippet)}
+          >
+            {snippet.name}
+          </button>
+        ))}
+      </fieldset>
+      <SnippetText snippet={chosen} text={chosen.text(endpoint)} mqttsPort={facts.mqttsPort} />
+      <Arrivals signedIn={signedIn} thingId={thingId} />
+    </section>
+  )
+}

@@ -1,0 +1,37 @@
+/** Of the page's own address, as `location` has it. */
+export interface PageAddress {
+  /** With a colon at its end. */
+  readonly protocol: string
+  /** Empty for the protocol's own. */
+  readonly port: string
+}
+
+/** A name or address as it stands in a program: what can be in none is left out, brackets of IPv6 too. */
+export function deviceHost(typed: string): string {
+  return typed.replace(/[^A-Za-z0-9.:_-]/g, '')
+}
+
+/** The origin of the HTTP door under another name of its host. */
+export function httpUrlAt({ protocol, port }: PageAddress, host: string): string {
+  const name = host.includes(':') ? `[${host}]` : host
+  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`
+}
+
+/** Whether only programs on the same machine reach it. */
+export function isThisMachineAlone(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}
+
+/**
+ * Why another device may not reach the server at the address that was put in.
+ *
+ * @param pageHost where the page itself came from: if that is not this machine, there is a proxy
+ * @param isLoopback whether the server listens on loopback alone, as far as it said so
+ */
+export function reachProblem(host: string, pageHost: string, isLoopback: boolean): string | undefined {
+  if (isLoopback && isThisMachineAlone(deviceHost(pageHost))) {
+    return 'The server listens on this machine only: no other device reaches it. Start it with npm start -- --host 0.0.0.0, and put its name or address in your network in here.'
+  }
+  if (!isThisMachineAlone(host)) return undefined
+  return `${host} is the machine itself: for another device, put the server’s name or address in your network in here.`
+}

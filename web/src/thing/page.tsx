@@ -1,0 +1,75 @@
+import './page.css'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError } from '../api/http.ts'
+import { fetchThings } from '../api/things.ts'
+import { lazily } from '../lazily.tsx'
+import { usePageTitle } from '../page-title.ts'
+import type { SignedIn } from '../signed-in.ts'
+import { RefusedWrites } from './refused-writes.tsx'
+import { Resources } from './resources.tsx'
+import { Settings } from './settings.tsx'
+
+const Position = lazily(() => import('./position.tsx').then(({ Position }) => Position))
+
+interface ThingPageProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+/** One thing: what it sends, where it is, how it is set, and what of it was refused. */
+export function ThingPage({ signedIn, thingId }: ThingPageProps) {
+  const { name, problem } = useThingName({ signedIn, thingId })
+  usePageTitle(name || thingId)
+  const { principal } = signedIn
+  // What was refused is not for who may only read (contract §7).
+  const seesRefused = principal.kind !== 'session' || principal.access === 'write'
+  if (problem !== undefined) return <p class="notice">{problem}</p>
+  return (
+    <>
+      <div class="thing-head">
+        <h1>{name || thingId}</h1>
+        {name !== undefined && name !== '' && <code class="muted">{thingId}</code>}
+        <a class="button" href={`#/things/${thingId}/connect`}>
+          Connect your device
+        </a>
+      </div>
+      <div class="thing-page">
+        <div class="column">
+          <Resources signedIn={signedIn} thingId={thingId} />
+        </div>
+        <div class="column">
+          <Position signedIn={signedIn} thingId={thingId} />
+          {seesRefused && <RefusedWrites signedIn={signedIn} thingId={thingId} />}
+          <Settings signedIn={signedIn} thingId={thingId} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** The name, once it is known; a problem if there is no such thing, or none that the principal may see. */
+function useThingName({ signedIn, thingId }: ThingPageProps): {
+  readonly name: string | undefined
+  readonly problem: string | undefined
+} {
+  const { principal, api } = signedIn
+  const own = principal.kind === 'thing' && principal.thingId === thingId ? principal.name : undefined
+  const [name, setName] = useState(own)
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    if (own !== undefined) return
+    const abort = new AbortController()
+    fetchThings(api, { thingId }, abort.signal).then(
+      ({ things }) => {
+        const [thing] = things
+        setName(thing?.name)
+        setProblem(thing ? undefined : 'There is no such thing, or you may not see it.')
+      },
+      (error: unknown) => {
+        if (error instanceof ApiError) setProblem(error.message)
+      },
+    )
+    return () => abort.abort()
+  }, [api, thingId, own])
+  return { name, problem }
+}

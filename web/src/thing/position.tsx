@@ -1,0 +1,169 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { ApiError } from '../api/http.ts'
+import { useReconnects } from '../live/reconnects.ts'
+import { MapView } from '../map/map-view.tsx'
+import { formatPosition } from '../map/place.ts'
+import type { SignedIn } from '../signed-in.ts'
+import { formatDuration } from '../time/format.ts'
+import { Age, Moment } from '../time/moment.tsx'
+import { type Fix, fixOf } from './fix.ts'
+import './position.css'
+import { allTrack, grown, readTrack, type Track, type TrackRange, trackRanges } from './track.ts'
+
+interface PositionProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+/** Fixes in the table. */
+const listed = 10
+
+/** Where the thing is, and its track: on a map, as text, and as a table. */
+export function Position({ signedIn, thingId }: PositionProps) {
+  const [range, setRange] = useState(trackRanges[0])
+  const current = useCurrentFix(signedIn, thingId)
+  const { track, problem } = useTrack(signedIn, thingId, range, current !== undefined)
+  const isOlder =
+    current !== undefined && range.length !== undefined && current.datetime < Date.now() - range.length
+  const places = useMemo(
+    () => (current ? [{ id: thingId, name: '', position: current }] : []),
+    [thingId, current],
+  )
+
+  return (
+    <section class="position card" aria-labelledby="position-heading">
+      <div class="card-head">
+        <h2 id="position-heading">Position</h2>
+      </div>
+      {current ? (
+        <p>
+          <strong>{formatPosition(current)}</strong>, <Age milliseconds={current.datetime} />
+        </p>
+      ) : (
+        <p class="muted loading">
+          No position yet. The thing has one once it writes <code>$geo</code>, such as{' '}
+          <code>{'{"values":[{"key":"$geo","value":[23.54,60.08]}]}'}</code>: longitude, then latitude.
+        </p>
+      )}
+      {current && (
+        <>
+          <fieldset class="ranges">
+            <legend class="visually-hidden">Track of the</legend>
+            <span class="segments">
+              {trackRanges.map(choice => (
+                <button
+                  key={choice.label}
+                  type="button"
+                  aria-pressed={choice === range}
+                  onClick={() => setRange(choice)}
+                >
+                  {choice.label}
+                </button>
+              ))}
+            </span>
+          </fieldset>
+          {isOlder && (
+            <p class="muted">
+              The newest position is from before that.{' '}
+              <button type="button" onClick={() => setRange(allTrack)}>
+                Show the whole track
+              </button>
+            </p>
+          )}
+          <MapView label="Map of the position and the track" track={track?.fixes ?? []} places={places} />
+          {problem && (
+            <p class="problem" role="alert">
+              The track could not be read: {problem}
+            </p>
+          )}
+          {track && <TrackText track={track} />}
+        </>
+      )}
+    </section>
+  )
+}
+
+function TrackText({ track: { fixes, every } }: { readonly track: Track }) {
+  return (
+    <details>
+      <summary>
+        {fixes.length} {fixes.length === 1 ? 'position' : 'positions'} shown
+        {every !== undefined && `; the older of them one every ${formatDuration(every)}`}
+      </summary>
+      <table>
+        <caption>
+          {fixes.length === 1
+            ? 'The position'
+            : `The last ${Math.min(listed, fixes.length)} positions, newest first`}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Position</th>
+          </tr>
+        </thead>
+        <tbody>
+          {fixes
+            .slice(-listed)
+            .reverse()
+            .map(fix => (
+              <tr key={fix.datetime}>
+                <td>
+                  <Moment milliseconds={fix.datetime} />
+                </td>
+                <td>{formatPosition(fix)}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </details>
+  )
+}
+
+/** What is retained on `values/$geo`, then what comes live. */
+function useCurrentFix({ live }: SignedIn, thingId: string): Fix | undefined {
+  const [current, setCurrent] = useState<Fix>()
+  useEffect(
+    () => live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => setCurrent(fixOf(payload))),
+    [live, thingId],
+  )
+  return current
+}
+
+/**
+ * The stored track, with what has come live since; read again where the connection had been lost.
+ *
+ * @param isKnown whether the thing has a position: there is no track without one
+ */
+function useTrack({ api, live }: SignedIn, thingId: string, range: TrackRange, isKnown: boolean) {
+  const [track, setTrack] = useState<Track>()
+  const [problem, setProblem] = useState('')
+  const reconnects = useReconnects(live)
+  useEffect(() => {
+    if (!isKnown) return
+    const abort = new AbortController()
+    // What comes while the track is read: it may be in it or not.
+    let early: Fix[] | undefined = []
+    const unsubscribe = live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => {
+      const fix = fixOf(payload)
+      if (!fix) setTrack({ fixes: [] })
+      else if (early) early.push(fix)
+      else setTrack(before => before && grown(before, fix))
+    })
+    readTrack(api, thingId, range, abort.signal).then(
+      read => {
+        setTrack(early?.reduce(grown, read))
+        setProblem('')
+        early = undefined
+      },
+      (error: unknown) => {
+        if (!abort.signal.aborted) setProblem(error instanceof ApiError ? error.message : String(error))
+      },
+    )
+    return () => {
+      abort.abort()
+      unsubscribe()
+    }
+  }, [api, live, thingId, range, isKnown, reconnects])
+  return { track, problem }
+}

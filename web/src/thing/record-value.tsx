@@ -1,0 +1,20 @@
+import type { ReadingRecord } from '../api/records.ts'
+import { formatValue } from './format-value.ts'
+
+/** A value on one line; the whole of it is its title. A record without a value is a position. */
+export function RecordValue({ record: { value, geo } }: { readonly record: ReadingRecord }) {
+  if (value === null && geo) {
+    return (
+      <span class="text">
+        {geo.lat}, {geo.long}
+      </span>
+    )
+  }
+  const kind = typeof value === 'string' ? 'text' : typeof value === 'object' ? 'json' : 'scalar'
+  const whole = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return (
+    <span class={kind} title={whole}>
+      {formatValue(value)}
+    </span>
+  )
+}

@@ -1,0 +1,71 @@
+interface BadField {
+  /** Place of the record in the write, from 0. */
+  readonly index: number
+  readonly field: string
+  readonly reason: string
+  readonly message: string
+}
+
+/** An item of `GET …/errors`, or a message on `things/<id>/errors` (contract §6, §7). */
+export interface RefusedWrite {
+  readonly datetime: string
+  readonly door: string
+  readonly reason: string
+  readonly message: string
+  readonly errors?: readonly BadField[]
+  /** The write id that the device chose. */
+  readonly id?: string
+  readonly excerpt: string
+}
+
+/** Writes that were refused for the same, of which only the newest is shown. */
+export interface RefusedGroup {
+  readonly newest: RefusedWrite
+  readonly count: number
+}
+
+/** As many as the server keeps. */
+const kept = 100
+/** Characters of a body that the server shows. */
+const excerptLength = 200
+
+/** Both lists as one, newest first, each refused write once. */
+export function merged(
+  newer: readonly RefusedWrite[],
+  older: readonly RefusedWrite[],
+): readonly RefusedWrite[] {
+  const all = new Map([...newer, ...older].map(refused => [identityOf(refused), refused]))
+  return [...all.values()].sort((a, b) => Date.parse(b.datetime) - Date.parse(a.datetime)).slice(0, kept)
+}
+
+/** A device that does not learn sends the same for ever. @param list newest first */
+export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] {
+  const groups = new Map<string, RefusedGroup>()
+  for (const refused of list) {
+    const known = groups.get(sameness(refused))
+    groups.set(
+      sameness(refused),
+      known ? { ...known, count: known.count + 1 } : { newest: refused, count: 1 },
+    )
+  }
+  return [...groups.values()]
+}
+
+/** Equal for what was refused in the same way. */
+export function sameness({ door, reason, message, errors, excerpt }: RefusedWrite): string {
+  return JSON.stringify([door, reason, message, errors, excerpt])
+}
+
+/** Most messages begin with the name of the field, which is then not named again. */
+export function badFieldText({ index, field, message }: BadField): string {
+  return message.startsWith(field) ? `Record ${index}: ${message}` : `Record ${index}, ${field}: ${message}`
+}
+
+/** Whether an excerpt may be the begin of a body only: what is redacted may have been longer than what stands for it. */
+export function isCut(excerpt: string): boolean {
+  return excerpt.length >= excerptLength || excerpt.includes('[redacted]')
+}
+
+function identityOf({ datetime, door, reason, excerpt }: RefusedWrite): string {
+  return `${datetime} ${door} ${reason} ${excerpt}`
+}

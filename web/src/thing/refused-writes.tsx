@@ -1,0 +1,116 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError } from '../api/http.ts'
+import { useReconnects } from '../live/reconnects.ts'
+import type { SignedIn } from '../signed-in.ts'
+import { Moment } from '../time/moment.tsx'
+import { badFieldText, grouped, isCut, merged, type RefusedWrite, sameness } from './refused-write.ts'
+import './refused-writes.css'
+
+interface RefusedWritesProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+/** Of kinds of refused writes, until the person asks for all: the settings are below. */
+const shownAtFirst = 3
+
+/** The thing's writes that were refused, newest first, and why; not for sessions that only read (contract §7). */
+export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
+  const { list, problem } = useRefusedWrites(signedIn, thingId)
+  const [isWhole, setWhole] = useState(false)
+  const groups = grouped(list ?? [])
+  const hidden = groups.length - shownAtFirst
+  return (
+    <section class="refused-writes card" aria-labelledby="refused-heading">
+      <div class="card-head">
+        <h2 id="refused-heading">Refused writes</h2>
+      </div>
+      {problem && (
+        <p class="problem" role="alert">
+          They could not be read: {problem}
+        </p>
+      )}
+      {list?.length === 0 && (
+        <p class="muted">
+          None. When the server refuses something that this thing sends, it appears here at once, with the
+          reason: an MQTT device gets no other answer.
+        </p>
+      )}
+      {list && list.length > 0 && (
+        <ol aria-live="polite">
+          {groups.slice(0, isWhole ? undefined : shownAtFirst).map(({ newest, count }) => (
+            <RefusedItem key={sameness(newest)} refused={newest} count={count} />
+          ))}
+        </ol>
+      )}
+      {hidden > 0 && (
+        <p class="more">
+          <button type="button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? 'Show fewer' : `Show ${hidden} more`}
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; readonly count: number }) {
+  const { datetime, door, reason, message, errors = [], id, excerpt } = refused
+  return (
+    <li>
+      <p>
+        <Moment milliseconds={Date.parse(datetime)} /> over {door.toUpperCase()}: <code>{reason}</code>
+        {id !== undefined && (
+          <>
+            , write id <code>{id}</code>
+          </>
+        )}
+        {count > 1 && `, ${count} times so far`}
+      </p>
+      {errors.length === 0 ? (
+        <p>{message}</p>
+      ) : (
+        <ul>
+          {errors.map(bad => (
+            <li key={`${bad.index} ${bad.field}`}>
+              {badFieldText(bad)} (<code>{bad.reason}</code>)
+            </li>
+          ))}
+        </ul>
+      )}
+      {excerpt !== '' && (
+        <>
+          <p class="muted">{isCut(excerpt) ? 'It began with:' : 'It was:'}</p>
+          <pre>{excerpt}</pre>
+        </>
+      )}
+    </li>
+  )
+}
+
+function useRefusedWrites({ api, live }: SignedIn, thingId: string) {
+  const [list, setList] = useState<readonly RefusedWrite[]>()
+  const [problem, setProblem] = useState('')
+  const reconnects = useReconnects(live)
+  useEffect(() => {
+    const abort = new AbortController()
+    // What comes while the list is read is in it or not: each is shown once.
+    const unsubscribe = live.subscribe(`things/${thingId}/errors`, (_topic, payload) =>
+      setList(before => merged([payload as RefusedWrite], before ?? [])),
+    )
+    api.get<readonly RefusedWrite[]>(`/v2/things/${thingId}/errors`, abort.signal).then(
+      read => {
+        setList(before => merged(before ?? [], read))
+        setProblem('')
+      },
+      (error: unknown) => {
+        if (!abort.signal.aborted) setProblem(error instanceof ApiError ? error.message : String(error))
+      },
+    )
+    return () => {
+      abort.abort()
+      unsubscribe()
+    }
+  }, [api, live, thingId, reconnects])
+  return { list, problem }
+}

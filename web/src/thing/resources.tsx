@@ -1,0 +1,126 @@
+import './resources.css'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { thingHash } from '../route.ts'
+import type { SignedIn } from '../signed-in.ts'
+import type { TimeWindow } from './chart/window.ts'
+import { type LatestValues, watchLatestValues } from './latest-values.ts'
+import { ResourceRow } from './resource-row.tsx'
+import { SelectedResource } from './selected-resource.tsx'
+import { hashWith, type View, viewOf } from './view.ts'
+
+interface ResourcesProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+}
+
+/** A thing may have 10,000 resources; a table of all of them would hold up the page. */
+const shownRows = 100
+
+/** The resources of a thing with their latest values as they change, and one of them over time. */
+export function Resources({ signedIn, thingId }: ResourcesProps) {
+  const { live } = signedIn
+  const [values, setValues] = useState<LatestValues>()
+  useEffect(() => {
+    const watched = watchLatestValues(live, thingId)
+    setValues(watched)
+    return watched.close
+  }, [live, thingId])
+  return values ? <ResourcesOf {...{ signedIn, thingId, values }} /> : null
+}
+
+function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly values: LatestValues }) {
+  const [filter, setFilter] = useState('')
+  const [{ resourceKey: chosen, shown }, setView] = useState<View>(() => viewOf(location.hash))
+  const setChosen = useCallback((resourceKey: string) => setView(before => ({ ...before, resourceKey })), [])
+  const setShown = useCallback((change: (before: TimeWindow | undefined) => TimeWindow) => {
+    setView(before => ({ ...before, shown: change(before.shown) }))
+  }, [])
+  // What the address named was not chosen just now: the page does not scroll to it.
+  const [named] = useState(chosen)
+  // As soon as it is shown: a reload comes at any time.
+  useLayoutEffect(() => {
+    if (chosen === undefined && shown === undefined) return
+    // A thing's own page is also at the root.
+    const view = { ...(chosen === undefined ? {} : { resourceKey: chosen }), ...(shown && { shown }) }
+    history.replaceState(history.state, '', hashWith(thingHash(thingId), view))
+  }, [chosen, shown, thingId])
+  const keys = values.keys.value
+  const first = useMemo(
+    () => keys.find(key => typeof values.of(key)?.value.value === 'number'),
+    [keys, values],
+  )
+  const known = chosen !== undefined && keys.includes(chosen) ? chosen : undefined
+  const selected = known ?? first ?? keys[0]
+  const matching = keys.filter(key => key.toLowerCase().includes(filter.toLowerCase()))
+  return (
+    <>
+      {selected !== undefined && values.of(selected) && (
+        <SelectedResource
+          key={selected}
+          {...{ signedIn, thingId, values }}
+          resourceKey={selected}
+          wasChosen={chosen !== undefined && chosen !== named}
+          chosen={shown}
+          onChoose={setShown}
+        />
+      )}
+      <section class="card" aria-labelledby="resources-heading">
+        <div class="card-head">
+          <h2 id="resources-heading">Resources</h2>
+          <span class="muted">{keys.length}</span>
+          <input
+            type="search"
+            placeholder="Filter"
+            aria-label="Filter resources"
+            value={filter}
+            onInput={event => setFilter(event.currentTarget.value)}
+          />
+        </div>
+        {keys.length === 0 ? (
+          <NoResources thingId={thingId} />
+        ) : (
+          <table class="resources">
+            <thead>
+              <tr>
+                <th scope="col">Resource</th>
+                <th scope="col">Latest value</th>
+                <th scope="col" class="trend">
+                  Trend
+                </th>
+                <th scope="col" class="numeric">
+                  Age
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {matching.slice(0, shownRows).map(key => (
+                <ResourceRow
+                  key={key}
+                  {...{ signedIn, thingId, values }}
+                  resourceKey={key}
+                  isSelected={key === selected}
+                  onSelect={setChosen}
+                />
+              ))}
+            </tbody>
+          </table>
+        )}
+        {matching.length > shownRows && (
+          <p class="muted">{matching.length - shownRows} more. Filter to see them.</p>
+        )}
+        {keys.length > 0 && matching.length === 0 && (
+          <p class="muted">No resource has “{filter}” in its name.</p>
+        )}
+      </section>
+    </>
+  )
+}
+
+function NoResources({ thingId }: { readonly thingId: string }) {
+  return (
+    <p class="muted">
+      Nothing has arrived yet. <a href={`#/things/${thingId}/connect`}>Connect your device</a>; what it sends
+      appears here at once.
+    </p>
+  )
+}

@@ -1,0 +1,36 @@
+import { type Path, valueAt } from './document.ts'
+import type { Draft } from './draft.ts'
+
+interface ContestedProps {
+  readonly draft: Draft
+  readonly onTakeStored: (path: Path) => void
+}
+
+/** Says what someone else has changed of the members that the person changed too. */
+export function Contested({ draft: { contested, stored }, onTakeStored }: ContestedProps) {
+  if (contested.length === 0) return null
+  return (
+    <div class="contested" role="alert">
+      <p>Changed by someone else while you edited. Saving replaces that.</p>
+      <ul>
+        {contested.map(path => {
+          const name = path.join('.')
+          const value = valueAt(stored, path)
+          return (
+            <li key={name}>
+              <strong>{name}</strong>{' '}
+              {value === undefined ? 'was removed' : `is now ${JSON.stringify(value)}`}{' '}
+              <button
+                type="button"
+                aria-label={`Give up my change of ${name}`}
+                onClick={() => onTakeStored(path)}
+              >
+                Give up my change
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,93 @@
+import { type Fix, fixAt, fixOf } from './fix.ts'
+
+/** Where a thing was in a range of time. */
+export interface Track {
+  /** Oldest first. */
+  readonly fixes: readonly Fix[]
+  /** Milliseconds between the fixes of the part that is not shown whole; absent if every fix is there. */
+  readonly every?: number
+}
+
+/** What of the `Api` a track is read with. */
+export interface Pages {
+  getPage<T>(path: string, signal: AbortSignal): Promise<{ readonly body: T; readonly next?: string }>
+}
+
+export interface TrackRange {
+  readonly label: string
+  /** Milliseconds up to now; absent: all that is stored. */
+  readonly length?: number
+}
+
+const hour = 3_600_000
+
+export const allTrack: TrackRange = { label: 'All' }
+
+export const trackRanges: readonly [TrackRange, ...TrackRange[]] = [
+  { label: 'Last day', length: 24 * hour },
+  { label: '7 days', length: 7 * 24 * hour },
+  allTrack,
+]
+
+/** Fixes of one page, and of the part of a track that is thinned. */
+const pageSize = 1000
+/** Fixes that a page which stays open keeps of a track. */
+const mostFixes = 4 * pageSize
+
+/**
+ * The track of a range: the newest 1,000 fixes whole and, if there are more, one fix of each of at most 1,000 equal
+ * intervals of the rest, so that a year takes three requests.
+ *
+ * @throws ApiError 404 for a thing that never had a position
+ */
+export async function readTrack(
+  api: Pages,
+  thingId: string,
+  { length }: TrackRange,
+  signal: AbortSignal,
+): Promise<Track> {
+  const path = `/v2/things/${thingId}/resources/$geo?`
+  const get = (parameters: Record<string, string>) =>
+    api.getPage<readonly unknown[]>(path + new URLSearchParams(parameters), signal)
+  const from: Record<string, string> =
+    length === undefined ? {} : { startDate: new Date(Date.now() - length).toISOString() }
+
+  const newest = await get({ ...from, limit: String(pageSize) })
+  const whole = fixesOf(newest.body, fixOf)
+  const [start] = whole
+  if (newest.next === undefined || !start) return { fixes: whole }
+
+  const [oldest] = fixesOf((await get({ ...from, order: 'asc', limit: '1' })).body, fixOf)
+  if (!oldest) return { fixes: whole }
+  // Intervals are aligned to the epoch: the first and the last one reach beyond the range.
+  const seconds = Math.max(1, Math.ceil((start.datetime - oldest.datetime) / (pageSize - 2) / 1000))
+  const sample = { aggregate: 'last', interval: `${seconds}s`, limit: String(pageSize) }
+  const endDate = new Date(start.datetime).toISOString()
+  const thinned = await get({ ...from, ...sample, endDate })
+  const fixes = fixesOf(thinned.body, intervalFix).filter(fix => fix.datetime < start.datetime)
+  return { fixes: [...fixes, ...whole], every: seconds * 1000 }
+}
+
+/** The track with one fix more, if that is newer; what stays open for days loses every second fix of its older half. */
+export function grown(track: Track, fix: Fix): Track {
+  const { fixes } = track
+  const last = fixes.at(-1)
+  if (last && fix.datetime <= last.datetime) return track
+  const kept = fixes.length < mostFixes ? fixes : thinned(fixes)
+  return { ...track, fixes: [...kept, fix] }
+}
+
+function thinned(fixes: readonly Fix[]): readonly Fix[] {
+  const half = fixes.length / 2
+  return fixes.filter((_, at) => at > half || at % 2 === 0)
+}
+
+function fixesOf(newestFirst: readonly unknown[], read: (item: unknown) => Fix | undefined): readonly Fix[] {
+  return newestFirst.flatMap(item => read(item) ?? []).reverse()
+}
+
+/** The start of its interval is when the fix was, as near as the drawing needs it. */
+function intervalFix(item: unknown): Fix | undefined {
+  const { last, datetime } = item as { readonly last: unknown; readonly datetime: string }
+  return fixAt(last, Date.parse(datetime))
+}

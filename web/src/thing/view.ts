@@ -1,0 +1,37 @@
+import type { TimeWindow } from './chart/window.ts'
+
+/** What of a thing's page its address names, so that it is there again after a reload and in a link. */
+export interface View {
+  readonly resourceKey?: string
+  /** Absent until the person chooses one. */
+  readonly shown?: TimeWindow
+}
+
+/** The view that a hash such as `#/things/<id>?resource=depth&seconds=3600` names; what it does not say is absent. */
+export function viewOf(hash: string): View {
+  const parameters = new URLSearchParams(hash.split('?')[1] ?? '')
+  const resourceKey = parameters.get('resource')
+  const span = 1000 * Number(parameters.get('seconds'))
+  const to = Date.parse(parameters.get('to') ?? '')
+  const isSpan = Number.isFinite(span) && span >= 1000
+  return {
+    ...(resourceKey ? { resourceKey } : {}),
+    ...(isSpan ? { shown: { span, ...(Number.isNaN(to) ? {} : { to }), ...allOf(parameters) } } : {}),
+  }
+}
+
+/** The hash with the view in place of the one that it names. */
+export function hashWith(hash: string, { resourceKey, shown }: View): string {
+  const [path = ''] = hash.split('?')
+  const parameters = new URLSearchParams()
+  if (resourceKey !== undefined) parameters.set('resource', resourceKey)
+  if (shown) parameters.set('seconds', String(Math.round(shown.span / 1000)))
+  if (shown?.to !== undefined) parameters.set('to', new Date(shown.to).toISOString())
+  if (shown?.isAll) parameters.set('all', '1')
+  const query = String(parameters)
+  return query === '' ? path : `${path}?${query}`
+}
+
+function allOf(parameters: URLSearchParams): { readonly isAll?: true } {
+  return parameters.has('all') ? { isAll: true } : {}
+}

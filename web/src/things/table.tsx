@@ -1,0 +1,57 @@
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import type { ThingSummary } from '../api/things.ts'
+import type { LiveConnection } from '../live/connection.ts'
+import { thingHash } from '../route.ts'
+import { Age } from '../time/moment.tsx'
+
+interface ThingsTableProps {
+  readonly live: LiveConnection
+  readonly things: readonly ThingSummary[]
+}
+
+/** A row for each thing. */
+export function ThingsTable({ live, things }: ThingsTableProps) {
+  return (
+    <table class="things-table">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Thing id</th>
+          <th scope="col" class="numeric">
+            Last seen
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {things.map(thing => (
+          <tr key={thing.thingId}>
+            <td>
+              <a href={thingHash(thing.thingId)}>{thing.name === '' ? 'unnamed' : thing.name}</a>
+            </td>
+            <td>
+              <code>{thing.thingId}</code>
+            </td>
+            <td class="numeric">
+              <LastSeen live={live} thing={thing} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** Moves with every write of the thing. */
+function LastSeen({ live, thing }: { readonly live: LiveConnection; readonly thing: ThingSummary }) {
+  const [written] = useState(() => signal<number | undefined>(undefined))
+  useEffect(() => {
+    // The topic of whole writes: it has no retained messages, of which there may be 10,000 for each thing.
+    return live.subscribe(`v2/things/${thing.thingId}`, () => {
+      written.value = Date.now()
+    })
+  }, [live, thing.thingId, written])
+  const listed = thing.lastSeen === null ? undefined : Date.parse(thing.lastSeen)
+  const seen = written.value ?? listed
+  return seen === undefined ? <span class="muted">never</span> : <Age milliseconds={seen} />
+}

@@ -1,0 +1,57 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { ThingSummary } from '../api/things.ts'
+import { MapView } from '../map/map-view.tsx'
+import type { Position } from '../map/place.ts'
+import { thingHash } from '../route.ts'
+import type { SignedIn } from '../signed-in.ts'
+import { fixOf } from '../thing/fix.ts'
+
+interface ThingsMapProps {
+  readonly signedIn: SignedIn
+  /** Those that are listed beside it. */
+  readonly things: readonly ThingSummary[]
+}
+
+/** Where the listed things are, now and as they move. */
+export function ThingsMap({ signedIn, things }: ThingsMapProps) {
+  const live = useLivePositions(signedIn, things)
+  const places = useMemo(
+    () =>
+      things.flatMap(({ thingId, name, position }) => {
+        const current = live.get(thingId) ?? position
+        return current ? [{ id: thingId, name: name || thingId, position: current }] : []
+      }),
+    [things, live],
+  )
+  const label = `Map of ${places.length} of ${things.length} things`
+  return (
+    <>
+      <MapView label={label} places={places} onPick={thingId => location.assign(thingHash(thingId))} />
+      {places.length === 0 && (
+        <p class="muted">No position yet. A thing is on the map once it has written the resource $geo.</p>
+      )}
+    </>
+  )
+}
+
+function useLivePositions(
+  { live }: SignedIn,
+  things: readonly ThingSummary[],
+): ReadonlyMap<string, Position> {
+  const [positions, setPositions] = useState<ReadonlyMap<string, Position>>(new Map())
+  const ids = things.map(({ thingId }) => thingId).join(' ')
+  useEffect(() => {
+    if (ids === '') return
+    // One filter for each: with one for all, a fleet's other positions would come, too.
+    const unsubscribes = ids.split(' ').map(thingId =>
+      live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => {
+        const fix = fixOf(payload)
+        if (fix) setPositions(before => new Map(before).set(thingId, fix))
+      }),
+    )
+    return () => {
+      for (const unsubscribe of unsubscribes) unsubscribe()
+    }
+  }, [live, ids])
+  return positions
+}

@@ -1,0 +1,24 @@
+import { defineConfig } from 'vite'
+import { precompress } from './precompress.ts'
+
+const running = process.env.THINGWIRE_URL ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../dist/web',
+    emptyOutDir: true,
+    target: 'es2022',
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
+  plugins: [precompress()],
+  // `THINGWIRE_URL=http://127.0.0.1:8080 npx vite web`: the page from here, everything else from a running server.
+  server: {
+    proxy: {
+      ...Object.fromEntries(
+        ['/v2', '/docs', '/metrics', '/dashboard.json'].map(path => [path, { target: running }]),
+      ),
+      '/mqtt': { target: running, ws: true },
+    },
+  },
+})
