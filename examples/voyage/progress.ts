@@ -1,4 +1,4 @@
-const width = 30
+const width = 24
 
 /**
  * Shows how far a long work is: one line that is drawn over on a terminal, a line every tenth elsewhere.

@@ -31,38 +31,62 @@ export function place(record: VoyageRecord | undefined): string {
   return `${degrees(lat)} ${lat < 0 ? 'S' : 'N'} ${degrees(long)} ${long < 0 ? 'W' : 'E'}`
 }
 
-/** What to try on the running server, at both doors. Those that watch go on until Ctrl-C. */
-export function commands(url: string, mqttUrl: string, thingToken: string): string {
-  const base = `${url}/v2/things/${thingToken}`
-  const { hostname, port } = new URL(mqttUrl)
-  const broker = `-h ${hostname} -p ${port} -q 1`
-  const publish = `mosquitto_pub ${broker} -t things/${thingToken}/write`
+/** Where to look, and with what. */
+export function signIn(url: string, thingToken: string, adminKeyFile: string): string {
   return `
-Watch it in a terminal of its own, over MQTT (which begins with what is there) or over HTTP:
-  mosquitto_sub ${broker} -t 'things/${thingToken}/values/#' -v
-  curl -N -H 'Accept: text/event-stream' '${base}'
+Open the dashboard, and sign in with the token of the boat:
 
-Write through either door, and read what came through both:
-  curl -d '{"values":[{"key":"depth","value":9.8}]}' '${base}'
-  ${publish} -m '{"values":[{"key":"depth","value":9.9}]}'
-  curl '${base}/resources/depth?limit=3'
+  ${url}/
+  ${thingToken}
 
-Move the boat, and change its settings:
-  curl -d '{"values":[{"key":"$geo","value":[23.4,59.9]}]}' '${base}'
-  ${publish} -m '{"values":[{"key":"$settings.alarm.depth","value":3}]}'
-  curl '${base}/resources/$geo'
-
-See what is refused, and why:
-  curl -d '{"values":[{"key":"no spaces","value":1}]}' '${base}'
-  ${publish} -m '{"values":[{"key":"no spaces","value":1}]}'
-  curl '${base}/errors'
-
-Look at the voyage:
-  curl '${base}/resources'
-  curl '${base}/resources/windSpeed?aggregate=avg,max&interval=30m'
-  curl -H 'Accept: text/csv' '${base}/resources/speed' > speed.csv`
+With the admin key you see the operator's page. It is in
+  ${adminKeyFile}`.trimStart()
 }
 
-function count(number: number, width: number): string {
+/** What to try on the running server, at both doors. Those that watch go on until Ctrl-C. */
+export function commands(url: string, mqttUrl: string, thingToken: string): string {
+  const { hostname, port } = new URL(mqttUrl)
+  const broker = `-h ${hostname} -p ${port} -q 1`
+  return `
+What to try in another terminal, after these lines:
+  TOKEN=${thingToken}
+  BOAT=${url}/v2/things/$TOKEN
+
+Watch it over MQTT (which begins with what is there) or over HTTP:
+  mosquitto_sub ${broker} -v -t "things/$TOKEN/values/#"
+  curl -N -H 'Accept: text/event-stream' $BOAT
+
+Write through either door, and read what came through both:
+  curl -d '{"values":[{"key":"fuel","value":9.8}]}' $BOAT
+  mosquitto_pub ${broker} -t things/$TOKEN/write \\
+    -m '{"values":[{"key":"fuel","value":9.9}]}'
+  curl "$BOAT/resources/fuel?limit=3"
+
+Change its settings:
+  mosquitto_pub ${broker} -t things/$TOKEN/write \\
+    -m '{"values":[{"key":"$settings.alarm.depth","value":3}]}'
+  curl "$BOAT/resources/\\$settings"
+
+See what is refused, and why:
+  curl -d '{"values":[{"key":"no spaces","value":1}]}' $BOAT
+  mosquitto_pub ${broker} -t things/$TOKEN/write \\
+    -m '{"values":[{"key":"no spaces","value":1}]}'
+  curl $BOAT/errors
+
+Look at the voyage:
+  curl $BOAT/resources
+  curl "$BOAT/resources/windSpeed?aggregate=avg,max&interval=30m"
+  curl -H 'Accept: text/csv' $BOAT/resources/speed > speed.csv`
+}
+
+/** @returns such as `4:01:40`, hours, minutes and seconds */
+export function duration(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  const two = (number: number) => String(Math.floor(number) % 60).padStart(2, '0')
+  return `${Math.floor(seconds / 3600)}:${two(seconds / 60)}:${two(seconds)}`
+}
+
+/** With commas between thousands. */
+export function count(number: number, width = 0): string {
   return Math.round(number).toLocaleString('en').padStart(width)
 }

@@ -23,7 +23,7 @@ export interface Passage {
 }
 
 /**
- * Sends a few rows a write, one write through one door and the next through the other, both doors at the same time.
+ * As fast as the server takes it: sends a few rows a write, one write through one door and the next through the other, both doors at the same time.
  *
  * @param onStored told how many records are stored, each time that a write is acknowledged
  * @throws Error of a write that was not acknowledged
@@ -69,6 +69,6 @@ async function passThrough(
 function inWrites({ rows }: Voyage): VoyageRecord[][] {
   const count = Math.ceil(rows.length / rowsPerWrite)
   return Array.from({ length: count }, (_, write) =>
-    rows.slice(write * rowsPerWrite, (write + 1) * rowsPerWrite).flat(),
+    rows.slice(write * rowsPerWrite, (write + 1) * rowsPerWrite).flatMap(row => row.records),
   )
 }

@@ -7,7 +7,7 @@ export interface ActivatedThing {
   readonly thingToken: string
 }
 
-/** Activates a thing with a code that the operator makes. */
+/** Activates a thing with a code that the operator makes, who calls it what the boat is called. */
 export async function activateThing(url: string, adminKey: string): Promise<ActivatedThing> {
   const { activationCodes } = await call<{ activationCodes: [string] }>(`${url}/v2/admin/activation-codes`, {
     method: 'POST',
@@ -15,7 +15,13 @@ export async function activateThing(url: string, adminKey: string): Promise<Acti
     body: '{}',
   })
   const activation = { method: 'POST', body: JSON.stringify({ activationCode: activationCodes[0] }) }
-  return await call<ActivatedThing>(`${url}/v2/things`, activation)
+  const thing = await call<ActivatedThing>(`${url}/v2/things`, activation)
+  await call(`${url}/v2/admin/things/${thing.thingId}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${adminKey}` },
+    body: JSON.stringify({ name: 'Plaka' }),
+  })
+  return thing
 }
 
 /** A record as the service gives it, over HTTP and MQTT alike. */
@@ -29,7 +35,7 @@ export interface GivenRecord {
 
 /** A given record in the spelling in which it was sent. */
 export function asSent({ key, value, geo, datetime }: GivenRecord): VoyageRecord {
-  const time = datetime.replace(/[-:T]|\..*/g, '')
+  const time = datetime.replace(/\D/g, '')
   if (key !== positionKey) return { key, value, geo, datetime: time } as VoyageRecord
   // A GeoJSON Point, whatever form it came in.
   const [long, lat] = (value as { coordinates: [number, number] }).coordinates

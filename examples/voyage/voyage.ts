@@ -6,13 +6,20 @@ export interface VoyageRecord {
   /** null: the position itself is what was measured, as a GPS device says it. */
   readonly value: number | null
   readonly geo: { readonly lat: number; readonly long: number }
-  /** `YYYYMMDDHHmmss`, UTC. */
+  /** `YYYYMMDDHHmmssSSS`, UTC. */
   readonly datetime: string
 }
 
+export interface Row {
+  /** Milliseconds since 1970. */
+  readonly measuredAt: number
+  /** The position and the non-empty cells. */
+  readonly records: readonly VoyageRecord[]
+}
+
 export interface Voyage {
-  /** The position and the non-empty cells of every row, in the order of the file. */
-  readonly rows: readonly (readonly VoyageRecord[])[]
+  /** In the order of the file. */
+  readonly rows: readonly Row[]
   /** The same without the rows. */
   readonly records: readonly VoyageRecord[]
   /** The same, by resource. */
@@ -24,27 +31,35 @@ export const positionKey = '$geo'
 
 const file = new URL('voyage.csv', import.meta.url)
 
-/**
- * Reads the voyage beside this file.
- *
- * @param end when its last row shall have been measured
- */
+/** Reads the voyage beside this file, as if its last row had been measured at `end`. */
 export async function readVoyage(end: Date): Promise<Voyage> {
+  return await read((second, { last }) => end.getTime() - (last - second) * 1000)
+}
+
+/** The same as if it began at `begin` and went `speed` times as fast as it did. */
+export async function readVoyageFrom(begin: Date, speed: number): Promise<Voyage> {
+  return await read((second, { first }) => Math.round(begin.getTime() + ((second - first) * 1000) / speed))
+}
+
+/** @param dateOf milliseconds since 1970 at which a second of that day shall be */
+async function read(
+  dateOf: (second: number, voyage: { readonly first: number; readonly last: number }) => number,
+): Promise<Voyage> {
   const [header = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split(/\r?\n/)
   const keys = header.split(',').slice(3)
   const cells = lines.map(line => line.split(','))
-  const lastSecond = secondOfDay(cells.at(-1)?.[0])
+  const ends = { first: secondOfDay(cells[0]?.[0]), last: secondOfDay(cells.at(-1)?.[0]) }
   const rows = cells.map(([time, lat, long, ...values]) => {
-    const measuredAt = new Date(end.getTime() - (lastSecond - secondOfDay(time)) * 1000)
-    const datetime = measuredAt.toISOString().replace(/[-:T]|\..*/g, '')
+    const measuredAt = dateOf(secondOfDay(time), ends)
+    const datetime = new Date(measuredAt).toISOString().replace(/\D/g, '')
     const geo = { lat: Number(lat), long: Number(long) }
     const readings = keys.flatMap((key, column) => {
       const value = values[column]
       return value === undefined || value === '' ? [] : [{ key, value: Number(value), geo, datetime }]
     })
-    return [{ key: positionKey, value: null, geo, datetime }, ...readings]
+    return { measuredAt, records: [{ key: positionKey, value: null, geo, datetime }, ...readings] }
   })
-  const records = rows.flat()
+  const records = rows.flatMap(row => row.records)
   const resources = new Map(
     [positionKey, ...keys].map(key => [key, records.filter(record => record.key === key)]),
   )

@@ -50,13 +50,22 @@ export class Program {
     return this
   }
 
-  /** Resolves when the output holds a match. @throws Error if the program ends before */
-  async said(pattern: RegExp): Promise<void> {
+  /** Resolves when the output holds a match, with what it captured. @throws Error if the program ends before */
+  async said(pattern: RegExp): Promise<readonly string[]> {
     const ended = this.ended.then(ending => {
       if (pattern.test(this.#output)) return
       throw new Error(`it ended without saying ${pattern}: ${JSON.stringify(ending)}`)
     })
-    while (!pattern.test(this.#output)) await Promise.race([ended, once(this.#heard, 'output')])
+    for (;;) {
+      const match = pattern.exec(this.#output)
+      if (match) return match.slice(1)
+      await Promise.race([ended, once(this.#heard, 'output')])
+    }
+  }
+
+  /** More input. */
+  type(text: string): void {
+    this.#child.stdin?.write(text)
   }
 
   /** Calls `listener` for every line of stdout from now on. */

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { faultIn } from '../../examples/voyage/order.ts'
 import { commands } from '../../examples/voyage/report.ts'
 import type { SailedWrite } from '../../examples/voyage/sail.ts'
 import { Program } from '../clients/program.ts'
-import { createThing, write } from '../helpers/http-client.ts'
+import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -21,45 +22,79 @@ test('the demo sails half of the voyage through each door, sees it live and read
   expect(stdout).toMatch(/^positions +[\d,]+, the last 59\.855667° N 23\.399017° E$/m)
   expect(stdout).toContain('REST says that the boat is at 59.855667° N 23.399017° E\n')
   expect(stdout.match(/every value equal$/gm)).toHaveLength(7)
+  expect(stdout).not.toContain('No terminal')
+})
+
+test('the demo without a terminal says that it is not to be watched', async () => {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/voyage/demo.ts'])
+  expect(stdout).toMatch(/^No terminal: .* checks everything and ends/m)
+})
+
+test('the demo on a terminal sails in time from both doors and says where the dashboard is, in 80 columns', async () => {
+  const began = Date.now()
+  const dataPlace = await temporaryDirectory()
+  const line = `TMPDIR=${dataPlace} npm run --silent demo -- --speed 500`
+  const demo = new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qec', line, '/dev/null'])
+  const [url = '', token = ''] = await demo.said(/^ {2}(http:\S+)\/\r\n {2}(\S{43})\r$/m)
+  expect(await (await fetch(url)).text()).toContain('<title>Thingwire')
+  await demo.said(/ row [\d,]{3,} of 7,250, 0:00:\d\d of 0:00:29/)
+  const positions = await readAll({ url, adminKey: '' }, { thingId: '', thingToken: token }, '$geo')
+  const [latest = 0, before = 0] = positions.map(({ datetime }) => Date.parse(datetime))
+  expect(before).toBeGreaterThan(began)
+  // Rows are two seconds apart; which of two doors is ahead is not said.
+  expect([4, 8]).toContain(latest - before)
+  demo.type('\u0003')
+  const { output } = await demo.ended
+  expect(output.split(/[\r\n]+/).filter(text => text.length > 80)).toEqual([])
+  // npm may be gone before the demo is.
+  const left = async () => (await readdir(dataPlace)).filter(name => name.startsWith('thingwire'))
+  await expect.poll(left).toEqual([])
+})
+
+test('the demo names a --speed that it cannot sail at', async () => {
+  const ending = run(process.execPath, ['--import', 'tsx', 'examples/voyage/demo.ts', '--speed', 'warp'])
+  await expect(ending).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('"warp"') })
 })
 
 test('the commands that the demo prints do what they say', async () => {
   const server = await startServer({ dataDir: await temporaryDirectory() })
   onTestFinished(async () => void (await server.stop()))
   const thing = await createThing(server)
-  await write(server, thing, { values: [{ key: 'depth', value: 9.7 }] })
-  const lines = commands(server.url, server.mqttUrl, thing.thingToken)
-    .split('\n')
-    .filter(line => line.startsWith('  '))
-  expect(lines).toHaveLength(14)
-  const [subscribe = '', stream = '', ...others] = lines
-  const [dashboard, events] = [watch(subscribe), watch(stream)]
-  await dashboard.said(/values\/depth .*"value":9\.7/)
+  await write(server, thing, { values: [{ key: 'fuel', value: 9.7 }] })
+  const text = commands(server.url, server.mqttUrl, thing.thingToken).replaceAll(/\\\n */g, '')
+  const lines = text.split('\n').filter(line => line.startsWith('  '))
+  expect(lines).toHaveLength(15)
+  const [token = '', boat = '', ...pasted] = lines
+  const environment = `${token}; ${boat}`
+  const [subscribe = '', stream = '', ...others] = pasted
+  const [dashboard, events] = [watch(environment, subscribe), watch(environment, stream)]
+  await dashboard.said(/values\/fuel .*"value":9\.7/)
   await events.said(/^id: /m)
 
   const cwd = await temporaryDirectory()
   const outputs: string[] = []
-  for (const line of others) outputs.push((await run('bash', ['-c', line], { cwd })).stdout)
+  for (const line of others) {
+    outputs.push((await run('bash', ['-c', `${environment}; ${line}`], { cwd })).stdout)
+  }
   const parsed = outputs.map(output => output && JSON.parse(output))
-  const [created, , depths, , , position, refused, , errors, names] = parsed
+  const [created, , fuel, , settings, refused, , errors, names] = parsed
   expect(created).toMatchObject({ status: 'created' })
-  expect(depths).toMatchObject([{ value: 9.9 }, { value: 9.8 }, { value: 9.7 }])
-  expect(position).toMatchObject([{ value: { type: 'Point', coordinates: [23.4, 59.9] } }])
+  expect(fuel).toMatchObject([{ value: 9.9 }, { value: 9.8 }, { value: 9.7 }])
+  expect(settings).toMatchObject([{ value: { alarm: { depth: 3 } } }])
   expect(refused).toMatchObject({ reason: 'invalid_key' })
   expect(errors).toMatchObject([
     { door: 'mqtt', reason: 'invalid_key' },
     { door: 'http', reason: 'invalid_key' },
   ])
-  expect(names).toEqual({ resources: ['$geo', '$settings', 'depth'] })
-  await dashboard.said(/values\/depth .*"value":9\.8.*\n.*values\/depth .*"value":9\.9/)
-  await dashboard.said(/values\/\$geo .*"coordinates":\[23\.4,59\.9\]/)
+  expect(names).toEqual({ resources: ['$settings', 'fuel'] })
+  await dashboard.said(/values\/fuel .*"value":9\.8.*\n.*values\/fuel .*"value":9\.9/)
   await dashboard.said(/values\/\$settings .*"value":\{"alarm":\{"depth":3\}\}/)
-  await events.said(/"value":9\.8[\s\S]*"value":9\.9[\s\S]*"\$geo"[\s\S]*"\$settings\.alarm\.depth"/)
+  await events.said(/"value":9\.8[\s\S]*"value":9\.9[\s\S]*"\$settings\.alarm\.depth"/)
 })
 
 /** A command that goes on until the test is over. By lines, so that what it says is heard when it says it. */
-function watch(line: string): Program {
-  const args = ['-oL', 'bash', '-c', `exec ${line} 2>/dev/null`]
+function watch(environment: string, line: string): Program {
+  const args = ['-oL', 'bash', '-c', `${environment}; exec ${line} 2>/dev/null`]
   return new Program({ command: 'stdbuf', debianPackage: 'coreutils' }, args)
 }
 

@@ -5,6 +5,7 @@ import { openHttpDoor } from '../../src/server/http-door.ts'
 import { urlOf } from '../../src/server/listening.ts'
 import { loadOptions } from '../../src/server/load-options.ts'
 import { createLogger } from '../../src/server/log.ts'
+import { Observations } from '../../src/server/metrics/observations.ts'
 import { openMqttDoor } from '../../src/server/mqtt-door.ts'
 import { flagName, optionNames } from '../../src/server/options.ts'
 import { webSocketPath } from '../../src/server/websocket.ts'
@@ -20,7 +21,7 @@ export async function serveAsHost(...magicResources: readonly MagicResource[]): 
   const options = await loadOptions(values as Record<string, string>, process.env)
   const log = createLogger(options.logLevel)
   const stopping = new AbortController()
-  const { store, adminKey } = await chooseStore(options, log)
+  const { store, adminKey } = await chooseStore(options, log, new Observations())
   const things = await createThings({
     store,
     adminKey: adminKey.key,

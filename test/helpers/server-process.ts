@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { built } from './built.ts'
 
-const cli = fileURLToPath(new URL('../../src/server/cli.ts', import.meta.url))
+const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 /** What `npm start` gives to Node; docs/decisions.md says why. */
 const nodeFlags = ['--heap-growing-percent=20', '--max-semi-space-size=2']
@@ -21,7 +23,7 @@ export interface CliSetup {
   readonly args?: readonly string[]
   /** Variables on top of this process's own, of which none named THINGWIRE_ is passed on. */
   readonly environment?: NodeJS.ProcessEnv
-  /** What is run instead of the command: a file that takes the same arguments. */
+  /** What is run instead of the command: a file, in TypeScript, that takes the same arguments. */
   readonly program?: string
 }
 
@@ -55,8 +57,9 @@ export interface ServerProcess {
 }
 
 /** Runs the command to its end. */
-export function runCli(setup: CliSetup): Promise<Exit> {
-  return launch(setup).exited
+export async function runCli(setup: CliSetup): Promise<Exit> {
+  await built()
+  return await launch(setup).exited
 }
 
 /**
@@ -68,11 +71,12 @@ export async function startServer({
   dataDir,
   args = [],
   environment = {},
-  program = cli,
+  program,
 }: ServerSetup): Promise<ServerProcess> {
+  await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
   const { child, exited, output } = launch({
-    program,
+    ...(program === undefined ? {} : { program }),
     args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
@@ -100,9 +104,12 @@ export async function startServer({
   }
 }
 
-function launch({ args = [], environment = {}, program = cli }: CliSetup) {
+function launch({ args = [], environment = {}, program }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
-  const child = spawn(process.execPath, [...nodeFlags, '--import', tsx, program, ...args], {
+  // What is preloaded replaces parts of the sources.
+  const typescript = program ?? (environment.NODE_OPTIONS === undefined ? undefined : source)
+  const run = typescript === undefined ? [command] : ['--import', tsx, typescript]
+  const child = spawn(process.execPath, [...nodeFlags, ...run, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

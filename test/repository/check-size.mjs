@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 const maximumLines = 400
 const files = execFileSync(
   'git',
-  ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.mjs'],
+  ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx', '*.mjs'],
   {
     encoding: 'utf8',
   },

@@ -7,7 +7,7 @@ import { positionKey, type VoyageRecord } from './voyage.ts'
 const patience = 30_000
 
 /** What someone who watches the boat is sent while it sails. */
-export interface Dashboard {
+export interface Watcher {
   /** The readings, in the order in which they arrived. */
   readonly readings: readonly VoyageRecord[]
   /** The positions that the boat has had: one that came too late to be its position is not there. */
@@ -18,10 +18,7 @@ export interface Dashboard {
 }
 
 /** Subscribes to everything of the thing at QoS 1, over WebSocket as a page in a browser does. */
-export async function openDashboard(
-  webSocketUrl: string,
-  { thingToken }: ActivatedThing,
-): Promise<Dashboard> {
+export async function openWatcher(webSocketUrl: string, { thingToken }: ActivatedThing): Promise<Watcher> {
   const readings: VoyageRecord[] = []
   const positions: VoyageRecord[] = []
   const arrivals = new EventEmitter()

@@ -1,0 +1,30 @@
+import { parseArgs } from 'node:util'
+import fastify from 'fastify'
+import { createLevelStore, createThings } from 'thingwire'
+import { hostOptions, thingsHttp } from 'thingwire/http'
+
+const { values: options } = parseArgs({
+  options: {
+    'http-port': { type: 'string', default: '8080' },
+    'data-dir': { type: 'string', default: './data' },
+  },
+})
+const adminKey = process.env.EXAMPLE_ADMIN_KEY
+if (adminKey === undefined) throw new Error('EXAMPLE_ADMIN_KEY must be set, to at least 32 characters')
+
+const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
+
+const app = fastify({ ...hostOptions })
+app.get('/', async () => ({ shop: 'open' }))
+await app.register(thingsHttp, { things })
+const url = await app.listen({ port: Number(options['http-port']), host: '127.0.0.1' })
+console.log(`The shop has things at ${url}`)
+
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
+
+/** The door before the store: it finishes what is in hand. */
+async function stop(): Promise<void> {
+  await app.close()
+  await things.close()
+}
