@@ -107,6 +107,8 @@ describe('the page of a thing', () => {
     await page.getByRole('button', { name: 'speed', exact: true }).click()
     await expect.poll(() => chartPoints(page, 'speed')).toBe(1)
     await page.waitForURL(/resource=speed/)
+    await page.reload()
+    await expect.poll(() => chartPoints(page, 'speed')).toBe(1)
     // What came before the latest one is in the trend, too.
     await page.locator('tr', { hasText: 'depth' }).locator('.sparkline').waitFor()
   })

@@ -9,7 +9,7 @@ export function lazily<Props extends object>(
   return function Lazily(props: Props) {
     const [state, setState] = useState<'loading' | 'loaded' | 'failed'>(loaded ? 'loaded' : 'loading')
     useEffect(() => {
-      if (loaded) return
+      // Even where it is loaded: that may have come between what this rendered and here.
       load().then(
         component => {
           loaded = component
