@@ -43,7 +43,7 @@ if (!values.exit && !process.stdin.isTTY) {
 if (values.exit || !process.stdin.isTTY) await stop((await prove(server, thing)) ? 0 : 1)
 
 console.log(`${commands(server.url, server.mqttUrl, thing.thingToken)}\n`)
-console.log(`${signIn(server.url, thing.thingToken, join(dataDir, 'admin-key'))}\n`)
+console.log(`${signIn(server.url, thing, join(dataDir, 'admin-key'))}\n`)
 await sailBothDoors()
 if (!stopping.signal.aborted) console.log('The voyage is over. Serving until Ctrl-C.')
 

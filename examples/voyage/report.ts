@@ -1,4 +1,5 @@
 import type { Passage } from './sail.ts'
+import type { ActivatedThing } from './thing.ts'
 import type { VoyageRecord } from './voyage.ts'
 
 /** Which door took how much, and how fast. */
@@ -32,11 +33,11 @@ export function place(record: VoyageRecord | undefined): string {
 }
 
 /** Where to look, and with what. */
-export function signIn(url: string, thingToken: string, adminKeyFile: string): string {
+export function signIn(url: string, { thingId, thingToken }: ActivatedThing, adminKeyFile: string): string {
   return `
 Open the dashboard, and sign in with the token of the boat:
 
-  ${url}/
+  ${url}/#/things/${thingId}?resource=depth
   ${thingToken}
 
 With the admin key you see the operator's page. It is in

@@ -35,7 +35,7 @@ test('the demo on a terminal sails in time from both doors and says where the da
   const dataPlace = await temporaryDirectory()
   const line = `TMPDIR=${dataPlace} npm run --silent demo -- --speed 500`
   const demo = new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qec', line, '/dev/null'])
-  const [url = '', token = ''] = await demo.said(/^ {2}(http:\S+)\/\r\n {2}(\S{43})\r$/m)
+  const [url = '', token = ''] = await demo.said(/^ {2}(http:[^\s#]+)\/#\S+\r\n {2}(\S{43})\r$/m)
   expect(await (await fetch(url)).text()).toContain('<title>Thingwire')
   await demo.said(/ row [\d,]{3,} of 7,250, 0:00:\d\d of 0:00:29/)
   const positions = await readAll({ url, adminKey: '' }, { thingId: '', thingToken: token }, '$geo')
