@@ -33,6 +33,9 @@ interface Once {
 /** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
 const committed = Promise.resolve()
 
+/** Characters of a topic in the message about it. */
+const longestTold = 200
+
 /** A body goes through as it is: options travel in it (contract §2). */
 const noOptions = {}
 
@@ -209,7 +212,7 @@ export class PublishDoor {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
     if (refOfWriteTopic(topic) === undefined) {
-      const error = new ThingwireError('not_a_write_topic')
+      const error = notAWriteTopic(topic)
       return await ingest.noteRefused({ thingId, door: 'mqtt', error, body })
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
@@ -236,4 +239,13 @@ export class PublishDoor {
     if (!session) throw new Error('a packet before CONNECT was accepted')
     return session
   }
+}
+
+/** Names the topic, which the device does not say again, but not the token in it. */
+function notAWriteTopic(topic: string): ThingwireError {
+  const told = topic.replaceAll(refOfThingTopic(topic) ?? '', '<ref>').slice(0, longestTold)
+  return new ThingwireError(
+    'not_a_write_topic',
+    `\`${told}\` is no topic to publish on: use \`things/<ref>/write\`.`,
+  )
 }

@@ -177,6 +177,8 @@ describe('a publish of a thing on a topic of its own that is no write topic', ()
         topics.flatMap((_, index) => [`no write ${index}`, `no write ${index}`]).toReversed(),
       )
       expect(JSON.stringify(refused)).not.toContain(thing.thingToken)
+      const told = refused.map(({ message }) => /^`([^`]+)`/.exec(String(message))?.[1])
+      expect(told).toEqual(topics.flatMap(topic => [topic('<ref>'), topic('<ref>')]).toReversed())
     })
   }
 
