@@ -5,7 +5,6 @@ import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
 import type { Observer } from '../core/observer.ts'
 import type { StoreDriver } from '../store/contract.ts'
 import { createLevelStore } from '../store/level/index.ts'
-import { createRedisStore } from '../store/redis/index.ts'
 import type { ServerOptions } from './options.ts'
 
 /** Where the server keeps everything, and what the operator proves to be one with. */
@@ -40,7 +39,7 @@ export async function chooseStore(
       )
     }
     return {
-      store: redisStore(redisUrl, options, log, observer),
+      store: await redisStore(redisUrl, options, log, observer),
       adminKey: { key: adminKey, created: false },
     }
   }
@@ -51,12 +50,14 @@ export async function chooseStore(
   }
 }
 
-function redisStore(
+async function redisStore(
   url: string,
   options: ServerOptions,
   log: FastifyBaseLogger,
   observer: Observer,
-): StoreDriver {
+): Promise<StoreDriver> {
+  // Who does without Redis has 8 MB more.
+  const { createRedisStore } = await import('../store/redis/index.ts')
   return createRedisStore({
     url,
     replicas: options.redisReplicas,
