@@ -35,6 +35,18 @@ const longNodesTests = [
   'removal',
 ].map(name => `test/cluster/${name}.test.ts`)
 
+/** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
+const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
+  folder => `test/${folder}/**/*.test.ts`,
+)
+const slowerTests = [
+  'http/{chunked-stream,event-stream,export,stream-limit,stream-restart,stream-revocation}',
+  'live/outbox',
+  'mqtt/{anonymous,back-pressure,inherited-wills,missed-crash,order,retained-live,retained-property,revocation}',
+  'mqtt/{session-model,stuck,takeover,unavailable,wills}',
+  'web/connect/snippets',
+].map(name => `test/${name}.test.ts`)
+
 export default defineConfig({
   test: {
     globalSetup: 'test/helpers/built.ts',
@@ -47,6 +59,17 @@ export default defineConfig({
           name: 'embedded',
           include: ['test/**/*.test.ts'],
           exclude: longNodesTests,
+          provide: { store: 'embedded' },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'fast',
+          include: fastTests,
+          exclude: slowerTests,
+          // Half of the time goes into importing the same modules again.
+          isolate: false,
           provide: { store: 'embedded' },
         },
       },
