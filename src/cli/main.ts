@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --heap-growing-percent=20 --max-semi-space-size=2
+#!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=8
 import { CommanderError } from 'commander'
 import { CommandError, exitStatus } from './exit.ts'
 import { createProgram } from './program.ts'
