@@ -36,6 +36,9 @@ const committed = Promise.resolve()
 /** Characters of a topic in the message about it. */
 const longestTold = 200
 
+/** Rejects where it is awaited; until then Node is not to call it unhandled. */
+const handledBelow = () => {}
+
 /** A body goes through as it is: options travel in it (contract §2). */
 const noOptions = {}
 
@@ -168,11 +171,10 @@ export class PublishDoor {
   async #deal(packet: PublishPacket, once: Once = {}): Promise<void> {
     const { whetherStored, withdrawal } = once
     const turn = this.#turns.take()
-    const authorise = () => this.#authorise(packet.topic)
     const authorising = whetherStored
-      ? whetherStored.then(isStored => (isStored ? undefined : authorise()))
-      : authorise()
-    authorising.catch(() => {})
+      ? whetherStored.then(isStored => (isStored ? undefined : this.#authorise(packet.topic)))
+      : this.#authorise(packet.topic)
+    authorising.catch(handledBelow)
     try {
       await turn.mine
       const thingId = await authorising

@@ -2,7 +2,8 @@ import { ThingwireError } from '../errors.ts'
 
 /** Refuses what comes after `close`, and lets `close` wait for what came before. */
 export class LifeCycle {
-  readonly #underWay = new Set<Promise<unknown>>()
+  #underWay = 0
+  #onQuiet = () => {}
   readonly #streams = new Set<AsyncIterator<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -11,21 +12,20 @@ export class LifeCycle {
   }
 
   async run<T>(call: () => Promise<T>): Promise<T> {
-    this.#assertOpen()
+    this.assertOpen()
     return await this.waitFor(call())
   }
 
   /** Makes `close` wait for `promise`, whoever else does or does not. */
   waitFor<T>(promise: Promise<T>): Promise<T> {
-    const settled = () => this.#underWay.delete(promise)
-    this.#underWay.add(promise)
-    promise.then(settled, settled)
+    this.#underWay++
+    promise.then(this.#settled, this.#settled)
     return promise
   }
 
   /** A stream may take as long as its reader does, so `close` breaks it off. */
   async *stream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
-    this.#assertOpen()
+    this.assertOpen()
     const iterator = open()[Symbol.asyncIterator]()
     this.#streams.add(iterator)
     try {
@@ -34,20 +34,30 @@ export class LifeCycle {
       this.#streams.delete(iterator)
     }
     // Broken off is not ended: the reader must not take what it has for the whole.
-    this.#assertOpen()
+    this.assertOpen()
   }
 
   /** Runs `last` when everything has settled; once, however often it is called. */
   close(last: () => Promise<void>): Promise<void> {
     this.#closing ??= (async () => {
       await Promise.allSettled([...this.#streams].map(iterator => iterator.return?.()))
-      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+      while (this.#underWay > 0) {
+        await new Promise<void>(resolve => {
+          this.#onQuiet = resolve
+        })
+      }
       await last()
     })()
     return this.#closing
   }
 
-  #assertOpen(): void {
+  readonly #settled = (): void => {
+    this.#underWay--
+    if (this.#underWay === 0) this.#onQuiet()
+  }
+
+  /** @throws ThingwireError store_unavailable */
+  assertOpen(): void {
     if (this.#closing) throw new ThingwireError('store_unavailable', 'the store is closed')
   }
 }

@@ -27,7 +27,11 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout)
   const appends = new PendingAppends((write, ticket) => life.waitFor(records.append(write, ticket)), limit)
   const guarded: RecordStore = {
-    append: write => life.run(() => appends.append(write)),
+    // Waited for where it is handed to the driver, which is the last to settle.
+    append: async write => {
+      life.assertOpen()
+      return await appends.append(write)
+    },
     answerOf: (thingId, id, now) =>
       life.run(
         async () =>

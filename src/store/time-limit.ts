@@ -33,9 +33,18 @@ export class TimeLimit {
         deadline: performance.now() + this.#timeout,
         expire: () => reject(new ThingwireError('store_timeout')),
       }
-      const promise = begin(waiter)
+      const begun = begin(waiter)
       this.#waiters.add(waiter)
-      promise.finally(() => this.#waiters.delete(waiter)).then(resolve, reject)
+      begun.then(
+        result => {
+          this.#waiters.delete(waiter)
+          resolve(result)
+        },
+        (error: unknown) => {
+          this.#waiters.delete(waiter)
+          reject(error)
+        },
+      )
     })
   }
 

@@ -148,8 +148,8 @@ class LevelRecords implements DriverRecords {
     this.#old = new OldRecords(database, this.#resources, task => this.#removals.inTurn(task))
   }
 
-  async append(write: Append, ticket: CommitTicket) {
-    return await this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
+  append(write: Append, ticket: CommitTicket) {
+    return this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
   }
 
   async answerOf(thingId: string, id: string, now: number) {
