@@ -169,9 +169,9 @@ export function createIngest(parts: IngestParts): Ingest {
         receivedAt,
         answer: answerTo(parsed),
         maximumResources: limits.options.resourcesPerThing,
-        ...(id === undefined ? {} : { id }),
-        ...(documents === undefined ? {} : { documents }),
-        ...(lead === undefined ? {} : { lead }),
+        id,
+        documents,
+        lead,
       })
       const taken = store ? 'stored' : 'unstored'
       tell(request, receipt.writeNumber === 0 ? 'repeated' : taken, parsed.records.length)

@@ -24,7 +24,7 @@ export interface Append {
   /** Receipt time in milliseconds; kept, so that receipt times never go back over a restart. */
   readonly receivedAt: number
   /** Write id, 1..64 printable ASCII: a later write of the thing that carries it has no effect. */
-  readonly id?: string
+  readonly id?: string | undefined
   /** What a later write with the same id is answered. */
   readonly answer: WriteAnswer
   /** Whether a live message is wanted; travels with the commit. */
@@ -43,9 +43,9 @@ export interface Append {
    * Documents to put in the same commit as the records: both are durable or neither. Put also where the write repeats
    * an id, and where everything of it was stored before.
    */
-  readonly documents?: DocumentPut
+  readonly documents?: DocumentPut | undefined
   /** Refused with `store_unavailable`, as a whole, if this node does not lead the task any more (`Nodes.lead`). */
-  readonly lead?: string
+  readonly lead?: string | undefined
 }
 
 /** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */
