@@ -1,0 +1,43 @@
+import { writeHttp } from '../load/http-writers.ts'
+import { startBareFastify } from '../peers/bare-fastify.ts'
+import { host, type Peer } from '../peers/peer.ts'
+import { startProduct } from '../peers/product.ts'
+import type { Contestant, Session } from './comparison.ts'
+import { phases } from './mqtt-contestants.ts'
+import { tokenOf } from './mqtt-sides.ts'
+import { settled, watch } from './usage.ts'
+
+type StartHttpPeer = (session: Session) => Promise<Peer>
+
+export const startProductPeer: StartHttpPeer = ({ filled, directory }) => startProduct(filled, directory)
+export const startFastifyPeer: StartHttpPeer = () => startBareFastify()
+
+/** Each with one request on its way. */
+const connections = 64
+
+/** Values a second that are answered with 201. */
+export function posting(
+  start: StartHttpPeer,
+  { body, valuesPerWrite = 1 }: { readonly body: string; readonly valuesPerWrite?: number },
+): (session: Session) => Promise<Contestant> {
+  return async session => {
+    const peer = await start(session)
+    const writes = {
+      host,
+      port: peer.httpPort ?? peer.port,
+      connections,
+      paths: [`/v2/things/${tokenOf(session.filled, 0)}`],
+      headers: { 'Content-Type': 'application/json' },
+      body,
+      expectedStatus: 201,
+    }
+    return {
+      turn: async () => {
+        const { result, cores } = await watch(peer, marks => writeHttp(writes, phases(session), marks))
+        await settled(peer)
+        return { figure: (result.done * valuesPerWrite) / result.seconds, cores }
+      },
+      stop: () => peer.stop(),
+    }
+  }
+}

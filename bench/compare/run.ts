@@ -1,0 +1,84 @@
+import { rmSync } from 'node:fs'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { fillStore } from '../peers/filled-store.ts'
+import { writeChart } from './chart.ts'
+import { describeMachine } from './machine.ts'
+import { comparisons } from './measures.ts'
+import { compare, type Outcome } from './rounds.ts'
+import { isReached, machineLine, sideTable, verdictTable } from './table.ts'
+
+/**
+ * `npm run bench [-- --rounds 3 --seconds 5 --only <part of a measure's name>]`: the product and its peers side by side;
+ * docs/performance.md says what each measure is. Exits with 1 if a floor is missed or something could not be measured; a
+ * run on fewer records judges nothing. Linux only.
+ */
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+    connections: { type: 'string', default: '10' },
+    window: { type: 'string', default: '100' },
+    records: { type: 'string', default: '2000000' },
+    /** Where the stores are: a directory on the disk that is to be measured. */
+    directory: { type: 'string', default: tmpdir() },
+    json: { type: 'string' },
+    chart: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+const records = Number(values.records)
+const judgedFrom = 2_000_000
+const longestWarmUp = 3
+
+const chosen = comparisons.filter(({ name, bars }) =>
+  [name, ...bars.map(({ measure }) => `${name}: ${measure}`)].some(text => text.includes(values.only)),
+)
+if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
+const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+// Whatever was started ends with this process, but not by the signal itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+// PostgreSQL, which does not run as root, has its files in there.
+await chmod(directory, 0o711)
+const outcomes: Outcome[] = []
+const machine = await describeMachine(directory)
+console.log(machineLine(machine))
+const filled = await fillStore({
+  parent: directory,
+  records,
+  onProgress: done => progress(`the store holds ${done.toLocaleString('en')} records`),
+})
+const session = {
+  directory,
+  filled,
+  seconds,
+  warmUp: Math.min(seconds, longestWarmUp),
+  connections: Number(values.connections),
+  window: Number(values.window),
+}
+for (const comparison of chosen) outcomes.push(await compare(comparison, session, rounds, progress))
+if (values.json !== undefined)
+  await writeFile(values.json, JSON.stringify({ machine, options: values, outcomes }, null, 2))
+if (values.chart)
+  await writeChart(outcomes.flatMap(({ name, verdicts }) => verdicts.map(verdict => ({ name, verdict }))))
+console.log(`${records.toLocaleString('en')} records in the store, ${rounds} rounds of ${seconds} s\n`)
+console.log(
+  `${verdictTable(outcomes)}\n\nCores: * saturated, as a process of one thread.\n${sideTable(outcomes)}`,
+)
+for (const { name, missing } of outcomes)
+  for (const reason of missing) console.log(`not measured: ${name}, ${reason}`)
+const isJudged = records >= judgedFrom
+if (!isJudged) console.log(`A short run: the floors are for ${judgedFrom.toLocaleString('en')} records.`)
+const verdicts = outcomes.flatMap(outcome => outcome.verdicts)
+const isComplete = outcomes.every(({ missing }) => missing.length === 0)
+process.exit(isComplete && (!isJudged || verdicts.every(isReached)) ? 0 : 1)
+
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

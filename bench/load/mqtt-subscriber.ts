@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { within } from '../../test/soak/within.ts'
+import { connectPacket, disconnectPacket, type Identity, subscribePacket } from './mqtt-packets.ts'
+import { openRawSocket } from './raw-socket.ts'
+
+/** The first four bits of a packet. */
+const types = { connack: 2, publish: 3, suback: 9 }
+/** The largest message, and what is received at once, bytes. */
+const room = 262_144
+const puback = 0x4002
+const ackLength = 4
+
+export interface MqttSubscriberSetup extends Identity {
+  readonly host: string
+  readonly port: number
+  readonly filter: string
+  readonly qos: 0 | 1
+  /** Called when something was received, and acknowledged. */
+  readonly onAnswered: () => void
+}
+
+/** A connection that subscribes, and of each message reads no more than it takes to count and acknowledge it. */
+export class MqttSubscriber {
+  received = 0
+  readonly #setup: MqttSubscriberSetup
+  readonly #socket: Socket
+  /** Acks of what was received together: each is at least as long as its ack, so there is room for all. */
+  readonly #acks = Buffer.alloc(room)
+  #acksLength = 0
+  #isEnding = false
+
+  constructor(setup: MqttSubscriberSetup) {
+    this.#setup = setup
+    const { clientId: name, host, port } = setup
+    this.#socket = openRawSocket({
+      name,
+      host,
+      port,
+      room,
+      onBytes: (bytes, length) => this.#take(bytes, length),
+    })
+    this.#socket.once('close', () => {
+      if (!this.#isEnding) throw new Error(`${name}: the connection was closed`)
+    })
+  }
+
+  async subscribe(): Promise<void> {
+    const { clientId, filter, qos } = this.#setup
+    this.#socket.write(connectPacket(this.#setup))
+    await within(once(this.#socket, 'connack'), `${clientId}: CONNACK`)
+    this.#socket.write(subscribePacket(filter, qos))
+    await within(once(this.#socket, 'suback'), `${clientId}: SUBACK`)
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true
+    const closed = once(this.#socket, 'close')
+    this.#socket.end(disconnectPacket)
+    await within(closed, `${this.#setup.clientId}: the end after DISCONNECT`)
+  }
+
+  #take(bytes: Buffer, length: number): number {
+    let at = 0
+    for (let end = 0; at < length; at = end) {
+      // The remaining length: seven bits a byte, the lowest first, and the eighth where another byte follows.
+      let bodyAt = at + 1
+      let bodyLength = 0
+      let byte = 0x80
+      for (let shift = 0; byte & 0x80 && bodyAt < length; shift += 7) {
+        byte = bytes[bodyAt++] ?? 0
+        bodyLength |= (byte & 0x7f) << shift
+      }
+      end = bodyAt + bodyLength
+      if (byte & 0x80 || end > length) break
+      this.#takePacket(bytes, at, bodyAt)
+    }
+    this.#sendAcks()
+    this.#setup.onAnswered()
+    return at
+  }
+
+  #takePacket(bytes: Buffer, at: number, bodyAt: number): void {
+    const first = bytes[at] ?? 0
+    const type = first >> 4
+    if (type === types.publish) {
+      this.received++
+      const isAcked = (first & 0b0110) !== 0
+      if (isAcked) this.#ack(bytes.readUInt16BE(bodyAt + 2 + bytes.readUInt16BE(bodyAt)))
+    } else if (type === types.connack) {
+      this.#check('CONNACK', bytes[bodyAt + 1], 0)
+      this.#socket.emit('connack')
+    } else if (type === types.suback) {
+      this.#check('SUBACK', bytes[bodyAt + 2], this.#setup.qos)
+      this.#socket.emit('suback')
+    } else throw new Error(`${this.#setup.clientId}: received a packet of type ${type}`)
+  }
+
+  #ack(packetId: number): void {
+    this.#acks.writeUInt16BE(puback, this.#acksLength)
+    this.#acks.writeUInt16BE(packetId, this.#acksLength + 2)
+    this.#acksLength += ackLength
+  }
+
+  #sendAcks(): void {
+    if (this.#acksLength === 0) return
+    // The socket may keep what it is given.
+    this.#socket.write(Buffer.from(this.#acks.subarray(0, this.#acksLength)))
+    this.#acksLength = 0
+  }
+
+  #check(packet: string, code: number | undefined, expected: number): void {
+    if (code === expected) return
+    const { clientId, filter } = this.#setup
+    throw new Error(`${clientId}: ${packet} ${code}, when subscribing to ${filter}`)
+  }
+}

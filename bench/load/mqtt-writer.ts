@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { within } from '../../test/soak/within.ts'
+import { connectPacket, disconnectPacket, type Identity, type ReadyBatches } from './mqtt-packets.ts'
+import { openRawSocket } from './raw-socket.ts'
+
+/** Bytes. */
+const connackLength = 4
+/** Bytes received at once. */
+const room = 65_536
+
+export interface MqttWriterSetup extends Identity {
+  readonly host: string
+  readonly port: number
+  readonly batches: ReadyBatches
+  /** Called for batches that were acked together. */
+  readonly onAcked: (writer: MqttWriter, batches: number) => void
+}
+
+/** A connection that publishes what was encoded before, and compares the acks with those that are to come. Throws what is wrong. */
+export class MqttWriter {
+  /** Batches that were handed to the socket. */
+  sent = 0
+  /** Batches, in the order in which they were sent. */
+  acked = 0
+  readonly batches: ReadyBatches
+  readonly #setup: MqttWriterSetup
+  readonly #socket: Socket
+  readonly #batchLength: number
+  readonly #ackLength: number
+  #isConnected = false
+  #isEnding = false
+
+  constructor(setup: MqttWriterSetup) {
+    this.#setup = setup
+    this.batches = setup.batches
+    const { count, bytes, acks } = setup.batches
+    this.#batchLength = bytes.length / count
+    this.#ackLength = acks.length / count
+    const { clientId: name, host, port } = setup
+    this.#socket = openRawSocket({
+      name,
+      host,
+      port,
+      room,
+      onBytes: (bytes, length) => this.#take(bytes, length),
+    })
+    this.#socket.once('close', () => {
+      if (!this.#isEnding) throw new Error(`${name}: the connection was closed`)
+    })
+  }
+
+  async connect(): Promise<void> {
+    this.#socket.write(connectPacket(this.#setup))
+    await within(once(this.#socket, 'connack'), `${this.#setup.clientId}: CONNACK`)
+  }
+
+  /** Sends the next batches. A packet id is in use until its ack: at most all of them may wait for one. */
+  send(batches: number): void {
+    const { count, bytes } = this.batches
+    const first = this.sent % count
+    const last = Math.min(first + batches, count)
+    this.sent += last - first
+    this.#socket.write(bytes.subarray(first * this.#batchLength, last * this.#batchLength))
+    if (first + batches > last) this.send(first + batches - last)
+  }
+
+  /** Resolves when the server has closed the connection, and so has read all. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    const closed = once(this.#socket, 'close')
+    this.#socket.end(disconnectPacket)
+    await within(closed, `${this.#setup.clientId}: the end after DISCONNECT`)
+  }
+
+  #take(bytes: Buffer, length: number): number {
+    if (!this.#isConnected) return length < connackLength ? 0 : this.#takeConnack(bytes)
+    const ackLength = this.#ackLength
+    const before = this.acked
+    let at = 0
+    while (length - at >= ackLength) {
+      const first = this.acked % this.batches.count
+      const acked = Math.min(Math.floor((length - at) / ackLength), this.batches.count - first)
+      const end = at + acked * ackLength
+      const isExpected =
+        bytes.compare(this.batches.acks, first * ackLength, (first + acked) * ackLength, at, end) === 0
+      this.acked += acked
+      if (!isExpected || this.acked > this.sent) {
+        const received = bytes.toString('hex', at, Math.min(end, at + 32))
+        throw new Error(`${this.#setup.clientId}: received ${received}, not the acks from ${first + 1} on`)
+      }
+      at = end
+    }
+    if (this.acked > before) this.#setup.onAcked(this, this.acked - before)
+    return at
+  }
+
+  #takeConnack(bytes: Buffer): number {
+    const [type, , , returnCode] = bytes
+    if (type !== 0x20 || returnCode !== 0) {
+      throw new Error(`${this.#setup.clientId}: refused with CONNACK ${returnCode}`)
+    }
+    this.#isConnected = true
+    this.#socket.emit('connack')
+    return connackLength
+  }
+}

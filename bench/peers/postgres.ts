@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePort } from '../../test/helpers/redis-server.ts'
+import { ProgramMissing } from './peer.ts'
+import { Program } from './program.ts'
+
+const run = promisify(execFile)
+/** Where Debian keeps each version's programs, which are not in PATH. */
+const versions = '/usr/lib/postgresql'
+const aptPackage = 'postgresql'
+
+export interface Postgres {
+  /** Of the server; what serves a connection is a child of it. */
+  readonly processId: number
+  /** For libpq, over its Unix socket. */
+  readonly connectionString: string
+  stop(): Promise<void>
+}
+
+/** A cluster of its own with the settings it comes with: `fsync` and `synchronous_commit` on. */
+export async function startPostgres(parent: string): Promise<Postgres> {
+  const programs = await findPrograms()
+  const directory = await mkdtemp(join(parent, 'postgres-'))
+  const user = await ownerFor(directory)
+  const data = join(directory, 'data')
+  await run(join(programs, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres'], { ...user })
+  const port = await freePort()
+  const args = ['-D', data, '-k', directory, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
+  const program = await Program.start({ command: join(programs, 'postgres'), args, user })
+  await program.listening(port)
+  return {
+    processId: program.processId,
+    connectionString: `host=${directory} port=${port} user=postgres dbname=postgres`,
+    stop: async () => {
+      // SIGINT: connections are ended, not waited for.
+      await program.stop('SIGINT')
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+/** @throws ProgramMissing */
+async function findPrograms(): Promise<string> {
+  const found = await readdir(versions).catch(() => [])
+  const newest = found.sort((a, b) => Number(a) - Number(b)).at(-1)
+  if (newest === undefined) throw new ProgramMissing(`PostgreSQL is not installed: apt install ${aptPackage}`)
+  return join(versions, newest, 'bin')
+}
+
+/** PostgreSQL does not run as root: there it runs, and owns its files, as the user that its package has made. */
+async function ownerFor(directory: string): Promise<{ uid: number; gid: number }> {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  if (own.uid !== 0) return own
+  const id = async (option: string) => Number((await run('id', [option, 'postgres'])).stdout)
+  const [uid, gid] = [await id('-u'), await id('-g')]
+  await chown(directory, uid, gid)
+  return { uid, gid }
+}

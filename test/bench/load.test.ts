@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HttpWrites, writeHttp } from '../../bench/load/http-writers.ts'
+import type { LoadResult, Marks } from '../../bench/load/load.ts'
+import { subscribe } from '../../bench/load/mqtt-subscribers.ts'
+import { type MqttWrites, writeMqtt } from '../../bench/load/mqtt-writers.ts'
+import { createThing, type Thing } from '../helpers/http-client.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const phases = { warmUp: 0.2, measured: 0.5 }
+const noMarks: Marks = { onBegin: () => {}, onEnd: () => {} }
+const host = '127.0.0.1'
+
+let server: ServerProcess
+let thing: Thing
+let removeDirectory: () => Promise<void>
+let lastKey = 0
+
+beforeAll(async () => {
+  const dataDir = await temporaryDirectory(remove => {
+    removeDirectory = remove
+  })
+  server = await startServer({ dataDir, environment: noRateLimits })
+  thing = await createThing(server)
+})
+
+afterAll(async () => {
+  await server.stop()
+  await removeDirectory()
+})
+
+describe('writeMqtt', () => {
+  it.each([0, 1] as const)('at QoS %i has an ack for each record that is stored', async qos => {
+    const key = nextKey()
+    const result = await writeMqtt(mqttWrites({ key, qos }), phases, noMarks)
+    expectComplete(result, await countStored(key))
+    expect(result).not.toHaveProperty('latency')
+  })
+
+  it('sends all that is due, whatever is acked', async () => {
+    const key = nextKey()
+    const result = await writeMqtt(mqttWrites({ key, rate: 400 }), phases, noMarks)
+    expectComplete(result, await countStored(key))
+    expectLatency(result)
+  })
+
+  it('ends the measured stretch at a count of acks', async () => {
+    const key = nextKey()
+    const result = await writeMqtt(mqttWrites({ key }), { ...phases, measured: 60, acks: 1_000 }, noMarks)
+    expectComplete(result, await countStored(key))
+    expect(result.done).toBeGreaterThanOrEqual(1_000)
+  })
+
+  it('ends when so many acks are not received in time', async () => {
+    const writes = mqttWrites({ key: nextKey(), rate: 10 })
+    await expect(writeMqtt(writes, { ...phases, acks: 1_000_000 }, noMarks)).rejects.toThrow(
+      '1000000 acks: not in',
+    )
+  })
+
+  it('says when the measured stretch begins and ends', async () => {
+    const calls: string[] = []
+    const marks = { onBegin: () => void calls.push('begin'), onEnd: () => void calls.push('end') }
+    await writeMqtt(mqttWrites({ key: nextKey() }), phases, marks)
+    expect(calls).toEqual(['begin', 'end'])
+  })
+
+  it('ends when a connection is refused', async () => {
+    const writes = { ...mqttWrites({ key: nextKey() }), username: 'nobody', password: 'wrong' }
+    await expect(writeMqtt(writes, phases, noMarks)).rejects.toThrow(/^writer-\d: refused with CONNACK 4$/)
+  })
+
+  it('ends when nothing listens', async () => {
+    const writes = { ...mqttWrites({ key: nextKey() }), port: 1 }
+    await expect(writeMqtt(writes, phases, noMarks)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('ends when the server dies meanwhile', async () => {
+    const mortal = await startServer({ dataDir: await temporaryDirectory(), environment: noRateLimits })
+    const { thingToken } = await createThing(mortal)
+    const port = Number(new URL(mortal.mqttUrl).port)
+    const writes = { ...mqttWrites({ key: nextKey() }), port, topics: [`things/${thingToken}/write`] }
+    const marks = { ...noMarks, onBegin: async () => void (await mortal.kill()) }
+    await expect(writeMqtt(writes, { ...phases, measured: 600 }, marks)).rejects.toThrow(/^writer-\d: /)
+  })
+})
+
+describe('writeHttp', () => {
+  it('has an answer for each record that is stored', async () => {
+    const key = nextKey()
+    const result = await writeHttp(httpWrites({ key }), phases, noMarks)
+    expectComplete(result, await countStored(key))
+  })
+
+  it('sends all that is due, whatever is answered', async () => {
+    const key = nextKey()
+    const result = await writeHttp(httpWrites({ key, rate: 400 }), phases, noMarks)
+    expectComplete(result, await countStored(key))
+    expectLatency(result)
+  })
+
+  it('ends with what was answered instead', async () => {
+    const writes = { ...httpWrites({ key: nextKey() }), paths: [`/v2/things/${'x'.repeat(43)}`] }
+    await expect(writeHttp(writes, phases, noMarks)).rejects.toThrow(
+      /answered with 401: .*unknown_thing_token/,
+    )
+  })
+})
+
+describe('subscribe', () => {
+  it.each([0, 1] as const)('at QoS %i counts each message at each subscriber', async qos => {
+    const key = nextKey()
+    const subscriber = await subscribe({ ...subscription(`things/${thing.thingToken}/values/${key}`), qos })
+    const { total } = await writeMqtt(mqttWrites({ key }), phases, noMarks)
+    expect(await subscriber.drained()).toBe(2 * total)
+    expect(await subscriber.processorTime()).toBeGreaterThan(0)
+    await subscriber.close()
+  })
+
+  it('ends when the filter is refused', async () => {
+    await expect(subscribe(subscription('#'))).rejects.toThrow('SUBACK 128, when subscribing to #')
+  })
+})
+
+interface Choice {
+  readonly key: string
+  readonly qos?: 0 | 1
+  readonly rate?: number
+}
+
+function mqttWrites({ key, qos = 1, rate }: Choice): MqttWrites {
+  return {
+    host,
+    port: Number(new URL(server.mqttUrl).port),
+    connections: 3,
+    clientIdPrefix: 'writer-',
+    username: thing.thingToken,
+    topics: [`things/${thing.thingToken}/write`],
+    payload: body(key),
+    qos,
+    window: 50,
+    ...(rate === undefined ? {} : { rate }),
+  }
+}
+
+function httpWrites({ key, rate }: Choice): HttpWrites {
+  return {
+    host,
+    port: Number(new URL(server.url).port),
+    connections: 3,
+    paths: [`/v2/things/${thing.thingToken}`],
+    headers: { 'content-type': 'application/json' },
+    body: body(key),
+    expectedStatus: 201,
+    ...(rate === undefined ? {} : { rate }),
+  }
+}
+
+function subscription(filter: string) {
+  const port = Number(new URL(server.mqttUrl).port)
+  return {
+    host,
+    port,
+    clientIdPrefix: 'subscriber-',
+    username: thing.thingToken,
+    filter,
+    qos: 1,
+    count: 2,
+  } as const
+}
+
+function body(key: string): string {
+  return JSON.stringify({ values: [{ key, value: 21.5 }] })
+}
+
+function nextKey(): string {
+  return `temperature-${++lastKey}`
+}
+
+async function countStored(key: string): Promise<number> {
+  const url = `${server.url}/v2/things/${thing.thingToken}/resources/${key}?aggregate=count&interval=1d`
+  const days = (await (await fetch(url)).json()) as readonly { readonly count: number }[]
+  return days.reduce((sum, { count }) => sum + count, 0)
+}
+
+function expectComplete(result: LoadResult, stored: number): void {
+  expect(result).toMatchObject({ total: stored, unacked: 0 })
+  expect(result.done).toBeLessThanOrEqual(stored)
+  expect(result.processorTime).toBeGreaterThan(0)
+}
+
+/** Only that figures are there, and belong together: how good they are is the machine's. */
+function expectLatency({ latency, lateness }: LoadResult): void {
+  for (const figures of [latency, lateness]) {
+    expect(figures?.p50).toBeGreaterThan(0)
+    expect(figures?.max).toBeGreaterThanOrEqual(figures?.p999 ?? Number.POSITIVE_INFINITY)
+  }
+}
