@@ -19,6 +19,8 @@ export const phone = { width: 390, height: 844 }
 export interface PageSetup {
   readonly viewport?: { readonly width: number; readonly height: number }
   readonly colorScheme?: 'light' | 'dark'
+  /** Pixels of the screen for each CSS pixel. */
+  readonly deviceScaleFactor?: number
   /** Console errors that belong to what the test does, such as the browser's own about a refused request. */
   readonly expectedErrors?: RegExp
 }
@@ -48,8 +50,8 @@ export class TestBrowser {
    */
   async open(url: string, setup: PageSetup = {}): Promise<Page> {
     if (!this.#browser) throw new Error('the browser is started by beforeAll()')
-    const { viewport = desktop, colorScheme = 'light', expectedErrors } = setup
-    const context = await this.#browser.newContext({ viewport, colorScheme })
+    const { viewport = desktop, colorScheme = 'light', deviceScaleFactor = 1, expectedErrors } = setup
+    const context = await this.#browser.newContext({ viewport, colorScheme, deviceScaleFactor })
     context.setDefaultTimeout(deadline)
     const page = await context.newPage()
     const problems = problemsOf(page, new URL(url).host, expectedErrors)

@@ -1,5 +1,6 @@
 import { lazily } from './lazily.tsx'
 import { LiveBar } from './live/bar.tsx'
+import { NoPage } from './no-page.tsx'
 import { route } from './route.ts'
 import { session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
@@ -30,6 +31,8 @@ function PageOf({ signedIn }: { readonly signedIn: SignedIn }) {
   const { principal } = signedIn
   const to = route.value
   if (to.page === 'operator' && principal.kind === 'admin') return <Operator signedIn={signedIn} />
+  if (to.page === 'operator') return <NoPage hash="#/operator" />
+  if (to.page === 'none') return <NoPage hash={to.hash} />
   if (to.page === 'connect') return <Connect key={to.thingId} signedIn={signedIn} thingId={to.thingId} />
   if (to.page === 'thing') return <ThingPage key={to.thingId} signedIn={signedIn} thingId={to.thingId} />
   // A thing sees nothing but itself.

@@ -5,6 +5,7 @@ export type Route =
   | { readonly page: 'thing'; readonly thingId: string }
   | { readonly page: 'connect'; readonly thingId: string }
   | { readonly page: 'operator' }
+  | { readonly page: 'none'; readonly hash: string }
 
 const current = signal(routeOf(location.hash))
 addEventListener('hashchange', () => {
@@ -19,7 +20,7 @@ function routeOf(hash: string): Route {
   if (hash === '#/operator') return { page: 'operator' }
   // The query is the page's own: it says what of it is shown.
   const [, thingId, connect] = /^#\/things\/([a-z2-7]{16})(\/connect)?(?:\?|$)/.exec(hash) ?? []
-  if (thingId === undefined) return { page: 'things' }
+  if (thingId === undefined) return /^(#\/?)?$/.test(hash) ? { page: 'things' } : { page: 'none', hash }
   return { page: connect === undefined ? 'thing' : 'connect', thingId }
 }
 

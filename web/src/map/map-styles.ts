@@ -11,6 +11,14 @@ export interface MapStyles {
   readonly place: (name: string) => Style
 }
 
+/** Characters of a name on a map: half of the width of a phone. */
+const longestName = 24
+
+function shortened(name: string): string {
+  const characters = [...name]
+  return characters.length <= longestName ? name : `${characters.slice(0, longestName - 1).join('')}…`
+}
+
 export function readMapStyles(element: HTMLElement): MapStyles {
   const computed = getComputedStyle(element)
   const color = (name: string) => computed.getPropertyValue(`--map-${name}`).trim()
@@ -34,7 +42,7 @@ export function readMapStyles(element: HTMLElement): MapStyles {
       new Style({
         image: marker,
         text: new Text({
-          text: name,
+          text: shortened(name),
           font: `600 13px ${computed.fontFamily}`,
           offsetY: -17,
           fill: new Fill({ color: color('text') }),

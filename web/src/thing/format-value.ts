@@ -8,8 +8,19 @@ export function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** As it is if it is short; else with 7 significant digits. */
+/** As it is if it is short, or an integer; else rounded, with a sign that says so: ≈0.3333333. */
 export function formatNumber(value: number): string {
   const text = String(value)
-  return text.length <= longestNumber ? text : String(Number(value.toPrecision(shownDigits)))
+  if (text.length <= longestNumber || Number.isSafeInteger(value)) return text
+  const rounded = roundedNumber(value)
+  const roundedText = String(rounded)
+  const shown = roundedText.length <= longestNumber ? roundedText : rounded.toExponential()
+  return rounded === value ? shown : `≈${shown}`
+}
+
+/** To 7 significant digits, of which the integer part may have more. */
+function roundedNumber(value: number): number {
+  const integer = Math.round(value)
+  const isLonger = Number.isSafeInteger(integer) && String(Math.abs(integer)).length > shownDigits
+  return isLonger ? integer : Number(value.toPrecision(shownDigits))
 }

@@ -1,7 +1,7 @@
 import 'uplot/dist/uPlot.min.css'
 import uPlot from 'uplot'
-import { formatNumber } from '../format-value.ts'
 import { gapsOf, type Series } from './series.ts'
+import { axisLabel, exponentOf } from './value-axis.ts'
 
 /** CSS pixels. */
 const plotHeight = 260
@@ -33,8 +33,11 @@ export function createPlot(
   /** Where in the drawn data each point is: gaps are drawn as points without a value. */
   let indexes: readonly (number | undefined)[] = []
   let edges = { min: 0, max: 1 }
+  /** Of the power of ten that values are drawn in multiples of. */
+  let exponent = 0
   const options = optionsFor(element, {
     range: () => [edges.min, edges.max],
+    label: split => axisLabel(split, exponent),
     onSelect(plot) {
       const { left, width } = plot.select
       if (width === 0) return
@@ -64,7 +67,8 @@ export function createPlot(
 
   return {
     draw(series, from, to) {
-      const drawn = alignedData(series)
+      exponent = exponentOf(series.points)
+      const drawn = alignedData(series, 10 ** exponent)
       indexes = drawn.indexes
       edges = { min: from / 1000, max: to / 1000 }
       plot.setData(drawn.data, true)
@@ -84,17 +88,19 @@ export function createPlot(
 
 interface PlotHandlers {
   readonly range: () => [number, number]
+  readonly label: (split: number) => string
   readonly onSelect: (plot: uPlot) => void
   readonly onCursor: (plot: uPlot) => void
 }
 
-function optionsFor(element: HTMLElement, { range, onSelect, onCursor }: PlotHandlers): uPlot.Options {
+function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: PlotHandlers): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name)
+  const font = `11px ${getComputedStyle(element).fontFamily}`
   const axis: uPlot.Axis = {
     stroke: color('--text-muted'),
     grid: { stroke: color('--line'), width: 1 },
     ticks: { stroke: color('--line'), width: 1, size: 4 },
-    font: `11px ${getComputedStyle(element).fontFamily}`,
+    font,
   }
   return {
     width: Math.max(element.clientWidth, 1),
@@ -105,7 +111,7 @@ function optionsFor(element: HTMLElement, { range, onSelect, onCursor }: PlotHan
     scales: { x: { time: true, range } },
     axes: [
       { ...axis, values: timeAxisValues },
-      { ...axis, size: axisWidth, gap: 4, values: (_plot, splits) => splits.map(formatNumber) },
+      { ...axis, size: widthIn(font), gap: 4, values: (_plot, splits) => splits.map(label) },
     ],
     series: [
       {},
@@ -118,14 +124,15 @@ function optionsFor(element: HTMLElement, { range, onSelect, onCursor }: PlotHan
   }
 }
 
-/** As wide as its longest label. */
-function axisWidth(plot: uPlot, values: string[] | null): number {
-  const longest = (values ?? []).reduce(
-    (widest, value) => (value.length > widest.length ? value : widest),
-    '',
-  )
-  plot.ctx.font = '11px sans-serif'
-  return Math.ceil(plot.ctx.measureText(longest).width) + 16
+/** As wide as the widest label of an axis in CSS pixels. @param font in CSS pixels, too */
+function widthIn(font: string): (plot: uPlot, labels: string[] | null) => number {
+  // Not the canvas of the plot: uPlot sets a font only if it is not the one that it set last.
+  const ruler = document.createElement('canvas').getContext('2d')
+  if (ruler) ruler.font = font
+  return (_plot, labels) => {
+    const widths = (labels ?? []).map(label => ruler?.measureText(label).width ?? 0)
+    return Math.ceil(Math.max(0, ...widths)) + 16
+  }
 }
 
 /** 24 hours and dates that read the same everywhere, after uPlot's format: step in seconds, text, text of a new day. */
@@ -149,7 +156,11 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, at, areAllShown) => {
   )
 }
 
-function alignedData(series: Series): { data: uPlot.AlignedData; indexes: readonly (number | undefined)[] } {
+/** @param unit what the drawn values are multiples of */
+function alignedData(
+  series: Series,
+  unit: number,
+): { data: uPlot.AlignedData; indexes: readonly (number | undefined)[] } {
   const gaps = new Set(gapsOf(series))
   const times: number[] = []
   const lines: [(number | null)[], (number | null)[], (number | null)[]] = [[], [], []]
@@ -163,9 +174,9 @@ function alignedData(series: Series): { data: uPlot.AlignedData; indexes: readon
       indexes.push(undefined)
     }
     times.push(point.time / 1000)
-    averages.push(point.average)
-    lowest.push(series.interval === undefined ? null : point.lowest)
-    highest.push(series.interval === undefined ? null : point.highest)
+    averages.push(point.average / unit)
+    lowest.push(series.interval === undefined ? null : point.lowest / unit)
+    highest.push(series.interval === undefined ? null : point.highest / unit)
     indexes.push(at)
   }
   return { data: [times, ...lines], indexes }

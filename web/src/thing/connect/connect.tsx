@@ -65,7 +65,11 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
           onInput={event => setHost(event.currentTarget.value)}
         />
       </p>
-      {problem !== undefined && <p class="notice">{problem}</p>}
+      {problem && (
+        <p class="notice">
+          {problem.text} {problem.command !== undefined && <code class="command">{problem.command}</code>}
+        </p>
+      )}
       <TokenOfDevice
         principal={principal}
         api={api}

@@ -22,16 +22,28 @@ export function isThisMachineAlone(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
+/** What is wrong, and what to do. */
+export interface ReachProblem {
+  readonly text: string
+  /** To be run where the server is. It goes on from the text. */
+  readonly command?: string
+}
+
 /**
  * Why another device may not reach the server at the address that was put in.
  *
  * @param pageHost where the page itself came from: if that is not this machine, there is a proxy
  * @param isLoopback whether the server listens on loopback alone, as far as it said so
  */
-export function reachProblem(host: string, pageHost: string, isLoopback: boolean): string | undefined {
+export function reachProblem(host: string, pageHost: string, isLoopback: boolean): ReachProblem | undefined {
   if (isLoopback && isThisMachineAlone(deviceHost(pageHost))) {
-    return 'The server listens on this machine only: no other device reaches it. Start it with npm start -- --host 0.0.0.0, and put its name or address in your network in here.'
+    return {
+      text: 'The server listens on this machine only: no other device reaches it. Put its name or address in your network in here, and start it with',
+      command: 'npm start -- --host 0.0.0.0',
+    }
   }
   if (!isThisMachineAlone(host)) return undefined
-  return `${host} is the machine itself: for another device, put the server’s name or address in your network in here.`
+  return {
+    text: `${host} is the machine itself: for another device, put the server’s name or address in your network in here.`,
+  }
 }
