@@ -19,7 +19,7 @@ export class RefusedError extends CommandError {
     const status = statusFor(httpStatus, reason)
     const origin =
       status === exitStatus.credential && reason !== '' ? `; the credential is from ${source}` : ''
-    super(status, refusalText(httpStatus, reason, message) + origin)
+    super(status, refusalText(httpStatus, reason, message) + origin, nextSteps(reason))
     this.reason = reason
     this.httpStatus = httpStatus
     this.errors = errors
@@ -30,8 +30,7 @@ export class RefusedError extends CommandError {
 /** No answer: nothing listens, the name is unknown, the connection broke. */
 export class UnreachableError extends CommandError {
   constructor(url: string, cause: unknown) {
-    const advice = 'is the server running (thingwire serve), and is --url right?'
-    super(exitStatus.unreachable, `no answer from ${url}: ${networkFault(cause)}; ${advice}`)
+    super(exitStatus.unreachable, `no answer from ${url}: ${unreachableText(url, cause)}`)
   }
 }
 
@@ -128,6 +127,25 @@ export function networkFault(error: unknown): string {
   return error.cause === undefined ? error.message : networkFault(error.cause)
 }
 
+/** A code of Node or OpenSSL, such as ECONNREFUSED; empty if there is none. */
+function networkCode(error: unknown): string {
+  if (error instanceof AggregateError) return networkCode(error.errors[0])
+  if (!(error instanceof Error)) return ''
+  return error.cause === undefined && 'code' in error ? String(error.code) : networkCode(error.cause)
+}
+
+function unreachableText(url: string, cause: unknown): string {
+  const code = networkCode(cause)
+  // OpenSSL tells it as a line of its source.
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
+    return `it does not speak TLS as it should (${code}); is it ${url.replace(/^https/, 'http')}?`
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return `its certificate is not trusted (${networkFault(cause)}); for one of your own set NODE_EXTRA_CA_CERTS`
+  }
+  return `${networkFault(cause)}; is the server running (thingwire serve), and is --url right?`
+}
+
 function refusal({ status, headers }: Response, text: string, source: string): RefusedError {
   const answer = errorAnswer(text)
   const { reason } = answer
@@ -151,6 +169,15 @@ function errorAnswer(text: string): ErrorAnswer {
 
 function notTheServer(url: string): CommandError {
   return new CommandError(exitStatus.failed, `what answers at ${url} is no Thingwire server: is --url right?`)
+}
+
+/** What to do where a credential is unknown, as further lines. */
+function nextSteps(reason: string): readonly string[] {
+  if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
+  return [
+    'thingwire doctor tries a credential at both doors',
+    'the operator makes another: thingwire tokens add <thing>, or thingwire sessions create <thing>',
+  ]
 }
 
 function refusalText(status: number, reason: string, message?: string): string {

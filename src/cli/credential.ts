@@ -70,7 +70,10 @@ async function ownFile(file: string): Promise<string | undefined> {
 function checked(text: string, source: string): Credential {
   const credential = text.trim()
   if (credentialForm.test(credential)) return { text: credential, source }
-  const fault = credential === '' ? 'is empty' : 'holds a space, a line break or another such character'
+  const fault =
+    credential === ''
+      ? 'is empty'
+      : 'holds a character that no credential has: a token is 43 letters, digits, - and _'
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
 }
 

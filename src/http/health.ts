@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { checkHealth, checkReadiness } from './operations/service.ts'
+import { replyRefusal } from './reply-error.ts'
 import { replyJson } from './reply-json.ts'
 import type { HttpThings } from './things.ts'
 
@@ -10,9 +11,10 @@ export function healthRoutes(scope: FastifyInstance, things: HttpThings, isDrain
     replyJson(reply, 200, JSON.stringify({ status: 'ok' })),
   )
 
-  scope.get('/readyz', { config: { operation: checkReadiness } }, async (_request, reply) => {
-    if (isDraining()) throw new ThingwireError('draining')
-    if (!things.isReady()) throw new ThingwireError('store_unavailable')
+  scope.get('/readyz', { config: { operation: checkReadiness } }, async (request, reply) => {
+    const obstacle = isDraining() ? 'draining' : !things.isReady() && 'store_unavailable'
+    // Asked for each second: what is wrong is told where it goes wrong.
+    if (obstacle) return replyRefusal(new ThingwireError(obstacle), request, reply)
     const clockBehind = things.clock.isBehind() ? { clock_behind: true } : {}
     return replyJson(reply, 200, JSON.stringify({ status: 'ready', ...clockBehind }))
   })

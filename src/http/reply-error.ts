@@ -16,13 +16,22 @@ interface Refusal {
   readonly retryAfter?: number | undefined
 }
 
-/** Answers with the one error shape (contract §6), whatever was thrown. What no client can cause is logged. */
+/**
+ * Answers with the one error shape (contract §6), whatever was thrown. What neither a client nor a stop in order causes
+ * is logged.
+ */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
-  reasons.set(reply, refusal.reason)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')
   else if (refusal.reason === 'store_full') request.log.warn('write refused: too little room')
-  else if (refusal.status === 503) request.log.warn({ err: error }, 'request not served')
+  else if (refusal.status === 503 && refusal.reason !== 'draining')
+    request.log.warn({ err: error }, 'request not served')
+  return replyRefusal(refusal, request, reply)
+}
+
+/** The same for what is expected, such as that a node is not ready: nothing is logged. */
+export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reasons.set(reply, refusal.reason)
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)
   }

@@ -5,6 +5,7 @@ import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
 import type { Observer } from '../core/observer.ts'
 import type { StoreDriver } from '../store/contract.ts'
 import { createLevelStore } from '../store/level/index.ts'
+import { assertNotMoved } from './moved-mark.ts'
 import type { ServerOptions } from './options.ts'
 
 /** Where the server keeps everything, and what the operator proves to be one with. */
@@ -23,8 +24,8 @@ export function storeLocation(dataDir: string): string {
  * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
  * ack means go to the log.
  *
- * @throws Error with one line for the operator: the data directory or its admin key cannot be used, or there is no admin
- * key beside `redisUrl`
+ * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
+ * into Redis, or there is no admin key beside `redisUrl`
  */
 export async function chooseStore(
   options: ServerOptions,
@@ -43,6 +44,7 @@ export async function chooseStore(
       adminKey: { key: adminKey, created: false },
     }
   }
+  await assertNotMoved(dataDir)
   await makeDataDir(dataDir)
   return {
     store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace, observer }),

@@ -1,5 +1,6 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
+import { ThingwireError } from '../errors.ts'
 import { LogSampling } from './log-sampling.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -109,8 +110,16 @@ function requestSummary(request: FastifyRequest): object {
   return { method: request.method, path: redactPath(request.url), address: request.ip }
 }
 
-/** Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. */
+/**
+ * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
+ * the store is away or the server stops: that is no defect, and is told many times.
+ */
 export function errorSummary(error: unknown): object {
+  const isOutage = error instanceof ThingwireError && error.status === 503
+  return summaryOf(error, { withStack: !isOutage })
+}
+
+function summaryOf(error: unknown, { withStack }: { readonly withStack: boolean }): object {
   if (!(error instanceof Error)) return { message: redactText(String(error)) }
   const { code, reason } = error as { code?: unknown; reason?: unknown }
   return {
@@ -118,7 +127,7 @@ export function errorSummary(error: unknown): object {
     ...(typeof code === 'string' && { code }),
     ...(typeof reason === 'string' && { reason }),
     message: redactText(error.message),
-    stack: redactText(error.stack ?? '', longestStack),
-    ...(error.cause !== undefined && { cause: errorSummary(error.cause) }),
+    ...(withStack && { stack: redactText(error.stack ?? '', longestStack) }),
+    ...(error.cause !== undefined && { cause: summaryOf(error.cause, { withStack }) }),
   }
 }

@@ -1,6 +1,7 @@
 import { migrate, type Progress } from '../store/migrate/migrate.ts'
 import { storeLocation } from './choose-store.ts'
 import { movedDocument } from './moved-documents.ts'
+import { markMoved } from './moved-mark.ts'
 import type { ServerOptions } from './options.ts'
 
 /** Between lines of progress, milliseconds. */
@@ -30,13 +31,14 @@ export async function migrateDataDir(options: ServerOptions): Promise<void> {
     onProgress: progressLines(line => console.error(line)),
     onWarning: text => console.error(`thingwire: ${text}`),
   })
+  await markMoved(dataDir)
   if (!moved) return console.log(`All of ${location} was moved there before; nothing was changed`)
   const { records, resources, states, documents, commits, writeIds, refusedWrites, digest } = moved
   console.log(`The same on both sides, in ${location} and in Redis:
   ${grouped(records)} records in ${grouped(resources)} resources, SHA-256 ${digest}
   ${grouped(states)} states, ${grouped(documents)} documents, ${grouped(commits)} logged commits
   ${grouped(writeIds)} write ids, ${grouped(refusedWrites)} refused writes
-The embedded store is as it was. Do not start a server on it again: what it would take is not in Redis.
+The embedded store is as it was. No server starts on it any more: what it would take is not in Redis.
 The admin key is no part of a store: give every node the old one (${dataDir}/admin-key) or a new one in THINGWIRE_ADMIN_KEY.`)
 }
 

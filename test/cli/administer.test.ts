@@ -40,6 +40,12 @@ describe('thingwire, as the operator,', () => {
     ])
     expect(second.stdout).toMatch(/^token /m)
     expect(await runCommand(['things', 'create', 'ding'], { server })).toMatchObject({ stderr: '' })
+    const renamed = await runCommand(['things', 'rename', 'ding', 'dinghy'], { server })
+    expect(renamed).toMatchObject({ code: 0, stderr: expect.stringMatching(/dinghy is also the name of /) })
+    const toItsOwn = await runCommand(['things', 'create', 'tender'], { server })
+    expect(toItsOwn.code).toBe(0)
+    const kept = await runCommand(['things', 'rename', 'tender', 'tender'], { server })
+    expect(kept).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('says of a refused credential where it is from, and of a token which thing it is of', async () => {
@@ -47,7 +53,12 @@ describe('thingwire, as the operator,', () => {
     const refused = await runCommand(['write', 'n=1'], unknown)
     expect(refused).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('; the credential is from THINGWIRE_TOKEN'),
+      stderr: expect.stringMatching(/; the credential is from THINGWIRE_TOKEN\n {2}thingwire doctor /),
+    })
+    const fullWidth = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: 'ｔｏｋｅｎ' } }
+    expect(await runCommand(['write', 'n=1'], fullWidth)).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('a token is 43 letters, digits, - and _'),
     })
     const { thingId, thingToken } = await jsonOf<Record<'thingId' | 'thingToken', string>>(
       ['things', 'create', 'hut'],
@@ -106,6 +117,17 @@ describe('thingwire, as the operator,', () => {
     expect(await runCommand(['things', 'list'], viewer)).toMatchObject({ code: 4 })
 
     const own = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: thingToken } }
+    const create = ['sessions', 'create', '--expires-in']
+    expect(await runCommand([...create, '31d'], own)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--expires-in must be at most 30d (days) with a thing's token"),
+    })
+    expect(await runCommand([...create, '30d'], own)).toMatchObject({ code: 0 })
+    expect(await runCommand([...create, '367d', 'sloop'], { server })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--expires-in must be at most 366d (days): it is 367d'),
+    })
+    expect(await runCommand([...create, '366d', 'sloop'], { server })).toMatchObject({ code: 0 })
     const minted = await jsonOf<{ sessionToken: string }>(['sessions', 'create', '--write'], own)
     const writer = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: minted.sessionToken } }
     expect(await runCommand(['write', 'n=1'], writer)).toMatchObject({ code: 0 })
@@ -129,19 +151,52 @@ describe('thingwire, as the operator,', () => {
     const nowhere = { server: { url: 'http://127.0.0.1:2', adminKey: server.adminKey } }
     const unknown = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: 'unknown' } }
     const none = { server: { url: server.url }, environment: { THINGWIRE_DATA_DIR: '/nowhere' } }
+    const https = { server: { url: server.url.replace('http:', 'https:'), adminKey: server.adminKey } }
     const cases = [
       [['read', 'nothing', 'n'], { server }, 1],
       [['read', '--nothing'], { server }, 2],
       [['things'], { server }, 2],
+      [['read', 'boat', 'n', '--order', 'up'], { server }, 2, /--order must be/],
+      [['read', 'boat', 'n', '--aggregate', 'avg', '--interval', '5x'], { server }, 2, /--interval must be/],
+      [
+        ['read', 'boat', 'n', '--aggregate', 'mean', '--interval', '5m'],
+        { server },
+        2,
+        /--aggregate must be/,
+      ],
+      [['read', 'boat', 'n', '--from', 'yesterday'], { server }, 2, /--from must be/],
+      [
+        ['read', 'boat', 'n', '--from', '2026-02-02', '--to', '2026-02-01'],
+        { server },
+        2,
+        /--from .* is later than --to/,
+      ],
+      [
+        ['read', 'boat', 'n', '--sparkline', '--limit', '3'],
+        { server },
+        2,
+        /--limit does not go with --sparkline/,
+      ],
+      [['read', 'abcdefgh234567ab', '--from', '2026-02-02'], { server }, 2, /--from is for one resource/],
+      [['things', 'list', '--bbox', '1,2,3'], { server }, 2, /--bbox must be/],
+      [['write', 'boat', 'n=1', '--date', '2026-02-02'], { server }, 2, /--date is for records of a file/],
+      [['write', 'boat', 'n=1', '--datetime', 'yesterday'], { server }, 2, /--datetime must be/],
+      [['codes', 'create', '--count', '2000'], { server }, 2, /--count must be .* from 1 to 1000/],
+      [['check', 'foo'], {}, 2],
+      [['check', '--data-dir'], {}, 2, /--data-dir/],
+      [['serve', '--redis-url', 'redis://:hidden@localhost'], {}, 1, /--redis-url .*set THINGWIRE_REDIS_URL/],
       [['wriet', 'boat', 'n=1', '--partial'], { server }, 2],
       [['write', server.adminKey.padEnd(43, 'x').slice(0, 43), 'n=1'], { server }, 2],
       [['things', 'list'], nowhere, 3],
+      [['things', 'list'], https, 3, /does not speak TLS.*is it http:/],
       [['things', 'list'], unknown, 4],
       [['things', 'list'], none, 4],
     ] as const
-    for (const [args, setup, status] of cases) {
+    for (const [args, setup, status, told = /./] of cases) {
       const { code, stdout, stderr } = await runCommand(args, setup)
       expect({ args, code, stdout }).toEqual({ args, code: status, stdout: '' })
+      expect(stderr).toMatch(told)
+      expect(stderr).not.toContain('hidden')
       expect(stderr).not.toContain(server.adminKey)
     }
   })

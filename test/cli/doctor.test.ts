@@ -53,6 +53,13 @@ describe('thingwire doctor', () => {
     await write(server, { thingId, thingToken }, { values: [{ key: 'n', value: 1 }] })
     expect(await diagnose([], thingToken)).toEqual([])
     expect(await diagnose([thingId], server.adminKey)).toEqual([])
+    expect(await diagnose([], server.adminKey)).toEqual([])
+    expect(await notes([])).toContainEqual(expect.objectContaining({ check: 'thing' }))
+  })
+
+  it('refuses an address of the MQTT door that is none before it looks at anything', async () => {
+    const told = await runCommand(['doctor', '--mqtt-url', 'foo'], { server })
+    expect(told).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/--mqtt-url must be/) })
   })
 
   it('shows the refused writes of a thing, and one that was never heard of', async () => {

@@ -21,6 +21,7 @@ test('a command that talks to a server loads nothing of the server', async () =>
   expect(packages).toEqual(['commander'])
   const outside = loaded.filter(each => each.startsWith('file:') && !each.includes('/src/cli/'))
   expect(outside.map(each => each.slice(each.indexOf('/src/'))).sort()).toEqual([
+    '/src/core/datetime.ts',
     '/src/core/token.ts',
     '/src/errors.ts',
   ])

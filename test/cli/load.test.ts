@@ -67,7 +67,7 @@ describe('thingwire write --file', () => {
     const { code, stdout, stderr } = await again.ended
     expect({ code, stdout }).toMatchObject({ code: 0 })
     expect(stderr).toMatch(/^going on after [\d,]+ records of a run before$/m)
-    expect(stdout).toMatch(/^43,486 records now in \S+, [\d,]+ of them in a run before$/m)
+    expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them since a run before$/m)
     expect(await readdir(join(environment.XDG_STATE_HOME, 'thingwire'))).toEqual([])
 
     const { resources } = await readVoyage(lastRow)
@@ -137,10 +137,18 @@ describe('thingwire write --file', () => {
     it('leaves out with --partial what is refused, and says so', async () => {
       const { thing, run } = await load('{"key":"n","value":1}\n{"key":"a b","value":2}\n[]\n', '--partial')
       const { code, stdout, stderr } = await run()
-      expect({ code, stdout }).toEqual({ code: 1, stdout: `1 record now in ${thing.thingId}\n` })
+      expect({ code, stdout }).toEqual({
+        code: 1,
+        stdout: `1 record of records.ndjson is in ${thing.thingId}\n`,
+      })
       expect(stderr).toMatch(/^line 2\b.*\(invalid_key\)$/m)
       expect(stderr).toMatch(/^line 3\b/m)
       expect(await readAll(server, thing, 'n')).toHaveLength(1)
+    })
+
+    it('says of an empty file that it holds no records', async () => {
+      const { run } = await load('\n')
+      expect(await run()).toEqual({ code: 0, stdout: 'records.ndjson holds no records\n', stderr: '' })
     })
 
     it('says once what is wrong with many lines', async () => {

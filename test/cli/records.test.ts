@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { geoOf, readingOf } from '../../src/cli/records/argument.ts'
+import { geoOf, notesOf, readingOf } from '../../src/cli/records/argument.ts'
 import { type CsvOptions, csvRecords } from '../../src/cli/records/csv.ts'
 import { ndjsonRecords } from '../../src/cli/records/ndjson.ts'
 import { decoded } from '../../src/cli/records/text.ts'
@@ -131,6 +131,27 @@ describe('readingOf()', () => {
 
   it.each(['temperature', '=1', 'state={on:true}'])('refuses %s', operand => {
     expect(() => readingOf(operand)).toThrow(expect.objectContaining({ status: 2 }))
+  })
+
+  it.each(['n=21,5', 'n=1,234.5', 'n=NaN', 'n=-Infinity', 'n=+3', 'n=.5', 'n=0x1F', 'n=007'])(
+    'a note says that %s is stored as text',
+    operand => {
+      expect(notesOf(operand)).toEqual([expect.stringContaining('stored as text')])
+    },
+  )
+
+  it.each([
+    'n=21.5',
+    'n= 21',
+    'n=1e3',
+    'n="007"',
+    'n=2026-11-21',
+    'n=1.2.3',
+    'n=boat',
+    'n=',
+    'n={"a":"1,5"}',
+  ])('there is no note on %s', operand => {
+    expect(notesOf(operand)).toEqual([])
   })
 
   it('geoOf() reads latitude and longitude', () => {

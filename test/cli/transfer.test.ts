@@ -40,14 +40,16 @@ describe('thingwire export and import', () => {
     const directory = await temporaryDirectory()
     const environment = { XDG_STATE_HOME: join(directory, 'state') }
     const file = join(directory, 'all.ndjson')
-    expect(await runCommand(['export', '--all', '--output', file], { server })).toMatchObject({ code: 0 })
+    const exported = await runCommand(['export', '--all', '--output', file, '--json'], { server })
+    expect(exported).toMatchObject({ code: 0 })
+    expect(JSON.parse(exported.stderr)).toMatchObject({ resources: 4, things: 2 })
     expect((await readFile(file, 'utf8')).match(/"key":"n"/g)).toHaveLength(1_501)
 
     const other = await startServer({ dataDir: await temporaryDirectory() })
     onTestFinished(async () => void (await other.kill()))
     const setup = { server: other, environment }
-    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 5, thingsMade: 2 })
-    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 5, thingsMade: 0 })
+    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 2 })
+    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 0 })
     const { things } = await jsonOf<{ things: { thingId: string; position?: object }[] }>(
       ['things', 'list', '--name', 'boat'],
       setup,
@@ -97,6 +99,16 @@ describe('thingwire backup, restore and check', () => {
       records: 1,
       things: 1,
       faultCount: 0,
+    })
+    const ontoDirectory = await runCommand(['backup', directory], { server })
+    expect(ontoDirectory).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is a directory: name the file/),
+    })
+    const withinFile = await runCommand(['restore', file, '--data-dir', join(file, 'data')])
+    expect(withinFile).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot make the data directory .*--data-dir$/m),
     })
     const refused = await runCommand(['backup', join(directory, 'none')], {
       server: { url: server.url, adminKey: 'k'.repeat(32) },

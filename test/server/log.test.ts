@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
+import { ThingwireError } from '../../src/errors.ts'
 import { errorSummary, redactPath, redactText } from '../../src/server/log.ts'
 
 describe('redactPath()', () => {
@@ -49,5 +50,16 @@ describe('errorSummary()', () => {
     })
     expect(JSON.stringify(summary)).not.toContain('rawPacket')
     expect(JSON.stringify(summary)).not.toContain(token)
+  })
+
+  it('has a stack, but for what is told many times while the store is away', () => {
+    expect(errorSummary(new Error('defect'))).toHaveProperty('stack')
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    expect(errorSummary(new ThingwireError('store_unavailable', undefined, { cause }))).toEqual({
+      type: 'ThingwireError',
+      reason: 'store_unavailable',
+      message: 'The store cannot be reached or has failed.',
+      cause: { type: 'Error', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' },
+    })
   })
 })

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -145,6 +146,20 @@ describe('thingwire migrate', () => {
     const again = await migrate(dataDir, url)
     expect(again).toMatchObject({ code: 0 })
     expect(again.stdout).toContain('moved there before')
+  })
+
+  it('leaves behind a store on which no server starts, unless the operator wants it', async () => {
+    const dataDir = await temporaryDirectory()
+    await (await startServer({ dataDir })).stop()
+    const url = await redisUrl()
+    expect(await migrate(dataDir, url)).toMatchObject({ code: 0 })
+    const mark = join(dataDir, 'moved-to-redis')
+    const starting = startServer({ dataDir }).then(server => server.stop(), String)
+    expect(await starting).toMatch(
+      /"code":1,.*"thingwire: the store in \S+ was moved into Redis: .* remove \S+\/moved-to-redis\\n"/,
+    )
+    await rm(mark)
+    await (await startServer({ dataDir })).stop()
   })
 
   it('names what it lacks, in one line', async () => {

@@ -4,7 +4,7 @@ import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
 import { printJson, printLine } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
 import { teach } from '../teach.ts'
-import { writeWhole } from '../transfer/output-file.ts'
+import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
 
 interface Flags extends ConnectionFlags {
   readonly json?: true
@@ -32,6 +32,7 @@ export function addBackup(program: Command): void {
 }
 
 async function backup(file: string, flags: Flags): Promise<void> {
+  await refuseDirectory(file)
   const client = await connect(flags, 'operator')
   const response = await client.open('/v2/admin/backup', { method: 'POST' })
   const bytes = await save(response, file, client.url)

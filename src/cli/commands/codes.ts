@@ -59,7 +59,10 @@ export function addCodes(program: Command): void {
 }
 
 async function create(flags: Flags & { readonly count: string; readonly uses: string }): Promise<void> {
-  const body = { count: wholeNumber('--count', flags.count), uses: wholeNumber('--uses', flags.uses) }
+  const body = {
+    count: wholeNumber('--count', flags.count, 1_000),
+    uses: wholeNumber('--uses', flags.uses, 1_000_000),
+  }
   const client = await connect(flags, 'operator')
   const { activationCodes } = await client.post<{ activationCodes: string[] }>(
     '/v2/admin/activation-codes',
@@ -86,7 +89,7 @@ async function remove(code: string, flags: Flags): Promise<void> {
   await printLine('the code is deleted')
 }
 
-function wholeNumber(flag: string, text: string): number {
-  if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw usageError(`${flag} must be a whole number, 1 or more: it is ${text}`)
+function wholeNumber(flag: string, text: string, most: number): number {
+  if (/^[1-9]\d*$/.test(text) && Number(text) <= most) return Number(text)
+  throw usageError(`${flag} must be a whole number from 1 to ${most}: it is ${text}`)
 }

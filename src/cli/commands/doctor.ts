@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { ServerClient } from '../client.ts'
 import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../connection.ts'
 import type { Credential } from '../credential.ts'
-import { type Finding, fault } from '../doctor/finding.ts'
+import { type Finding, fault, note } from '../doctor/finding.ts'
 import { checkMqttConnect } from '../doctor/mqtt-connect.ts'
 import { checkConnection, checkName, endpointOf } from '../doctor/network.ts'
 import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
 import { checkCredential, checkReady } from '../doctor/service.ts'
 import { checkThing } from '../doctor/thing.ts'
-import { CommandError, failure, usageError } from '../exit.ts'
+import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
 import { counted, printJson, printLine, shown } from '../output.ts'
 import { teach } from '../teach.ts'
 
@@ -35,7 +35,7 @@ export function addDoctor(program: Command): void {
       ],
       notes: [
         'Looks at name, ports, TLS certificate, readiness and clock of the server, tries the credential at both doors, and shows when the thing was last heard of and which of its writes were refused, each with what to do. It writes nothing.',
-        'A note is no fault: a refused write after which the thing has stored a record, or, for the admin key, how many credentials the server has refused since its start.',
+        'A note is no fault: that no thing was named, a refused write after which the thing has stored a record, or, for the admin key, how many credentials the server has refused since its start.',
       ],
       exit: '0 all is well; 1 something is wrong, and said; 2 wrong command line',
     },
@@ -43,12 +43,13 @@ export function addDoctor(program: Command): void {
 }
 
 async function doctor(named: string | undefined, flags: Flags): Promise<void> {
+  const givenMqttUrl = flags.mqttUrl === undefined ? undefined : parseMqttUrl(flags.mqttUrl)
   const findings: Finding[] = []
   const tell = async (found: readonly Finding[]) => {
     findings.push(...found)
     if (!flags.json) for (const finding of found) await show(finding)
   }
-  await examine(named, flags, tell)
+  await examine(named, flags, givenMqttUrl, tell)
   const faults = findings.filter(({ isOk }) => !isOk)
   if (flags.json) await printJson({ isOk: faults.length === 0, findings })
   if (faults.length > 0) throw failure(`${counted(faults.length, 'fault')} found`)
@@ -57,7 +58,12 @@ async function doctor(named: string | undefined, flags: Flags): Promise<void> {
 type Tell = (findings: readonly Finding[]) => Promise<void>
 
 /** From the outside in: what needs a step that failed is left out. */
-async function examine(named: string | undefined, flags: Flags, tell: Tell): Promise<void> {
+async function examine(
+  named: string | undefined,
+  flags: Flags,
+  givenMqttUrl: URL | undefined,
+  tell: Tell,
+): Promise<void> {
   const url = serverUrl(flags)
   const base = url.origin + url.pathname.replace(/\/+$/, '')
   const http = endpointOf('HTTP', url, url.protocol === 'https:' ? 443 : 80)
@@ -74,7 +80,7 @@ async function examine(named: string | undefined, flags: Flags, tell: Tell): Pro
     await tell([fault('credential', 'there is none to try', error.message)])
     return undefined
   })
-  await examineMqtt(await mqttUrl(flags, url, base), credential, tell)
+  await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, tell)
   if (!isHttpThere || credential === undefined) return
   const client = new ServerClient(base, credential)
   const known = await checkCredential(client)
@@ -95,17 +101,23 @@ async function thingFindings(client: ServerClient, named: string | undefined): P
   try {
     return await checkThing(client, named)
   } catch (error) {
+    if (named === undefined && error instanceof CommandError && error.status === exitStatus.usage) {
+      const advice = 'to look at one: thingwire doctor <thing>'
+      return [note('thing', 'none was named, and the credential is not that of one alone', advice)]
+    }
     if (error instanceof CommandError) return [fault('thing', 'it cannot be looked at', error.message)]
     throw error
   }
 }
 
-/** As given; else on the host of the HTTP door, at the port that the server says, with TLS if HTTP has it. */
-async function mqttUrl({ mqttUrl: given }: Flags, url: URL, base: string): Promise<URL> {
-  if (given !== undefined) {
-    if (URL.canParse(given) && /^mqtts?:\/\//.test(given)) return new URL(given)
-    throw usageError('--mqtt-url must be as mqtt://host:1883 or mqtts://host:8883')
-  }
+/** @throws CommandError usage */
+function parseMqttUrl(text: string): URL {
+  if (URL.canParse(text) && /^mqtts?:\/\//.test(text)) return new URL(text)
+  throw usageError('--mqtt-url must be as mqtt://host:1883 or mqtts://host:8883')
+}
+
+/** On the host of the HTTP door, at the port that the server says, with TLS if HTTP has it. */
+async function mqttUrl(url: URL, base: string): Promise<URL> {
   const scheme = url.protocol === 'https:' ? 'mqtts' : 'mqtt'
   const ports = await fetch(`${base}/dashboard.json`)
     .then(response => response.json() as Promise<{ mqttPort?: number; mqttsPort?: number }>)

@@ -9,7 +9,7 @@ import { listResources, resourcePath } from '../reading/read-records.ts'
 import { decoded, linesOf } from '../records/text.ts'
 import { teach } from '../teach.ts'
 import { exportLine } from '../transfer/exported.ts'
-import { writeWhole } from '../transfer/output-file.ts'
+import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
 import { settingsRecords } from '../transfer/settings.ts'
 
 interface Flags extends ConnectionFlags {
@@ -42,6 +42,7 @@ export function addExport(program: Command): void {
 }
 
 async function exportThings(named: string | undefined, flags: Flags): Promise<void> {
+  if (flags.output !== undefined) await refuseDirectory(flags.output)
   if (flags.all && named !== undefined) throw usageError('name a thing or give --all, not both')
   const client = await connect(flags, 'any')
   const progress = new Progress()

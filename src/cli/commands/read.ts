@@ -4,6 +4,7 @@ import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
 import { usageError } from '../exit.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../named-thing.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
+import { limitOf, queryOf, type ReadOptions, refuseOthers } from '../reading/read-options.ts'
 import {
   type ReadInterval,
   type ReadQuery,
@@ -14,13 +15,7 @@ import {
 import { sparklineOf } from '../reading/sparkline.ts'
 import { teach } from '../teach.ts'
 
-interface Flags extends ConnectionFlags {
-  readonly from?: string
-  readonly to?: string
-  readonly limit?: string
-  readonly order?: string
-  readonly aggregate?: string
-  readonly interval?: string
+interface Flags extends ConnectionFlags, ReadOptions {
   readonly csv?: true
   readonly ndjson?: true
   readonly json?: true
@@ -65,32 +60,25 @@ export function addRead(program: Command): void {
 
 async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {
   const form = formOf(flags)
+  const query = queryOf(flags)
+  const given = limitOf(flags)
+  if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'does not go with --sparkline')
   const client = await connect(flags, 'any')
   const { thing, key } = await resourceNamed(client, first, second)
-  if (key === undefined) return await readNewest(client, thing, form)
+  if (key === undefined) {
+    refuseOthers(flags, [], 'is for one resource: name it, as thingwire read <thing> <key>')
+    return await readNewest(client, thing, form)
+  }
   const resource = [thing.thingId, key] as const
-  const range = {
-    ...(flags.from === undefined ? {} : { startDate: timeOf(flags.from) }),
-    ...(flags.to === undefined ? {} : { endDate: timeOf(flags.to) }),
-  }
-  if (form === 'sparkline') return await showSparkline(client, resource, range)
-  const { order, aggregate, interval } = flags
-  if ((aggregate === undefined) !== (interval === undefined)) {
-    throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
-  }
+  if (form === 'sparkline') return await showSparkline(client, resource, query)
   // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
   const isState =
     key.startsWith('$') &&
     form !== 'csv' &&
-    [flags.from, flags.to, flags.limit, order].every(each => each === undefined)
-  const limit = isState ? 1 : limitOf(flags.limit)
-  const query = {
-    ...range,
-    ...(order ? { order } : {}),
-    ...(aggregate && interval ? { aggregate, interval } : {}),
-  }
-  if (aggregate !== undefined)
-    return await showIntervals(client, resource, query, form, aggregate.split(','), limit)
+    [flags.from, flags.to, flags.limit, flags.order].every(each => each === undefined)
+  const limit = isState ? 1 : given
+  if (query.aggregate !== undefined)
+    return await showIntervals(client, resource, query, form, query.aggregate.split(','), limit)
   if (form === 'csv' || (form === 'ndjson' && !isState))
     return await stream(client, resource, query, form, limit)
   await showRecords(client, resource, query, form, limit)
@@ -214,17 +202,6 @@ function formOf({ csv, ndjson, json, sparkline }: Flags): Form {
   if (wanted.length > 1) throw usageError('give one of --csv, --ndjson, --json and --sparkline')
   const [form] = wanted[0] ?? []
   return (form as Form | undefined) ?? (process.stdout.isTTY ? 'table' : 'ndjson')
-}
-
-function limitOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw usageError(`--limit must be a whole number, 1 or more: it is ${text}`)
-}
-
-/** A day alone is its midnight, in UTC; everything else is for the server to read. */
-function timeOf(text: string): string {
-  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
 }
 
 function csvCell(value: unknown): string {

@@ -56,10 +56,20 @@ function unknownCommand(word: string, { parent }: Command) {
 /**
  * Options of the server out of a command line.
  *
- * @throws CommandError failed, as every other mistake in an option of the server
+ * @param mistake makes the error of a wrong command line; for the server itself it is one as every other in its options
+ * @throws CommandError as `mistake` makes it
  */
-export async function serverFlags(args: readonly string[]) {
-  const { declarationOf, flagName, optionNames } = await import('../../server/options.ts')
+export async function serverFlags(args: readonly string[], mistake: typeof usageError = failure) {
+  const { declarationOf, environmentName, flagName, optionNames } = await import('../../server/options.ts')
+  const secret = optionNames.find(
+    name => declarationOf(name).secret && args.some(arg => arg.split('=', 1)[0] === `--${flagName(name)}`),
+  )
+  if (secret !== undefined) {
+    const why = 'is not taken from the command line, which lists of processes show to every user'
+    throw mistake(
+      `--${flagName(secret)} ${why}: set ${environmentName(secret)}, or ${secret} in a --config file`,
+    )
+  }
   const known = Object.fromEntries(
     optionNames
       .filter(name => !declarationOf(name).secret)
@@ -77,7 +87,7 @@ export async function serverFlags(args: readonly string[]) {
   } catch (error) {
     // Node adds advice in further sentences and lines.
     const [sentence] = (error as Error).message.split(/\.?\n|\. /, 1)
-    throw failure(`${sentence} on the command line (see thingwire serve --help)`)
+    throw mistake(`${sentence} on the command line (see thingwire serve --help)`)
   }
 }
 

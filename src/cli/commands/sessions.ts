@@ -28,6 +28,8 @@ interface ListedSession {
   readonly expiresAt: string
 }
 
+/** The longest that the server gives, by whom it is asked (src/access/session-registry.ts); a session may make none. */
+const longestDays = { thing: 30, admin: 366, session: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
 /** `thingwire sessions create|list|revoke`. */
@@ -41,7 +43,10 @@ export function addSessions(program: Command): void {
       .argument('[things...]', "ids or unique names; none with a thing's own token")
       .option('--all', 'for all things, those to come too')
       .option('--write', 'for writing, too; else for reading alone')
-      .option('--expires-in <time>', 'such as 30m, 12h or 7d; default 1 day, at most 30')
+      .option(
+        '--expires-in <time>',
+        "such as 30m, 12h or 7d; default 1 day, at most 30 days with a thing's token, 366 as the operator",
+      )
       .option('--json', 'one JSON document')
       .action(create),
     {
@@ -79,12 +84,16 @@ export function addSessions(program: Command): void {
 }
 
 async function create(named: readonly string[], flags: CreateFlags): Promise<void> {
+  const expiresIn = flags.expiresIn === undefined ? undefined : seconds(flags.expiresIn)
   const client = await connect(flags, 'any')
-  const terms = {
-    access: flags.write ? 'write' : 'read',
-    ...(flags.expiresIn === undefined ? {} : { expiresIn: seconds(flags.expiresIn) }),
-  }
   const principal = await readPrincipal(client)
+  const longest = longestDays[principal.kind]
+  if (expiresIn !== undefined && expiresIn > longest * unitSeconds.d) {
+    const whose = principal.kind === 'thing' ? " with a thing's token" : ''
+    throw usageError(`--expires-in must be at most ${longest}d (days)${whose}: it is ${flags.expiresIn}`)
+  }
+  const access = flags.write ? 'write' : 'read'
+  const terms = { access, ...(expiresIn === undefined ? {} : { expiresIn }) }
   if (principal.kind === 'thing') {
     const isOwn = !flags.all && named.every(name => isCalled(principal, name))
     if (!isOwn) throw usageError('the token of a thing makes sessions for this thing alone: leave things out')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
-import { failure } from '../exit.ts'
+import { failure, usageError } from '../exit.ts'
 import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../named-thing.ts'
 import { counted, print, printJson, printLine, shown, table } from '../output.ts'
 import { teach } from '../teach.ts'
@@ -80,23 +80,30 @@ async function create(name: string | undefined, flags: Flags): Promise<void> {
     name === undefined ? {} : { name },
   )
   const { thingId, thingToken } = made
-  if (namesake) {
-    console.error(
-      `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: say which by its id, or give this one another: thingwire things rename ${thingId} <name>`,
-    )
-  }
+  if (namesake) warnOf(namesake, thingId)
   if (flags.json) return await printJson({ thingId, name: name ?? '', thingToken })
   await printLine(`thing ${thingId}\ntoken ${thingToken}`)
   await printLine('The token is shown this once. The device sends it; for commands set THINGWIRE_TOKEN.')
 }
 
-/** Asked before the thing is made: what fails afterwards would hide its token. */
-async function firstCalled(client: ServerClient, name: string): Promise<ListedThing | undefined> {
-  for await (const thing of findNamed(client, name)) return thing
+/**
+ * Asked before the thing is made: what fails afterwards would hide its token.
+ *
+ * @param own id of a thing that does not count
+ */
+async function firstCalled(client: ServerClient, name: string, own = ''): Promise<ListedThing | undefined> {
+  for await (const thing of findNamed(client, name)) if (thing.thingId !== own) return thing
   return undefined
 }
 
+function warnOf(namesake: ListedThing, thingId: string): void {
+  console.error(
+    `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: say which by its id, or give this one another: thingwire things rename ${thingId} <name>`,
+  )
+}
+
 async function list(flags: Flags & { readonly name?: string; readonly bbox?: string }): Promise<void> {
+  if (flags.bbox !== undefined) checkBox(flags.bbox)
   const client = await connect(flags, 'any')
   const filters = new URLSearchParams()
   if (flags.name !== undefined) filters.set('name', flags.name)
@@ -121,10 +128,25 @@ async function list(flags: Flags & { readonly name?: string; readonly bbox?: str
   await print(table(['thing', 'name', 'made', 'last seen', 'lat, long'], rows))
 }
 
+/** @throws CommandError usage */
+function checkBox(text: string): void {
+  const numbers = text
+    .split(',')
+    .map(part => (/^\s*-?\d+(\.\d+)?\s*$/.test(part) ? Number(part) : Number.NaN))
+  const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = numbers
+  const isOnGlobe = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90
+  if (numbers.length === 4 && isOnGlobe && south <= north) return
+  throw usageError(
+    `--bbox must be west,south,east,north in degrees, with south not above north: it is ${text}`,
+  )
+}
+
 async function rename(named: string, name: string, flags: Flags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
+  const namesake = await firstCalled(client, name, thingId)
   await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ name }) })
+  if (namesake) warnOf(namesake, thingId)
   if (flags.json) return await printJson({ thingId, name })
   await printLine(`${thingId} is called ${name}`)
 }

@@ -80,7 +80,7 @@ async function loadFrom(
       progress.say(`going on after ${counted(before, 'record')} of a run before`)
       continue
     }
-    refused += await sendBatch(batch, chain, batches > 1, options)
+    refused += await sendBatch(batch, chain, options)
     await state?.keep({ batches, chain, refused }).catch(() => {})
     onBatch({ records: records - refused, before, refused })
   }
@@ -89,12 +89,7 @@ async function loadFrom(
 }
 
 /** @returns how many of its records and lines were refused and left out */
-async function sendBatch(
-  batch: Batch,
-  chain: string,
-  wasThere: boolean,
-  options: LoadOptions,
-): Promise<number> {
+async function sendBatch(batch: Batch, chain: string, options: LoadOptions): Promise<number> {
   const { client, flags, progress } = options
   const { faults, texts, thingId } = batch
   const told = folded(faults.map(({ line, fault }) => ({ line, text: fieldText(fault) })))
@@ -106,7 +101,7 @@ async function sendBatch(
     client.call<{ rejected?: FieldError[] }>(`/v2/things/${thingId}`, { method: 'POST', body })
   const onWait = (why: string, seconds: number) => progress.say(`${why}: again in ${seconds} s`)
   try {
-    const { rejected = [] } = await patiently(post, { wasThere, onWait })
+    const { rejected = [] } = await patiently(post, { isExpected: true, isEndless: true, onWait })
     for (const text of refusedTexts(batch, rejected)) progress.say(text)
     return faults.length + rejected.length
   } catch (error) {

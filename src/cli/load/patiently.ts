@@ -1,33 +1,51 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { RefusedError, UnreachableError } from '../client.ts'
 
-/** How long a server that was there may be away, milliseconds: a restart takes a few seconds. */
+/** How long a server may be away, milliseconds: a restart takes a few seconds. */
 const maximumAbsence = 60_000
+
+export interface Patience {
+  /** Whether no answer is waited for from the first try on; else once the server has answered 429 or 503. */
+  readonly isExpected: boolean
+  /** Whether 429 and 503 are waited for as long as they come; else for up to a minute, as no answer is. */
+  readonly isEndless: boolean
+  /** Told why, and for how many seconds. */
+  readonly onWait: (why: string, seconds: number) => void
+}
 
 /**
  * Tries a request again that can be sent twice: as often as the server says when (429, 503), and while it is away for up
- * to a minute, if it was ever there.
+ * to a minute.
  *
- * @param onWait told why, and for how many seconds
  * @throws what the request throws in the end
  */
 export async function patiently<Answer>(
   request: () => Promise<Answer>,
-  { wasThere, onWait }: { wasThere: boolean; onWait: (why: string, seconds: number) => void },
+  { isExpected, isEndless, onWait }: Patience,
 ): Promise<Answer> {
-  let awaySince: number | undefined
+  let isThere = isExpected
+  let since: number | undefined
   for (;;) {
     try {
       return await request()
     } catch (error) {
-      const seconds = error instanceof RefusedError ? error.retryAfter : 1
-      if (error instanceof UnreachableError) {
-        awaySince ??= Date.now()
-        if (!wasThere || Date.now() - awaySince > maximumAbsence) throw error
-      } else if (error instanceof RefusedError && seconds !== undefined) awaySince = undefined
-      else throw error
-      onWait(error.message, seconds ?? 1)
-      await delay((seconds ?? 1) * 1000)
+      const seconds = secondsUntilNext(error)
+      if (!(error instanceof Error) || seconds === undefined) throw error
+      const isAnswer = error instanceof RefusedError
+      isThere ||= isAnswer
+      if (isAnswer && isEndless) since = undefined
+      else {
+        since ??= Date.now()
+        if (!isThere || Date.now() - since + seconds * 1000 > maximumAbsence) throw error
+      }
+      onWait(error.message, seconds)
+      await delay(seconds * 1000)
     }
   }
+}
+
+/** undefined: another try would fail as this one. */
+function secondsUntilNext(error: unknown): number | undefined {
+  if (error instanceof RefusedError) return error.retryAfter
+  return error instanceof UnreachableError ? 1 : undefined
 }

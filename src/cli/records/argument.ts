@@ -32,6 +32,18 @@ function jsonOrText(key: string, text: string): unknown {
   }
 }
 
+/** Spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `NaN`. */
+const nearlyNumber =
+  /^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}(,\d{3})+(\.\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*$/i
+
+/** Of an operand whose value becomes a string and was probably meant as a number: none or one. */
+export function notesOf(operand: string): string[] {
+  const { key, value } = readingOf(operand)
+  // One that is quoted is meant as a string.
+  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !nearlyNumber.test(value)) return []
+  return [`${key}: ${value} is no JSON number and is stored as text; a number is spelled as 21.5`]
+}
+
 /** `60.08,23.54`. @throws CommandError usage */
 export function geoOf(text: string): { lat: number; long: number } {
   const [, lat, long] = /^(-?\d+(?:\.\d+)?), ?(-?\d+(?:\.\d+)?)$/.exec(text) ?? []

@@ -41,18 +41,22 @@ export class ExpectedCounts {
     expected.count++
   }
 
-  /** Asks the server for every count. */
+  /**
+   * Asks the server for every count.
+   *
+   * @returns `resources` as the server lists them, where a path of the settings is no resource of its own
+   */
   async compare(client: ServerClient): Promise<{ resources: number; missing: Missing[] }> {
     const missing: Missing[] = []
-    let resources = 0
+    const listed = new Set<string>()
     for (const [thingId, keys] of this.#things) {
       for (const [key, { count: expected }] of keys) {
-        resources++
+        listed.add(`${thingId} ${key.startsWith('$settings.') ? '$settings' : key}`)
         const stored = await countOf(client, thingId, key)
         if (stored < expected) missing.push({ thingId, key, expected, stored })
       }
     }
-    return { resources, missing }
+    return { resources: listed.size, missing }
   }
 }
 

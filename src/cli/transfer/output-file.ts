@@ -1,5 +1,11 @@
-import { open, rename, rm } from 'node:fs/promises'
-import { failure } from '../exit.ts'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { failure, usageError } from '../exit.ts'
+
+/** Before anything is asked of a server: else it would be seen when everything has come over. @throws CommandError usage */
+export async function refuseDirectory(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined)
+  if (found?.isDirectory()) throw usageError(`${file} is a directory: name the file in it`)
+}
 
 /**
  * Writes a file that is there only when it is whole, readable by its owner alone.

@@ -6,6 +6,7 @@ import type { LogListeners } from './log-listeners.ts'
 import type { Partition } from './partition.ts'
 import type { RedisClock } from './redis-clock.ts'
 import { Script } from './script.ts'
+import type { Statement } from './statement.ts'
 
 const heartbeat = new Script('heartbeat')
 const aliveNodes = new Script('alive-nodes')
@@ -20,16 +21,26 @@ export class RedisNodes implements Nodes {
   readonly #partition: Partition
   readonly #listeners: LogListeners
   readonly #clock: RedisClock
+  readonly #say: (statement: Statement) => void
   /** By task. */
   readonly #candidacies = new Map<string, Candidacy>()
   readonly #closed = new AbortController()
   #beating: Promise<void> = Promise.resolve()
 
-  /** @param clock that is to hear the time with each heartbeat */
-  constructor(partition: Partition, listeners: LogListeners, clock: RedisClock) {
+  /**
+   * @param clock that is to hear the time with each heartbeat
+   * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
+   */
+  constructor(
+    partition: Partition,
+    listeners: LogListeners,
+    clock: RedisClock,
+    say: (statement: Statement) => void,
+  ) {
     this.#partition = partition
     this.#listeners = listeners
     this.#clock = clock
+    this.#say = say
   }
 
   get self(): string {
@@ -38,6 +49,7 @@ export class RedisNodes implements Nodes {
 
   /** From now on the others see it. */
   async open(): Promise<void> {
+    this.#say({ level: 'info', text: `this node is ${this.self} to the others` })
     await this.#beat()
     this.#beating = this.#beatOn()
   }
@@ -95,7 +107,15 @@ export class RedisNodes implements Nodes {
   }
 
   async #beat(): Promise<void> {
-    this.#clock.hear(Number(await this.#partition.run(heartbeat, this.self, heldAliveFor)))
+    const reply = await this.#partition.run(heartbeat, this.self, heldAliveFor)
+    const [time, ...dead] = reply as readonly [number, ...Buffer[]]
+    this.#clock.hear(time)
+    for (const node of dead) {
+      this.#say({
+        level: 'warn',
+        text: `node ${node} was not heard of for ${heldAliveFor / 1_000} s and is held for dead: the others take over its wills and sessions`,
+      })
+    }
   }
 
   async #beatOn(): Promise<void> {

@@ -19,7 +19,7 @@ export function endWhenSilent(redis: Redis): void {
     let silent = 0
     const timer = setInterval(() => {
       silent++
-      if (silent > patience) stream.destroy()
+      if (silent > patience) stream.destroy(silence())
       // Before it is ready, ioredis itself asks again and again.
       else if (redis.status === 'ready') redis.ping().catch(() => {})
     }, interval)
@@ -28,4 +28,9 @@ export function endWhenSilent(redis: Redis): void {
     })
     stream.once('close', () => clearInterval(timer))
   })
+}
+
+/** As the system calls it when it gives a connection up. */
+function silence(): Error {
+  return Object.assign(new Error(`nothing was heard for ${patience} s`), { code: 'ETIMEDOUT' })
 }

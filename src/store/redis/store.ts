@@ -17,6 +17,8 @@ import { RedisClock } from './redis-clock.ts'
 import { RedisRefusedWrites } from './refused-writes.ts'
 import { waitingForReplicas } from './replicas.ts'
 import type { Client } from './script.ts'
+import type { Statement } from './statement.ts'
+import { tellOutages } from './tell-outages.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
   /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; of a cluster one node or several, with commas. */
@@ -25,8 +27,8 @@ export interface RedisStoreOptions extends DurabilityOptions {
   readonly prefix?: string
   /** Told of each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Told what an ack means, and what an operator should know; must not throw. Default: nobody. */
-  readonly onStatement?: (statement: { readonly level: 'info' | 'warn'; readonly text: string }) => void
+  /** Told what an ack means, and what else an operator should know, as it happens; must not throw. Default: nobody. */
+  readonly onStatement?: (statement: Statement) => void
 }
 
 /** The store for many nodes: Redis 7 or Redis Cluster. */
@@ -90,9 +92,10 @@ class RedisStore implements StoreDriver {
   }
 
   async close(): Promise<void> {
-    const { nodes, follower, clients } = this.#opened
+    const { nodes, follower, clients, stopTelling } = this.#opened
     await nodes.close()
     await follower.close()
+    stopTelling()
     for (const client of clients) client.disconnect()
   }
 
@@ -110,9 +113,12 @@ interface Parts {
   readonly documents: DriverDocuments
   readonly refused: RedisRefusedWrites
   readonly nodes: RedisNodes
+  /** Of lost connections. */
+  readonly stopTelling: () => void
 }
 
 async function openParts(client: Client, keys: Keys, options: RedisStoreOptions): Promise<Parts> {
+  const { onStatement = () => {} } = options
   const clients = [client]
   const another = async () => {
     const opened = await duplicateForBlocking(client)
@@ -128,7 +134,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const clock = new RedisClock()
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
-    const nodes = new RedisNodes(partition, follower.listeners, clock)
+    const nodes = new RedisNodes(partition, follower.listeners, clock, onStatement)
     const termOf = (task: string) => nodes.termOf(task)
     const records = new RedisRecords(partition, durable, writes, follower, termOf, options.observer)
     const documents = createDocuments(partition, writes, {
@@ -145,6 +151,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       documents,
       refused: new RedisRefusedWrites(() => partition),
       nodes,
+      stopTelling: tellOutages(client, onStatement),
     }
   } catch (error) {
     for (const opened of clients) opened.disconnect()

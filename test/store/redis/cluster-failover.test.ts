@@ -4,6 +4,7 @@ import { readAll, received, write } from '../../../src/conformance/writes.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
+import type { Statement } from '../../../src/store/redis/statement.ts'
 import { type RedisCluster, startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { freePort, type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 
@@ -73,8 +74,10 @@ test('createRedisStore() with replicas loses nothing that it acknowledged when a
   onTestFinished(() => cluster.end())
   const master = await masterOf(cluster)
   await addReplicas(cluster, master, 2)
+  const said: string[] = []
+  const onStatement = ({ text }: Statement) => void said.push(text)
   const open = async () => {
-    const store = await openStore(createRedisStore({ url: cluster.url, prefix, replicas: 1 }))
+    const store = await openStore(createRedisStore({ url: cluster.url, prefix, replicas: 1, onStatement }))
     onTestFinished(() => store.close())
     return store
   }
@@ -106,9 +109,12 @@ test('createRedisStore() with replicas loses nothing that it acknowledged when a
   const killed = master.kill()
   await writeOn(100)
   await killed
+  expect(said.filter(text => text.includes(`Redis at 127.0.0.1:${master.port} is lost`))).toHaveLength(2)
   // Its reads go over another connection than its commits, which may find the new master later.
   const stored = async () => (await readAll(store.records, {})).map(({ value }) => value)
   await expect.poll(stored, { timeout: deadline }).toEqual(acknowledged)
   await expect.poll(() => told.at(-1), { timeout: deadline }).toBe(acknowledged.at(-1))
   if (gaps === 0) expect(told).toEqual(acknowledged)
+  const back = () => said.filter(text => text.startsWith('connected to Redis again, at '))
+  await expect.poll(back, { timeout: deadline }).toHaveLength(2)
 })

@@ -9,6 +9,7 @@ import { openStore } from '../../../src/store/open-store.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
+import type { Statement } from '../../../src/store/redis/statement.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 
 let server: RedisServer
@@ -27,8 +28,8 @@ beforeEach(async () => {
   }
 })
 
-async function open(): Promise<Store> {
-  const store = await openStore(createRedisStore({ url: server.url, prefix }))
+async function open(onStatement: (statement: Statement) => void = () => {}): Promise<Store> {
+  const store = await openStore(createRedisStore({ url: server.url, prefix, onStatement }))
   onTestFinished(() => store.close())
   return store
 }
@@ -74,6 +75,22 @@ describe('alive()', () => {
     expect(await nodes.alive()).toEqual(new Set(['other']))
     await expect.poll(() => nodes.alive()).toEqual(new Set([nodes.self, 'other']))
     expect(await client.zcard(keys.nodes)).toBe(2)
+  })
+
+  it('says once which node is held for dead, on one of the others, and what each is called', async () => {
+    const said: Statement[] = []
+    const say = (statement: Statement) => void said.push(statement)
+    const [one, other] = [await open(say), await open(say)]
+    expect(said.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([one, other].map(({ nodes }) => `this node is ${nodes.self} to the others`)),
+    )
+    const dead = () => said.map(({ text }) => text).filter(text => text.includes('held for dead'))
+    await client.zadd(keys.nodes, 1, 'killed')
+    await expect.poll(dead).toEqual([expect.stringMatching(/^node killed .* is held for dead/)])
+    // What each of them has found by then it has said.
+    await client.zadd(keys.nodes, 1, one.nodes.self, 1, other.nodes.self)
+    await expect.poll(() => one.nodes.alive()).toEqual(new Set([one.nodes.self, other.nodes.self]))
+    expect(dead().filter(text => text.includes('killed'))).toHaveLength(1)
   })
 
   it('does not hold it against a node that Redis was away when it was to be heard of', async () => {

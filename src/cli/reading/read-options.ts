@@ -1,0 +1,53 @@
+import { usageError } from '../exit.ts'
+import { timeRange } from '../time.ts'
+import type { ReadQuery } from './read-records.ts'
+
+/** Options of `thingwire read` that say what is read. */
+export interface ReadOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly limit?: string
+  readonly order?: string
+  readonly aggregate?: string
+  readonly interval?: string
+}
+
+const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval'] as const
+const functions: ReadonlySet<string> = new Set(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'])
+
+/** @throws CommandError usage, naming the option that is wrong */
+export function queryOf(options: ReadOptions): ReadQuery {
+  const { from, to, order, aggregate, interval } = options
+  if ((aggregate === undefined) !== (interval === undefined)) {
+    throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
+  }
+  if (order !== undefined && order !== 'asc' && order !== 'desc') {
+    throw usageError(`--order must be asc or desc: it is ${order}`)
+  }
+  if (aggregate !== undefined && !aggregate.split(',').every(name => functions.has(name))) {
+    const known = [...functions].join(', ')
+    throw usageError(`--aggregate must be some of ${known}, with commas between: it is ${aggregate}`)
+  }
+  if (interval !== undefined && !/^[1-9]\d{0,9}[smhd]$/.test(interval)) {
+    throw usageError(`--interval must be a whole number and s, m, h or d, such as 5m: it is ${interval}`)
+  }
+  return {
+    ...timeRange(from, to),
+    ...(order === undefined ? {} : { order }),
+    ...(aggregate === undefined ? {} : { aggregate }),
+    ...(interval === undefined ? {} : { interval }),
+  }
+}
+
+/** @throws CommandError usage */
+export function limitOf({ limit }: ReadOptions): number | undefined {
+  if (limit === undefined) return undefined
+  if (/^[1-9]\d*$/.test(limit)) return Number(limit)
+  throw usageError(`--limit must be a whole number, 1 or more: it is ${limit}`)
+}
+
+/** @throws CommandError usage if one is given that has no effect, as `why` says */
+export function refuseOthers(options: ReadOptions, taken: readonly (keyof ReadOptions)[], why: string): void {
+  const given = names.find(name => options[name] !== undefined && !taken.includes(name))
+  if (given !== undefined) throw usageError(`--${given} ${why}`)
+}

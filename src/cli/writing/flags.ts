@@ -1,0 +1,25 @@
+import type { ConnectionFlags } from '../connection.ts'
+import type { WriteFlags } from '../load/loader.ts'
+
+/** Options of `thingwire write`. */
+export interface Flags extends ConnectionFlags {
+  readonly file?: string
+  readonly format?: string
+  readonly key?: string
+  readonly date?: string
+  readonly datetime?: string
+  readonly geo?: string
+  readonly partial?: true
+  readonly store: boolean
+  readonly broadcast: boolean
+  readonly json?: true
+}
+
+/** Those that go into each write. */
+export function writeFlags({ partial, store, broadcast }: Flags): WriteFlags {
+  return {
+    ...(partial ? { partial } : {}),
+    ...(store ? {} : { store: false }),
+    ...(broadcast ? {} : { broadcast: false }),
+  }
+}

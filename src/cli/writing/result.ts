@@ -1,0 +1,20 @@
+import { failure } from '../exit.ts'
+import type { LoadCounts } from '../load/loader.ts'
+import type { NamedThing } from '../named-thing.ts'
+import { counted, printJson, printLine } from '../output.ts'
+
+/**
+ * Says what a write has done.
+ *
+ * @param text for people
+ * @throws CommandError failed if something was refused and left out
+ */
+export async function tellResult(
+  { thingId }: NamedThing,
+  done: LoadCounts,
+  { text, json }: { readonly text: string; readonly json: true | undefined },
+): Promise<void> {
+  if (json) await printJson({ thingId, ...done })
+  else await printLine(text)
+  if (done.refused > 0) throw failure(`${counted(done.refused, 'record')} refused and left out`)
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { RefusedError } from '../client.ts'
+import { connect } from '../connection.ts'
+import { CommandError, usageError } from '../exit.ts'
+import { patiently } from '../load/patiently.ts'
+import { findThing } from '../named-thing.ts'
+import { counted } from '../output.ts'
+import { Progress } from '../progress.ts'
+import { geoOf, notesOf, readingOf } from '../records/argument.ts'
+import { isDatetime } from '../time.ts'
+import { type Flags, writeFlags } from './flags.ts'
+import { tellResult } from './result.ts'
+
+/** Writes the readings of a command line, in one write. */
+export async function writeReadings(
+  named: string | undefined,
+  operands: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  if (flags.datetime !== undefined && !isDatetime(flags.datetime)) {
+    throw usageError(`--datetime must be a time as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
+  }
+  const common = {
+    ...(flags.geo === undefined ? {} : { geo: geoOf(flags.geo) }),
+    ...(flags.datetime === undefined ? {} : { datetime: flags.datetime }),
+  }
+  const values = operands.map(operand => ({ ...readingOf(operand), ...common }))
+  for (const note of operands.flatMap(notesOf)) console.error(`thingwire: note: ${note}`)
+  const client = await connect(flags, 'any')
+  const progress = new Progress()
+  const onWait = (why: string, seconds: number) => progress.say(`${why}: again in ${seconds} s`)
+  const thing = await patiently(() => findThing(client, named), {
+    isExpected: false,
+    isEndless: false,
+    onWait,
+  })
+  // With an id of its own, a write whose answer was lost can be sent again.
+  const body = { id: randomUUID(), ...writeFlags(flags), values }
+  const rejected = await patiently(
+    () => client.post<{ rejected?: object[] }>(`/v2/things/${thing.thingId}`, body),
+    { isExpected: true, isEndless: false, onWait },
+  )
+    .then(answer => answer.rejected ?? [])
+    .catch((error: unknown) => {
+      throw error instanceof RefusedError && error.errors.length > 0
+        ? refusedReadings(error, operands)
+        : error
+    })
+  const records = values.length - rejected.length
+  await tellResult(
+    thing,
+    { records, before: 0, refused: rejected.length },
+    { text: `${counted(records, 'record')} written to ${thing.name || thing.thingId}`, json: flags.json },
+  )
+}
+
+function refusedReadings({ status, errors }: RefusedError, operands: readonly string[]): CommandError {
+  const lines = errors.map(({ index, message, reason }) => `${operands[index]}: ${message} (${reason})`)
+  return new CommandError(status, 'nothing was written: the server refuses', lines)
+}

@@ -1,0 +1,26 @@
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Says in a data directory that its store is in Redis now. */
+const markName = 'moved-to-redis'
+const text = `thingwire migrate has moved this store into Redis. What a server took here now would not be there.
+To serve it from here all the same, remove this file.
+`
+
+/** From now on no server starts on the data directory. Idempotent. */
+export async function markMoved(dataDir: string): Promise<void> {
+  await writeFile(join(dataDir, markName), text)
+}
+
+/** @throws Error with one line for the operator: the store was moved into Redis */
+export async function assertNotMoved(dataDir: string): Promise<void> {
+  const mark = join(dataDir, markName)
+  const isMoved = await access(mark).then(
+    () => true,
+    () => false,
+  )
+  if (!isMoved) return
+  throw new Error(
+    `the store in ${dataDir} was moved into Redis: set THINGWIRE_REDIS_URL. To serve it from here all the same, without what was written since, remove ${mark}`,
+  )
+}
