@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
+import { redact } from '../core/excerpt.ts'
 import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import { Turns } from '../core/turns.ts'
@@ -243,9 +244,10 @@ export class PublishDoor {
   }
 }
 
-/** Names the topic, which the device does not say again, but not the token in it. */
+/** Names the topic, which the device does not say again, but no token in it. */
 function notAWriteTopic(topic: string): ThingwireError {
-  const told = topic.replaceAll(refOfThingTopic(topic) ?? '', '<ref>').slice(0, longestTold)
+  const ref = refOfThingTopic(topic) ?? ''
+  const told = redact(topic.replace(ref, '<ref>')).slice(0, longestTold)
   return new ThingwireError(
     'not_a_write_topic',
     `\`${told}\` is no topic to publish on: use \`things/<ref>/write\`.`,
