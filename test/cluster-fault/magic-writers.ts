@@ -63,7 +63,10 @@ export class MagicWriters implements Participant {
   }
 
   async stop(): Promise<void> {
-    for (const { paths } of this.#groups) for (const path of paths) path.refuse()
+    for (const { paths, load } of this.#groups) {
+      load.halt()
+      for (const path of paths) path.refuse()
+    }
     await Promise.all(this.#groups.map(({ working }) => working))
     await Promise.all(this.#groups.flatMap(({ paths }) => paths.map(path => path.close())))
   }
@@ -102,12 +105,13 @@ export class MagicWriters implements Participant {
   async #createGroup(): Promise<Group> {
     const things = await createThings(this.#service, MagicLoad.things)
     const ledger = new TimedLedger()
+    const watchers = things.map(thing => new CountWatcher(thing))
     return {
       things,
       ledger,
       models: things.map(() => new MagicModel()),
-      watchers: things.map(thing => new CountWatcher(thing)),
-      load: new MagicLoad(things, ledger),
+      watchers,
+      load: new MagicLoad(things, ledger, thing => watchers[thing]?.seen ?? 0),
       server: undefined,
       paths: [],
       working: Promise.resolve(),

@@ -20,6 +20,11 @@ export class CountWatcher {
     this.#check = new SequenceCheck(`watcher of ${thing.thingId}`)
   }
 
+  /** How many changes were told. */
+  get seen(): number {
+    return this.#check.next
+  }
+
   get violations(): readonly string[] {
     return [...this.#violations, ...this.#check.violations]
   }

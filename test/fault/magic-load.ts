@@ -25,6 +25,8 @@ type Member = Pick<WriterSetup, 'thingPlace' | 'clock' | 'habit'> & {
 
 /** Before something is tried again, milliseconds. */
 const pause = 50
+/** Changes of `$count` of a thing that nobody has seen: of more than 1,000 a session that is away loses some (contract §7). */
+const mostUnseen = 500
 
 /** Two things have a writer without a clock, over another door each; one has large settings, one is deleted from. */
 const members: readonly Member[] = [
@@ -49,12 +51,19 @@ export class MagicLoad {
   readonly #ledger: Ledger
   readonly #posters: readonly Poster[]
   readonly #publishers: readonly Publisher[]
+  readonly #seen: (thing: number) => number
   /** In the order of each writer. */
   #sent: MagicWrite[] = []
+  /** Of `$count`, by thing, since the first write. */
+  readonly #changes: number[]
+  #isHalted = false
 
-  constructor(things: readonly Thing[], ledger: Ledger) {
+  /** @param seen how many changes of `$count` of a thing were seen, for which its writers wait; default: for none */
+  constructor(things: readonly Thing[], ledger: Ledger, seen = (_thing: number) => Number.POSITIVE_INFINITY) {
     this.#things = things
     this.#ledger = ledger
+    this.#seen = seen
+    this.#changes = things.map(() => 0)
     const writers = members.map(({ over, ...setup }, place) => {
       const thing = things[setup.thingPlace]
       if (!thing) throw new Error(`there is no thing ${setup.thingPlace}`)
@@ -75,12 +84,18 @@ export class MagicLoad {
 
   /** The next writes belong to this run. @param hasParts whether some are to take several commits */
   begin(run: string, hasParts: boolean): void {
+    this.#isHalted = false
     for (const { writer } of [...this.#posters, ...this.#publishers]) writer.begin(run, hasParts)
   }
 
   /** Devices come back, and send again what was not acked. */
   async connect(mqttUrl: string): Promise<void> {
     await Promise.all(this.#publishers.map(({ device }) => device.resume(mqttUrl)))
+  }
+
+  /** Whoever waits for changes to be seen writes no more. */
+  halt(): void {
+    this.#isHalted = true
   }
 
   /** Writes until the server is gone. */
@@ -125,7 +140,7 @@ export class MagicLoad {
   async #post(server: ServerProcess, poster: Poster): Promise<void> {
     const connection = new Connection(server.url)
     try {
-      for (;;) {
+      while (await this.#hasRoom(poster.writer)) {
         const write = poster.writer.next('HTTP')
         this.#add(write)
         poster.unanswered = write
@@ -151,16 +166,30 @@ export class MagicLoad {
 
   async #publish({ mqttUrl }: ServerProcess, { writer, device }: Publisher): Promise<void> {
     const isPersistent = device.setup.isPersistent
-    for (;;) {
+    while (await this.#hasRoom(writer)) {
       const write = writer.next(isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1')
-      if (await device.publish(write)) this.#sent.push(write)
+      if (await device.publish(write)) this.#take(write)
       else if (!(await comeBack(device, mqttUrl))) return
     }
   }
 
   #add(write: MagicWrite): void {
     this.#ledger.add(write)
+    this.#take(write)
+  }
+
+  #take(write: MagicWrite): void {
     this.#sent.push(write)
+    const changes = write.kept.filter(({ key }) => key === '$count').length
+    this.#changes[write.thing] = (this.#changes[write.thing] ?? 0) + changes
+  }
+
+  /** @returns false: halted */
+  async #hasRoom({ setup }: MagicWriter): Promise<boolean> {
+    const { thingPlace } = setup
+    const unseen = () => (this.#changes[thingPlace] ?? 0) - this.#seen(thingPlace)
+    while (!this.#isHalted && unseen() > mostUnseen) await delay(pause)
+    return !this.#isHalted
   }
 
   /** Sends it until the store takes it. @throws Error if it is not answered */
