@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import mqtt from 'mqtt'
+import { openWebSocket } from './open-web-socket.ts'
 import { matchesFilter } from './topic-filter.ts'
 
 /** @param payload parsed JSON; undefined if it was empty: what the topic held was deleted */
@@ -48,6 +49,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
     reconnectPeriod: firstReconnect,
     reconnectOnConnackError: true,
     resubscribe: false,
+    createWebsocket: openWebSocket,
     // Otherwise mqtt.js starts a worker from a blob: address, which a strict Content-Security-Policy forbids.
     timerVariant: 'native',
   })
