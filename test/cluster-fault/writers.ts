@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Device } from '../fault/device.ts'
 import { countViolations, type Violations } from '../fault/ledger.ts'
 import { Connection, reasonOf } from '../fault/load.ts'
-import { type PlannedWrite, planWrite, type Sizes, type Way } from '../fault/planned-write.ts'
+import {
+  type PlannedWrite,
+  planWrite,
+  type Sizes,
+  type Way,
+  type WriteKind,
+  writeKinds,
+} from '../fault/planned-write.ts'
 import { createDevices } from '../fault/served.ts'
 import { storedValues } from '../fault/stored-values.ts'
 import type { Thing } from '../helpers/http-client.ts'
@@ -27,7 +34,12 @@ export interface WritersSetup {
   readonly isUnique: boolean
 }
 
-const repeatable = ['with datetimes', 'with an id'] as const
+const repeatable: readonly WriteKind[] = ['with datetimes', 'with an id']
+/**
+ * Between two writes of a thing that have an id, milliseconds: it remembers 1,000 of them (contract §4), and one that was sent
+ * to a node without a store comes again within 30 s.
+ */
+const betweenIds = 40
 
 /**
  * Writes through both doors of all nodes. A client whose node is gone, or has no store, goes to the next one, and sends
@@ -43,6 +55,8 @@ export class Writers implements Participant {
   readonly #nodes = new Map<Device, ServerProcess>()
   #round = ''
   #number = 0
+  /** When a write of a thing may have an id again, by the monotonic clock. */
+  readonly #nextIdAt: number[] = []
   #isStopped = false
   readonly #answers = new Map<string, number>()
   #working: Promise<unknown> = Promise.resolve()
@@ -192,8 +206,12 @@ export class Writers implements Participant {
   #plan(way: Way, place: number, thing: number): PlannedWrite {
     const { sizes, isUnique } = this.#setup
     // At QoS 2 nothing is stored twice, whatever is in it.
-    const kinds = isUnique && way !== 'QoS 2' ? { kinds: repeatable } : {}
-    return planWrite({ run: this.#round, way, place, number: this.#number++, thing, sizes, ...kinds })
+    const possible = isUnique && way !== 'QoS 2' ? repeatable : writeKinds
+    const now = performance.now()
+    const mayHaveId = now >= (this.#nextIdAt[thing] ?? 0)
+    if (mayHaveId) this.#nextIdAt[thing] = now + betweenIds
+    const kinds = possible.filter(kind => mayHaveId || kind !== 'with an id')
+    return planWrite({ run: this.#round, way, place, number: this.#number++, thing, sizes, kinds })
   }
 
   #count(answer: string): void {

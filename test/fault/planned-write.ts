@@ -30,7 +30,7 @@ export interface Plan {
 }
 
 /** What makes a write repeatable: nothing, explicit datetimes (some of them equal), or a write id. */
-const writeKinds = ['plain', 'with datetimes', 'with an id'] as const
+export const writeKinds = ['plain', 'with datetimes', 'with an id'] as const
 export type WriteKind = (typeof writeKinds)[number]
 
 /** How many records the writes have: one, or 1 to 50. */
