@@ -7,6 +7,7 @@ import {
 } from './access/index.ts'
 import { type LimitOptions, Limits } from './access/limits.ts'
 import { type Clock, createClock } from './core/clock.ts'
+import { recordCount } from './core/commit-outline.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
 import type { Nodes } from './core/nodes.ts'
 import type { Observer } from './core/observer.ts'
@@ -163,8 +164,8 @@ function warnOfDefect(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
 
-function tellStored({ stored, isElsewhere, records }: Commit, observer: Observer): void {
-  if (stored && !isElsewhere) observer.stored(records.length)
+function tellStored(commit: Commit, observer: Observer): void {
+  if (commit.stored && !commit.isElsewhere) observer.stored(recordCount(commit))
 }
 
 async function openLive(parts: LiveParts): Promise<Live> {

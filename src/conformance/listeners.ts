@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record.ts'
-import type { Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
+import { listen } from './views.ts'
 import { count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
 
 export function listeners({ test }: Suite): void {
   test('onCommit() tells a commit as it was appended, before the append resolves', async stage => {
     const { records } = await stage.open()
-    const told: Commit[] = []
-    records.onCommit(commit => told.push(commit))
+    const told = listen(records)
     const geo = { lat: 1, long: 2 }
     const batch = write([measured(2_000, 'b', { geo }), received('a')])
     let toldBefore = 0

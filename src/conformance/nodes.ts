@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Commit, RefusedWrite, Store } from '../store/contract.ts'
 import { type Gathered, gather } from './gathered.ts'
 import type { Suite } from './stage.ts'
-import { listen, put, readWholeLog, state } from './views.ts'
+import { listen, plain, put, readWholeLog, state } from './views.ts'
 import { count, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
 /** What nodes hear of one another, of a store that several processes have open at once. */
@@ -165,7 +165,7 @@ function valuesIn(commits: readonly Commit[]): unknown[] {
 }
 
 function commitsOf({ records }: Store): Gathered<Commit> {
-  return gather(listener => records.onCommit(listener))
+  return gather(listener => records.onCommit(commit => listener(plain(commit))))
 }
 
 function documentsToldTo({ nodes }: Store): Gathered<readonly string[] | undefined> {

@@ -56,7 +56,7 @@ export async function readWholeLog(
     if (last === undefined) return all
     const outside = page.filter(({ writeNumber: at }) => at <= bounds.after || at >= bounds.before)
     assert.equal(outside.length, 0, 'a page of the log holds what is outside its bounds')
-    all.push(...page)
+    all.push(...page.map(plain))
     bounds = order === 'asc' ? { ...bounds, after: last } : { ...bounds, before: last }
   }
 }
@@ -64,6 +64,13 @@ export async function readWholeLog(
 /** Everything that listeners are told from now on. */
 export function listen(records: RecordStore): Commit[] {
   const told: Commit[] = []
-  records.onCommit(commit => told.push(commit))
+  records.onCommit(commit => told.push(plain(commit)))
   return told
+}
+
+/** What a commit says, without how a store keeps it. */
+export function plain(commit: Commit): Commit {
+  const { thingId, writeNumber, receivedAt, records, latest, stored, broadcast, isElsewhere } = commit
+  const said = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
+  return isElsewhere ? { ...said, isElsewhere } : said
 }

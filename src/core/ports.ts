@@ -78,6 +78,17 @@ export interface Commit {
   readonly broadcast: boolean
   /** Another node has committed it. */
   readonly isElsewhere?: true
+  /** Where `records` and `latest` are only parsed when they are read: what is known before that. */
+  readonly outline?: CommitOutline
+}
+
+export interface CommitOutline {
+  /** How many. */
+  readonly records: number
+  /** Whether one of them has a magic key. */
+  readonly hasMagic: boolean
+  /** About how many bytes the commit takes. */
+  readonly bytes: number
 }
 
 /** Part of the commit log. */

@@ -1,6 +1,6 @@
+import { sizeOf } from '../core/commit-outline.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Append, Commit, LogQuery, RecordStore } from '../core/ports.ts'
-import { sizeOf } from './commit-size.ts'
 
 /** What a follower is asked about, before it is committed. */
 export type LoggedWrite = Pick<Append, 'thingId' | 'records' | 'broadcast'>

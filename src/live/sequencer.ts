@@ -1,5 +1,5 @@
+import { sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
-import { sizeOf } from './commit-size.ts'
 
 /** How long commits are handed on in one go, milliseconds: sockets are read and acks written in between. */
 const slice = 5

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { isMagicKey } from '../core/key.ts'
+import { magicRecords } from '../core/commit-outline.ts'
 import type { Commit, DocumentPut, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
@@ -73,7 +73,7 @@ export class ApplyQueue {
 
   /** To be called in write order. @param mark how far the thing was applied before */
   push(commit: Commit, mark?: AppliedMark): void {
-    const records = commit.records.filter(({ key }) => isMagicKey(key))
+    const records = magicRecords(commit)
     const applied = appliedRecords(mark, commit.writeNumber)
     if (applied >= records.length) {
       this.settle()

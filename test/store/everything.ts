@@ -1,3 +1,4 @@
+import { plain } from '../../src/conformance/views.ts'
 import { otherThing, readAll, receiptTime, thing, write } from '../../src/conformance/writes.ts'
 import { listDocuments } from '../../src/core/list-documents.ts'
 import type { AcceptedRecord, StoredRecord } from '../../src/core/record.ts'
@@ -133,7 +134,10 @@ export async function contentOf({ records, documents, refused }: Store): Promise
     things: await Promise.all(ofThings),
     latest: await latestOf(records),
     documents: kept,
-    log: (await records.readLog(wholeLog)).map(({ writeNumber: _, ...commit }) => commit),
+    log: (await records.readLog(wholeLog)).map(commit => {
+      const { writeNumber: _, ...said } = plain(commit)
+      return said
+    }),
     newestReceipt: records.newestReceipt(),
   }
 }

@@ -19,6 +19,7 @@ import {
 import { decodeState } from '../level/states.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'
+import { commitText } from '../redis/logged-commit.ts'
 import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
 import type { Argument } from '../redis/script.ts'
 import type { Entry, Source } from './source.ts'
@@ -130,9 +131,9 @@ const log: Stage = {
   range: logKeys,
   commands: (entries, { keys, numberOf }) =>
     entries.map(([key, bytes]) => {
-      const { thingId, writeNumber, receivedAt, broadcast, records, latest } = decodeCommit(key, bytes)
-      const told = JSON.stringify({ node: '', receivedAt, broadcast, records, latest })
-      return ['XADD', keys.log, `${numberOf(writeNumber)}-0`, 't', thingId, 'c', told]
+      const commit = decodeCommit(key, bytes)
+      const id = `${numberOf(commit.writeNumber)}-0`
+      return ['XADD', keys.log, id, 't', commit.thingId, 'c', commitText(commit)]
     }),
 }
 

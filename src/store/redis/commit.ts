@@ -5,7 +5,7 @@ import type { Append, CommitTicket, Receipt, WriteAnswer } from '../contract.ts'
 import { digestOfWriteId } from '../write-id.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
-import type { LogEntry, ShortEntry } from './log-entry.ts'
+import type { LogEntry, ShortEntries } from './log-entry.ts'
 import type { Deadline, NumberedWrites } from './numbered-writes.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
@@ -81,7 +81,7 @@ export class Committer {
     if (!replied) return undefined
     const [reply, entries = []] = replied as unknown as readonly [
       readonly Reply[],
-      (readonly (LogEntry | ShortEntry)[])?,
+      (readonly (LogEntry | ShortEntries)[])?,
     ]
     const others = this.#follower.take(entries)
     const end = performance.now()

@@ -2,7 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ThingwireError } from '../../errors.ts'
 import { longestBlock } from './connection.ts'
 import type { Keys } from './keys.ts'
-import { decodeEntry, type LogEntry, type ShortEntry, type Undo, writeNumberOf } from './log-entry.ts'
+import {
+  type DecodedEntry,
+  decodeEntry,
+  decodeShort,
+  type LogEntry,
+  type ShortEntries,
+  type Undo,
+  writeNumberOf,
+} from './log-entry.ts'
 import { LogListeners } from './log-listeners.ts'
 import { type Client, Script } from './script.ts'
 import { UndoMemory } from './undo-memory.ts'
@@ -74,7 +82,7 @@ export class Follower {
    * @param entries that follow `newestRead`, as it is or was, without a gap; may be empty
    * @returns how many other nodes wrote of them what was new
    */
-  take(entries: readonly (LogEntry | ShortEntry)[]): number {
+  take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#tell(entries)
   }
 
@@ -163,7 +171,7 @@ export class Follower {
     const isMissing = trimmed > this.#position || newest < before
     if (isMissing) await this.#skip()
     else if (entries.length > 0) this.#tell(entries)
-    else if (newest > this.#position) await this.#pass(newest)
+    else if (newest > this.#position) await this.#passEmpty(newest)
   }
 
   /** @param block how long to wait for an entry, milliseconds; absent: not at all */
@@ -183,7 +191,7 @@ export class Follower {
   }
 
   /** Of a thing that is removed, entries go before they are read, and nothing may come behind them for a while. */
-  async #pass(newest: number): Promise<void> {
+  async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)
     this.#tell(entries)
@@ -207,21 +215,31 @@ export class Follower {
     this.#reach(this.#gapAt)
   }
 
-  #tell(entries: readonly (LogEntry | ShortEntry)[]): number {
-    if (entries.length === 0) return 0
+  #tell(parts: readonly (LogEntry | ShortEntries)[]): number {
+    if (parts.length === 0) return 0
     const others = new Set<string>()
     this.#cameAt = performance.now()
-    for (const entry of entries) {
-      if (writeNumberOf(entry) <= this.#position) continue
-      const decoded = decodeEntry(entry, this.#node)
-      this.#position = decoded.writeNumber
-      this.#newestRead = decoded.writeNumber
-      this.#undo.add(decoded.undo)
-      if (decoded.node !== this.#node) others.add(decoded.node)
-      this.listeners.tell(decoded)
+    for (const part of parts) {
+      if (Buffer.isBuffer(part)) {
+        for (const commit of decodeShort(part, this.#position, this.#node)) {
+          this.#pass(commit, others)
+          this.listeners.tellCommit(commit)
+        }
+      } else if (writeNumberOf(part) > this.#position) {
+        const entry = decodeEntry(part, this.#node)
+        this.#pass(entry, others)
+        this.#undo.add(entry.undo)
+        this.listeners.tell(entry)
+      }
     }
     this.#reach(this.#position)
     return others.size
+  }
+
+  #pass({ writeNumber, node }: Pick<DecodedEntry, 'writeNumber' | 'node'>, others: Set<string>): void {
+    this.#position = writeNumber
+    this.#newestRead = writeNumber
+    if (node !== this.#node) others.add(node)
   }
 
   #reach(position: number): void {

@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../core/record.ts'
-import type { Commit, RefusedWrite } from '../contract.ts'
+import type { RefusedWrite } from '../contract.ts'
+import { LoggedCommit } from './logged-commit.ts'
 import { decodeState } from './record-member.ts'
 
 /**
@@ -9,29 +10,28 @@ import { decodeState } from './record-member.ts'
  * | name | value | how often |
  * |---|---|---|
  * | `t` | thing id | 0..1 |
- * | `c` | JSON `{node, receivedAt, broadcast?, stored?, records?, latest?}`: the entry is a commit | 0..1, behind `t` |
+ * | `c` | text (logged-commit.ts): the entry is a commit | 0..1, behind `t` |
  * | `e` | JSON: a refused write | 0..1, behind `t` |
  * | `o` | the node that wrote it, where it is no commit | 0..1 |
  * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
  * | `u`, then `v` | key; what was latest of it before | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
  *
- * Of a commit there are the node that wrote it, or none if it was moved here; the records that are new, in the order of the
- * write; and as `latest` a list of `{key, record?}`, the states that were put. A `v` holds a state (record-member.ts), or nothing.
+ * A `v` holds a state (record-member.ts), or nothing.
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
 /**
- * An entry that is a commit and nothing else, as a reply to a commit brings it: id, thing id and `c`, with spaces between. A fifth
- * of the objects of a `LogEntry`, of which a node under full load has those of all nodes.
+ * Entries in a row that are commits and nothing else, as a reply to a commit brings them: a line each, of id, thing id and `c`,
+ * with spaces between. So a node under full load, which has those of all nodes, makes few objects of them.
  */
-export type ShortEntry = Buffer
+export type ShortEntries = Buffer
 
 export interface DecodedEntry {
   readonly writeNumber: number
   readonly node: string
   readonly thingId: string
-  readonly commit: Commit | undefined
+  readonly commit: LoggedCommit | undefined
   readonly undo: readonly Undo[]
   readonly documents: readonly string[]
   readonly refused: RefusedWrite | undefined
@@ -47,23 +47,13 @@ export interface Undo {
   readonly before: Buffer | undefined
 }
 
-/** Lists that are empty are left out, and flags that are true. */
-interface TextOfCommit extends Pick<Commit, 'receivedAt'>, Partial<Pick<Commit, 'broadcast' | 'stored'>> {
-  readonly node: string
-  readonly records?: Commit['records']
-  readonly latest?: readonly { readonly key: string; readonly record?: StoredRecord }[]
-}
-
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
-
 /** Every entry is read by every node: one for all. */
 const none: readonly never[] = []
 
 /** Digits of a write number at most. */
 const longestNumber = 16
 
-export function writeNumberOf(entry: LogEntry | ShortEntry): number {
-  const id = Buffer.isBuffer(entry) ? entry : entry[0]
+export function writeNumberOf([id]: LogEntry): number {
   return Number.parseInt(id.toString('latin1', 0, longestNumber), 10)
 }
 
@@ -72,14 +62,13 @@ export function thingOfCommit([, fields]: LogEntry): string | undefined {
   return fields[2]?.toString('latin1') === 'c' ? fields[1]?.toString('latin1') : undefined
 }
 
-/** @param reader node that is told of it: to it a commit of any other one `isElsewhere`. Absent: that is not said */
-export function decodeEntry(entry: LogEntry | ShortEntry, reader?: string): DecodedEntry {
-  if (Buffer.isBuffer(entry)) return decodeShort(entry, reader)
+/** @param reader as of `LoggedCommit` */
+export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   const [, fields] = entry
   const writeNumber = writeNumberOf(entry)
   let thingId = ''
   let node = ''
-  let commit: Writable<Commit> | undefined
+  let commit: LoggedCommit | undefined
   let refused: RefusedWrite | undefined
   let documents: readonly string[] = none
   let undo: Undo[] | undefined
@@ -90,12 +79,11 @@ export function decodeEntry(entry: LogEntry | ShortEntry, reader?: string): Deco
     const state = fields[at + 3]
     if (name === 't') thingId = text
     else if (name === 'c') {
-      const told = JSON.parse(text) as TextOfCommit
-      node = told.node
-      commit = commitOf(told, thingId, writeNumber, reader)
+      commit = new LoggedCommit(thingId, writeNumber, text, reader)
+      node = commit.node
     } else if (name === 'e') refused = JSON.parse(text)
     else if (name === 'o') node = text
-    else if (name === 'n' && commit) commit.latest = [{ key: text, record: recordIn(text, state) }]
+    else if (name === 'n') commit?.leave(text, recordIn(text, state))
     else if (name === 'u') {
       undo ??= []
       undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
@@ -104,28 +92,20 @@ export function decodeEntry(entry: LogEntry | ShortEntry, reader?: string): Deco
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused }
 }
 
-function decodeShort(entry: ShortEntry, reader: string | undefined): DecodedEntry {
-  const writeNumber = writeNumberOf(entry)
-  const text = entry.toString()
-  const thingAt = text.indexOf(' ') + 1
-  const toldAt = text.indexOf(' ', thingAt) + 1
-  const thingId = text.slice(thingAt, toldAt - 1)
-  const told = JSON.parse(text.slice(toldAt)) as TextOfCommit
-  const commit = commitOf(told, thingId, writeNumber, reader)
-  return { writeNumber, node: told.node, thingId, commit, undo: none, documents: none, refused: undefined }
-}
-
-function commitOf(
-  told: TextOfCommit,
-  thingId: string,
-  writeNumber: number,
-  reader: string | undefined,
-): Writable<Commit> {
-  const { node, receivedAt, broadcast = true, stored = true, records = none } = told
-  const latest = told.latest?.map(({ key, record }) => ({ key, record })) ?? none
-  const commit: Writable<Commit> = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
-  if (reader !== undefined && node !== reader) commit.isElsewhere = true
-  return commit
+/**
+ * @param after write number: what is not behind it is left out
+ * @param reader as of `LoggedCommit`
+ */
+export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
+  const commits: LoggedCommit[] = []
+  for (const line of entries.toString().split('\n')) {
+    const thingAt = line.indexOf(' ') + 1
+    const writeNumber = Number.parseInt(line, 10)
+    if (writeNumber <= after) continue
+    const textAt = line.indexOf(' ', thingAt) + 1
+    commits.push(new LoggedCommit(line.slice(thingAt, textAt - 1), writeNumber, line.slice(textAt), reader))
+  }
+  return commits
 }
 
 function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {

@@ -39,7 +39,12 @@ export class LogListeners {
     const isElsewhere = node !== this.#node
     if (isElsewhere && documents.length > 0) for (const listener of this.#documents) listener(documents)
     if (isElsewhere && refused) for (const listener of this.#refused) listener(thingId, refused)
-    if (commit) for (const listener of this.#commits) listener(commit)
+    if (commit) this.tellCommit(commit)
+  }
+
+  /** An entry that is this and nothing else. */
+  tellCommit(commit: Commit): void {
+    for (const listener of this.#commits) listener(commit)
   }
 
   tellGap(): void {

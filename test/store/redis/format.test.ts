@@ -40,7 +40,7 @@ test('openFormat() leaves what another node makes at the same moment', async () 
 
 test('openFormat() refuses another format and another number of partitions, and changes nothing', async () => {
   for (const meta of [
-    { format: '2', divisions: '1' },
+    { format: String(formatVersion + 1), divisions: '1' },
     { format: 'x', partitions: '1' },
   ]) {
     await client.del(metaKey(prefix))
@@ -51,5 +51,5 @@ test('openFormat() refuses another format and another number of partitions, and 
   await client.del(metaKey(prefix))
   await openFormat(client, prefix, 1)
   await expect(openFormat(client, prefix, 2)).rejects.toThrow('with 1 partitions, not with 2')
-  expect(await stored()).toEqual({ format: '1', partitions: '1' })
+  expect(await stored()).toEqual({ format: String(formatVersion), partitions: '1' })
 })

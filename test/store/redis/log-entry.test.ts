@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import { plain } from '../../../src/conformance/views.ts'
 import type { StoredRecord } from '../../../src/core/record.ts'
-import { decodeEntry, thingOfCommit } from '../../../src/store/redis/log-entry.ts'
+import type { Commit } from '../../../src/store/contract.ts'
+import { decodeEntry, decodeShort, thingOfCommit } from '../../../src/store/redis/log-entry.ts'
+import { commitText } from '../../../src/store/redis/logged-commit.ts'
 import { encodeState } from '../../../src/store/redis/record-member.ts'
 
 const number = 1_792_574_400_000_016
@@ -9,10 +12,16 @@ const id = Buffer.from(`${number}-0`)
 const record: StoredRecord = { key: 'a', datetime: 1_000, value: '"ü"', geo: { lat: 0.1, long: -1e-9 } }
 const state = Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 1, 5]), encodeState(record)])
 /** Text of a commit. */
-function told(more: Readonly<Record<string, unknown>> = {}): string {
-  return JSON.stringify({ node: 'node', receivedAt: 7, ...more })
+function told(
+  lists: { readonly records?: readonly unknown[]; readonly latest?: readonly unknown[] } = {},
+): string {
+  return `node 7 3 ${lists.records?.length ?? 0} ${JSON.stringify(lists)}`
 }
 const commit = { thingId: 'thing', writeNumber: number, receivedAt: 7, broadcast: true, stored: true }
+
+function said(commit: Commit | undefined): Commit | undefined {
+  return commit && plain(commit)
+}
 
 function entry(...fields: readonly (string | Buffer)[]) {
   return decodeEntry([id, fields.map(field => Buffer.from(field))])
@@ -35,7 +44,7 @@ test('decodeEntry() gives a write back', () => {
     'v',
     '',
   )
-  assert.deepEqual(decoded, {
+  assert.deepEqual(said(decoded), {
     ...commit,
     records: [accepted, { ...accepted, place: 4 }],
     latest: [latest[0], { key: '$settings', record: undefined }],
@@ -61,7 +70,7 @@ test('decodeEntry() gives what a removal has left as latest', () => {
     'v',
     state,
   )
-  assert.deepEqual(decoded, { ...commit, records: [], latest: [{ key: 'a', record }] })
+  assert.deepEqual(said(decoded), { ...commit, records: [], latest: [{ key: 'a', record }] })
   assert.deepEqual(undo, [{ thingId: 'thing', key: 'a', writeNumber: number, before: state }])
 })
 
@@ -72,7 +81,7 @@ test('decodeEntry() gives nothing as latest where a removal has left nothing', (
 
 test('decodeEntry() takes nothing for the name of a field that is content', () => {
   const { commit: decoded, undo } = entry('t', 'r', 'c', told(), 'n', 'u', 'v', '', 'u', 'v', 'v', '')
-  assert.deepEqual(decoded, {
+  assert.deepEqual(said(decoded), {
     ...commit,
     thingId: 'r',
     records: [],
@@ -101,7 +110,7 @@ test('decodeEntry() gives the names of documents and the node, with a commit and
     refused: undefined,
   })
   const { commit: decoded, documents, node } = entry('t', 'thing', 'c', told(), ...documentNames)
-  assert.deepEqual(decoded, { ...commit, records: [], latest: [] })
+  assert.deepEqual(said(decoded), { ...commit, records: [], latest: [] })
   assert.deepEqual([documents, node], [names, 'node'])
 })
 
@@ -121,8 +130,8 @@ test('thingOfCommit() gives the thing of a commit alone', () => {
 
 test('decodeEntry() gives the flags of a commit', () => {
   const flags = { broadcast: false, stored: false }
-  const { commit: decoded } = entry('t', 'thing', 'c', told(flags))
-  assert.deepEqual(decoded, { ...commit, ...flags, records: [], latest: [] })
+  const { commit: decoded } = entry('t', 'thing', 'c', 'node 7 0 0 {}')
+  assert.deepEqual(said(decoded), { ...commit, ...flags, records: [], latest: [] })
 })
 
 test('decodeEntry() says of a commit that it is elsewhere to whom another node has written it', () => {
@@ -131,13 +140,37 @@ test('decodeEntry() says of a commit that it is elsewhere to whom another node h
   assert.deepEqual([isElsewhere('other'), isElsewhere('node'), isElsewhere()], [true, undefined, undefined])
 })
 
-test('decodeEntry() gives the same of a commit that came as one text', () => {
+test('decodeShort() gives the same of commits that came as one text, behind a write number', () => {
   const text = told({
     records: [{ ...record, value: '"a b ü"', place: 0, explicit: true, datetimeText: '' }],
   })
   for (const reader of ['node', 'another', undefined]) {
     const fields = ['t', 'thing', 'c', text].map(field => Buffer.from(field))
-    const short = Buffer.from(`${id} thing ${text}`)
-    assert.deepEqual(decodeEntry(short, reader), decodeEntry([id, fields], reader))
+    const lines = [
+      `${number - 16}-0 passed ${text}`,
+      `${id} thing ${text}`,
+      `${number + 16}-0 other ${told()}`,
+    ]
+    const [first, second, ...more] = decodeShort(Buffer.from(lines.join('\n')), number - 16, reader)
+    assert.deepEqual(said(first), said(decodeEntry([id, fields], reader).commit))
+    assert.deepEqual([second?.thingId, second?.writeNumber, more], ['other', number + 16, []])
   }
+})
+
+test('a commit of the log says how large it is before its records are read', () => {
+  const text = told({ records: [{ ...record, value: '"0123456789"', place: 0, explicit: true }] })
+  const { commit: decoded } = entry('t', 'thing', 'c', text)
+  assert.equal(decoded?.outline.records, 1)
+  assert.ok(decoded.outline.bytes > text.length)
+})
+
+test('commitText() is what is decoded', () => {
+  const records = [{ ...record, place: 3, explicit: true, datetimeText: '19700101000001' }]
+  const latest = [{ key: '$geo', record: { ...record, key: '$geo' } }]
+  const moved = { ...commit, broadcast: false, records, latest }
+  const { commit: decoded } = entry('t', 'thing', 'c', commitText(moved))
+  assert.deepEqual(said(decoded), moved)
+  assert.equal(decoded?.outline.hasMagic, false)
+  const magic = { ...moved, records: [...records, { ...record, key: '$geo', place: 4, explicit: true }] }
+  assert.equal(entry('t', 'thing', 'c', commitText(magic)).commit?.outline.hasMagic, true)
 })

@@ -16,13 +16,15 @@
 --          lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
 --          for one that makes too many resources, -2 for one of a task that the node does not lead; and the answer of the
 --          first write that carried the id, else an empty string. Then entries of the log behind what the node has read, this
---          group's own among them, without a gap; none where there may be one, or what it has read is not there any more. One
---          that is a commit and nothing else is one text: id, thing id and JSON, with spaces between.
+--          group's own among them, without a gap; none where there may be one, or what it has read is not there any more. Those
+--          in a row that are commits and nothing else are one text, a line each: id, thing id and `c`, with spaces between.
 --          A group that was committed before is answered as then, without entries.
 local remembered = 1000
 local remembered_for = 86400000
 local compared = 256
-local most_entries = 500
+-- Of entries in a reply, beside those of the group itself and as many of others.
+local more_entries = 500
+local magic_sign = string.byte('$')
 
 local at = 0
 local function argument()
@@ -77,7 +79,7 @@ local function add_resource(thing, key)
   if redis.call('ZADD', base .. 'k:' .. thing, 0, key) == 0 then return end
   redis.call('SREM', base .. 'x:' .. thing, key)
   redis.call('ZADD', base .. 'a', 0, thing)
-  if string.sub(key, 1, 1) ~= '$' then redis.call('ZADD', base .. 'b:' .. key, 0, thing) end
+  if string.byte(key) ~= magic_sign then redis.call('ZADD', base .. 'b:' .. key, 0, thing) end
 end
 
 local function add_record(thing, number, record)
@@ -178,9 +180,12 @@ end
 local function commit(write)
   local number = next_number()
   newest_receipt = math.max(newest_receipt, write.receipt)
-  local added, latest, undo = {}, {}, {}
+  local added, latest, undo, has_magic = {}, {}, {}, false
   for _, record in ipairs(write.records) do
-    if not write.stored or add_record(write.thing, number, record) then added[#added + 1] = record.json end
+    if not write.stored or add_record(write.thing, number, record) then
+      added[#added + 1] = record.json
+      has_magic = has_magic or string.byte(record.key) == magic_sign
+    end
   end
   for _, state in ipairs(write.states) do
     latest[#latest + 1] = state.json
@@ -190,14 +195,17 @@ local function commit(write)
     end
   end
   if write.digest ~= '' then take_id(write.thing, write.digest, write.receipt, write.answer) end
+  local lists = {}
+  if #added > 0 then lists[1] = '"records":[' .. table.concat(added, ',') .. ']' end
+  if #latest > 0 then lists[#lists + 1] = '"latest":[' .. table.concat(latest, ',') .. ']' end
+  local flags = (write.broadcast and 1 or 0) + (write.stored and 2 or 0) + (has_magic and 4 or 0)
   local told = string.format(
-    '{"node":"%s","receivedAt":%s%s%s%s%s}',
+    '%s %s %d %d {%s}',
     run,
     text(write.receipt),
-    write.broadcast and '' or ',"broadcast":false',
-    write.stored and '' or ',"stored":false',
-    #added > 0 and ',"records":[' .. table.concat(added, ',') .. ']' or '',
-    #latest > 0 and ',"latest":[' .. table.concat(latest, ',') .. ']' or ''
+    flags,
+    #added,
+    table.concat(lists, ',')
   )
   local entry = { 't', write.thing, 'c', told }
   for _, field in ipairs(undo) do entry[#entry + 1] = field end
@@ -210,20 +218,31 @@ local function read_documents()
   return documents
 end
 
-local function entries_behind(number)
+local function entries_behind(number, most)
   local log, id = base .. 'log', text(number) .. '-0'
   local trimmed = tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
   if trimmed > number or #redis.call('XRANGE', log, id, id) == 0 then return {} end
-  local entries = redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most_entries)
-  for place, entry in ipairs(entries) do
-    local fields = entry[2]
-    if #fields == 4 and fields[3] == 'c' then entries[place] = entry[1] .. ' ' .. fields[2] .. ' ' .. fields[4] end
+  local parts, lines = {}, {}
+  local function end_lines()
+    if #lines > 0 then parts[#parts + 1] = table.concat(lines, '\n') end
+    lines = {}
   end
-  return entries
+  for _, entry in ipairs(redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most)) do
+    local fields = entry[2]
+    if #fields == 4 and fields[3] == 'c' then
+      lines[#lines + 1] = entry[1] .. ' ' .. fields[2] .. ' ' .. fields[4]
+    else
+      end_lines()
+      parts[#parts + 1] = entry
+    end
+  end
+  end_lines()
+  return parts
 end
 
 local reply = {}
-for _ = 1, count() do
+local items = count()
+for _ = 1, items do
   local thing = argument()
   local number, answer, entry, passing = 0, '', nil, nil
   if thing ~= '' then
@@ -252,4 +271,4 @@ for _ = 1, count() do
 end
 redis.call('HSET', KEYS[1], 'number', text(newest), 'receipt', text(newest_receipt))
 keep_reply(run, group, reply)
-return { time, reply, entries_behind(newest_read) }
+return { time, reply, entries_behind(newest_read, 2 * items + more_entries) }

@@ -119,7 +119,7 @@ local receipt = redis.call('HGET', KEYS[1], 'receipt') or '0'
 redis.call('HSET', KEYS[1], 'number', text(number))
 append_to_log(number, {
   't', thing,
-  'c', '{"node":"' .. ARGV[6] .. '","receivedAt":' .. receipt .. '}',
+  'c', ARGV[6] .. ' ' .. receipt .. ' 3 0 {}',
   'n', key, 'v', state_of(left, left_datetime),
   'u', key, 'v', state_of(newest, newest_datetime),
 })

@@ -1,0 +1,27 @@
+import { isMagicKey } from './key.ts'
+import type { Commit } from './ports.ts'
+import type { AcceptedRecord } from './record.ts'
+
+/** What a record, and a commit, costs beside its values. */
+const overhead = 64
+
+const none: readonly AcceptedRecord[] = []
+
+/** About how many bytes a commit takes while it waits. */
+export function sizeOf(commit: Commit): number {
+  if (commit.outline) return commit.outline.bytes
+  let bytes = overhead
+  for (const { value } of commit.records) bytes += value.length + overhead
+  for (const { record } of commit.latest) bytes += (record?.value.length ?? 0) + overhead
+  return bytes
+}
+
+/** How many records a commit has. */
+export function recordCount(commit: Commit): number {
+  return commit.outline ? commit.outline.records : commit.records.length
+}
+
+/** The records of a commit whose key is magic, in its order. */
+export function magicRecords(commit: Commit): readonly AcceptedRecord[] {
+  return commit.outline?.hasMagic === false ? none : commit.records.filter(({ key }) => isMagicKey(key))
+}
