@@ -24,7 +24,7 @@ export function posting(
     const peer = await start(session)
     const writes = {
       host,
-      port: peer.httpPort ?? peer.port,
+      ports: [peer.httpPort ?? peer.port],
       connections,
       paths: [`/v2/things/${tokenOf(session.filled, 0)}`],
       headers: { 'Content-Type': 'application/json' },

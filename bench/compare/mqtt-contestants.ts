@@ -136,7 +136,7 @@ export function ofOneThing(session: Session, port: number) {
 }
 
 function to(port: number) {
-  return { host, port, clientIdPrefix: 'writer-' }
+  return { host, ports: [port], clientIdPrefix: 'writer-' }
 }
 
 function watching(port: number) {

@@ -1,7 +1,7 @@
 import { Gathering } from './gathering.ts'
 import { HttpWriter } from './http-writer.ts'
 import type { HttpWrites } from './http-writers.ts'
-import { type Load, type Recorders, runLoad } from './measured-load.ts'
+import { inTurn, type Load, type Recorders, runLoad } from './measured-load.ts'
 import { OpenLoop } from './open-loop.ts'
 
 /** Posts, in a process of its own, what `writeHttp` says. */
@@ -18,11 +18,10 @@ abstract class HttpLoad implements Load {
   protected isStopped = false
 
   constructor(writes: HttpWrites) {
-    const { host, port, expectedStatus } = writes
-    const requests = writes.paths.map(path => encodeRequest(writes, path))
+    const { host, ports, paths, expectedStatus } = writes
     this.writers = Array.from({ length: writes.connections }, (_, index) => {
-      const request = requests[index % requests.length]
-      if (request === undefined) throw new RangeError('there is no path to post to')
+      const port = inTurn(ports, index)
+      const request = encodeRequest(writes, port, inTurn(paths, index))
       const onAnswered = (writer: HttpWriter) => this.onAnswered(writer)
       return new HttpWriter({ name: `connection ${index}`, host, port, expectedStatus, request, onAnswered })
     })
@@ -77,6 +76,7 @@ class ClosedHttpLoad extends HttpLoad {
 class OpenHttpLoad extends HttpLoad {
   readonly #recorders: Recorders
   readonly #loop: OpenLoop
+  /** That which waits for the longest is first: so all are used alike. */
   readonly #idle: HttpWriter[]
   /** When the writes that wait were due. */
   readonly #waiting: number[] = []
@@ -109,7 +109,7 @@ class OpenHttpLoad extends HttpLoad {
 
   #sendWaiting(): void {
     while (this.#waiting.length > 0) {
-      const writer = this.#idle.pop()
+      const writer = this.#idle.shift()
       if (writer === undefined) return
       const due = this.#waiting.shift() ?? 0
       writer.due = due
@@ -119,7 +119,7 @@ class OpenHttpLoad extends HttpLoad {
   }
 }
 
-function encodeRequest({ host, port, headers, body }: HttpWrites, path: string): Buffer {
+function encodeRequest({ host, headers, body }: HttpWrites, port: number, path: string): Buffer {
   const all = { host: `${host}:${port}`, 'content-length': String(Buffer.byteLength(body)), ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)

@@ -5,7 +5,8 @@ const program = new URL('http-writers-child.ts', import.meta.url)
 
 export interface HttpWrites {
   readonly host: string
-  readonly port: number
+  /** Connection i goes to `ports[i % ports.length]`. */
+  readonly ports: readonly number[]
   /** Each has one request at a time on its way. */
   readonly connections: number
   /** Connection i posts to `paths[i % paths.length]`. */

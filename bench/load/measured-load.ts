@@ -28,6 +28,13 @@ export interface Recorders {
   readonly lateness: LatencyRecorder
 }
 
+/** What the connection of this index has of what all have in turn. @throws RangeError if there is none */
+export function inTurn<T>(all: readonly T[], index: number): T {
+  const one = all[index % all.length]
+  if (one === undefined) throw new RangeError('a load needs at least one port, and one topic or path')
+  return one
+}
+
 /** Makes this process one that runs a load, in the steps that `measure` asks for. */
 export function runLoad<Setup extends { readonly rate?: number }>(
   create: (setup: Setup, recorders: Recorders) => Load,

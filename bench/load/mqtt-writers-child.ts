@@ -1,5 +1,5 @@
 import { Gathering } from './gathering.ts'
-import { type Load, type Recorders, runLoad } from './measured-load.ts'
+import { inTurn, type Load, type Recorders, runLoad } from './measured-load.ts'
 import { readyBatches } from './mqtt-packets.ts'
 import { MqttWriter } from './mqtt-writer.ts'
 import type { MqttWrites } from './mqtt-writers.ts'
@@ -18,13 +18,14 @@ abstract class MqttLoad implements Load {
   protected readonly writers: readonly MqttWriter[]
   protected isStopped = false
 
-  constructor({ connections, clientIdPrefix, topics, payload, qos, window, ...server }: MqttWrites) {
+  constructor(writes: MqttWrites) {
+    const { connections, clientIdPrefix, ports, topics, payload, qos, window, ...server } = writes
     const ready = topics.map(topic => readyBatches(topic, payload, qos, window))
     this.writers = Array.from({ length: connections }, (_, index) => {
-      const batches = ready[index % ready.length]
-      if (batches === undefined) throw new RangeError('there is no topic to publish to')
+      const batches = inTurn(ready, index)
+      const port = inTurn(ports, index)
       const onAcked = (writer: MqttWriter, count: number) => this.onAcked(writer, count)
-      return new MqttWriter({ ...server, clientId: `${clientIdPrefix}${index}`, batches, onAcked })
+      return new MqttWriter({ ...server, port, clientId: `${clientIdPrefix}${index}`, batches, onAcked })
     })
   }
 

@@ -5,7 +5,8 @@ const program = new URL('mqtt-writers-child.ts', import.meta.url)
 
 export interface MqttWrites {
   readonly host: string
-  readonly port: number
+  /** Connection i goes to `ports[i % ports.length]`. */
+  readonly ports: readonly number[]
   readonly connections: number
   /** Of connection i the client id is `<prefix><i>`. */
   readonly clientIdPrefix: string

@@ -41,6 +41,17 @@ export class UsageMeter {
   }
 }
 
+/** Of several clusters together. */
+export function sumOfUsage(all: readonly Usage[]): Usage {
+  const sum = (of: (usage: Usage) => number) => all.reduce((total, usage) => total + of(usage), 0)
+  return {
+    nodes: sum(({ nodes }) => nodes),
+    redis: sum(({ redis }) => redis),
+    roundTrips: sum(({ roundTrips }) => roundTrips),
+    commands: sum(({ commands }) => commands),
+  }
+}
+
 /** What was used between two readings, a write. */
 export function usagePerWrite(before: Usage, after: Usage, writes: number): Usage {
   return {

@@ -71,7 +71,7 @@ describe('writeMqtt', () => {
   })
 
   it('ends when nothing listens', async () => {
-    const writes = { ...mqttWrites({ key: nextKey() }), port: 1 }
+    const writes = { ...mqttWrites({ key: nextKey() }), ports: [1] }
     await expect(writeMqtt(writes, phases, noMarks)).rejects.toThrow('ECONNREFUSED')
   })
 
@@ -79,7 +79,11 @@ describe('writeMqtt', () => {
     const mortal = await startServer({ dataDir: await temporaryDirectory(), environment: noRateLimits })
     const { thingToken } = await createThing(mortal)
     const port = Number(new URL(mortal.mqttUrl).port)
-    const writes = { ...mqttWrites({ key: nextKey() }), port, topics: [`things/${thingToken}/write`] }
+    const writes = {
+      ...mqttWrites({ key: nextKey() }),
+      ports: [port],
+      topics: [`things/${thingToken}/write`],
+    }
     const marks = { ...noMarks, onBegin: async () => void (await mortal.kill()) }
     await expect(writeMqtt(writes, { ...phases, measured: 600 }, marks)).rejects.toThrow(/^writer-\d: /)
   })
@@ -131,7 +135,7 @@ interface Choice {
 function mqttWrites({ key, qos = 1, rate }: Choice): MqttWrites {
   return {
     host,
-    port: Number(new URL(server.mqttUrl).port),
+    ports: [Number(new URL(server.mqttUrl).port)],
     connections: 3,
     clientIdPrefix: 'writer-',
     username: thing.thingToken,
@@ -146,7 +150,7 @@ function mqttWrites({ key, qos = 1, rate }: Choice): MqttWrites {
 function httpWrites({ key, rate }: Choice): HttpWrites {
   return {
     host,
-    port: Number(new URL(server.url).port),
+    ports: [Number(new URL(server.url).port)],
     connections: 3,
     paths: [`/v2/things/${thing.thingToken}`],
     headers: { 'content-type': 'application/json' },
