@@ -34,6 +34,12 @@ export interface Access {
    * not_found (`ref` is spelled neither like a token nor like an id)
    */
   authorise(ref: string, credential: string | undefined, action: Action): Promise<string>
+  /**
+   * The same of a thing's own token, if it is in memory: at once, since that is asked for every write.
+   *
+   * @returns undefined: `authorise` is to be asked, whatever it will say
+   */
+  authoriseKnown(ref: string, credential: string | undefined, action: Action): string | undefined
   /** @throws ThingwireError missing_credential, invalid_session, forbidden */
   authoriseAdmin(credential: string | undefined): Promise<void>
   /** Whom a credential stands for. @throws ThingwireError missing_credential, invalid_session */

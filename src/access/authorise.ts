@@ -47,6 +47,14 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       return ref
     },
 
+    authoriseKnown(ref, credential, action) {
+      const token = isToken(ref) ? ref : credential
+      if (token === undefined || !thingMay(action) || !isToken(token)) return undefined
+      const principal = tokens.known(hashOf(token))
+      if (principal?.kind !== 'thing') return undefined
+      return token === ref || principal.thingId === ref ? principal.thingId : undefined
+    },
+
     async authoriseAdmin(credential) {
       const principal = await identify(credential)
       if (principal.kind !== 'admin') throw new ThingwireError('forbidden')
@@ -113,6 +121,10 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   function assertThingMay(action: Action): void {
-    if (action === 'delete' && !allowThingDelete) throw new ThingwireError('forbidden')
+    if (!thingMay(action)) throw new ThingwireError('forbidden')
+  }
+
+  function thingMay(action: Action): boolean {
+    return action !== 'delete' || allowThingDelete
   }
 }

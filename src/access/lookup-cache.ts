@@ -1,3 +1,9 @@
+interface LookUp<Found> {
+  readonly finding: Promise<Found | undefined>
+  /** undefined until it is found. */
+  found: Found | undefined
+}
+
 /**
  * What was looked up in the store, kept in memory; what was not found is not kept. Callers that ask for one key
  * share one look-up and are answered in the order in which they asked, whether it is kept or still under way: the
@@ -7,7 +13,7 @@ export class LookupCache<Found> {
   readonly #lookUp: (key: string) => Promise<Found | undefined>
   readonly #capacity: number
   /** In the order in which they were looked up. */
-  readonly #entries = new Map<string, Promise<Found | undefined>>()
+  readonly #entries = new Map<string, LookUp<Found>>()
 
   /** @param capacity how many are kept; beyond it the oldest are dropped */
   constructor(lookUp: (key: string) => Promise<Found | undefined>, capacity: number) {
@@ -18,10 +24,15 @@ export class LookupCache<Found> {
   async get(key: string): Promise<Found | undefined> {
     for (;;) {
       const entry = this.#entries.get(key) ?? this.#start(key)
-      const found = await entry
+      const found = await entry.finding
       // One forgotten in the meantime may have been read before the change that made it be forgotten.
       if (found === undefined || this.#entries.get(key) === entry) return found
     }
+  }
+
+  /** What is kept under `key`; undefined: nothing, or it is still looked up. */
+  known(key: string): Found | undefined {
+    return this.#entries.get(key)?.found
   }
 
   /** To be called when what is found under `key` has changed: whoever waits for a look-up gets the new state. */
@@ -34,13 +45,17 @@ export class LookupCache<Found> {
     this.#entries.clear()
   }
 
-  #start(key: string): Promise<Found | undefined> {
-    const entry = this.#lookUp(key)
+  #start(key: string): LookUp<Found> {
+    const entry: LookUp<Found> = { finding: this.#lookUp(key), found: undefined }
     this.#entries.set(key, entry)
     const drop = () => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key)
     }
-    entry.then(found => (found === undefined ? drop() : this.#dropOldest()), drop)
+    entry.finding.then(found => {
+      entry.found = found
+      if (found === undefined) drop()
+      else this.#dropOldest()
+    }, drop)
     return entry
   }
 

@@ -41,7 +41,17 @@ export class Tokens {
    * answer, because from then on its activation code is dead.
    */
   async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
-    const principal = await this.#principals.get(hash)
+    return this.#used(await this.#principals.get(hash))
+  }
+
+  /** The same, if it is in memory; undefined: `principalOf` is to be asked. */
+  known(hash: string): ThingPrincipal | SessionPrincipal | undefined {
+    return this.#used(this.#principals.known(hash))
+  }
+
+  #used(
+    principal: ThingPrincipal | SessionPrincipal | undefined,
+  ): ThingPrincipal | SessionPrincipal | undefined {
     if (principal?.kind === 'thing') this.#lastSeen.note(principal.thingId)
     // It may be over before that is noticed elsewhere.
     if (principal?.kind === 'session' && principal.expiresAt <= Date.now()) return undefined

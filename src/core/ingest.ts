@@ -94,38 +94,67 @@ export function createIngest(parts: IngestParts): Ingest {
   const refusals = new Refusals(refused)
   const room = new Room(parts.live, parts.storeTimeout)
   return {
-    write: observer ? request => observed(request, observer) : write,
+    write,
     noteRefused,
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
   }
 
-  async function write(request: WriteRequest): Promise<WriteAnswer> {
-    const receivedAt = clock.receive()
-    const turn = rate.enter(request)
-    let parsed: ParsedWrite
+  /** Each step is taken at once where nothing has to be waited for: promises would cost more than all that they are for. */
+  function write(request: WriteRequest): Promise<WriteAnswer> {
     try {
-      parsed = parseWrite(request.body, {
-        options: request.options,
-        receivedAt,
-        clockBehind: clock.isBehind(),
-        magic,
-      })
+      const receivedAt = clock.receive()
+      const turn = rate.enter(request)
+      const parsed = parse(request, receivedAt)
+      if (parsed instanceof WriteRefused) {
+        return observed(request, refuseInTurn(request, receivedAt, parsed, turn))
+      }
+      rate.charge(request.thingId, parsed.records.length)
+      if (turn || isDryRun(parsed) || room.wait()) return writeInTurn(request, receivedAt, parsed, turn)
+      return append(request, receivedAt, parsed)
     } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error
-      if (turn) await turn
-      return await refuse(request, receivedAt, error, error.writeId)
+      return observed(request, Promise.reject(error))
     }
-    rate.charge(request.thingId, parsed.records.length)
-    if (turn) await unlessWithdrawn(request, turn)
-    if (!parsed.store && !parsed.broadcast) return await dryRun(request, receivedAt, parsed)
+  }
+
+  function parse({ body, options }: WriteRequest, receivedAt: number): ParsedWrite | WriteRefused {
+    try {
+      return parseWrite(body, { options, receivedAt, clockBehind: clock.isBehind(), magic })
+    } catch (error) {
+      if (error instanceof WriteRefused) return error
+      throw error
+    }
+  }
+
+  async function refuseInTurn(
+    request: WriteRequest,
+    receivedAt: number,
+    refused: WriteRefused,
+    turn: Promise<void> | undefined,
+  ): Promise<WriteAnswer> {
+    if (turn) await turn
+    return await refuse(request, receivedAt, refused, refused.writeId)
+  }
+
+  async function writeInTurn(
+    request: WriteRequest,
+    receivedAt: number,
+    parsed: ParsedWrite,
+    turn: Promise<void> | undefined,
+  ): Promise<WriteAnswer> {
+    if (turn) await observed(request, unlessWithdrawn(request, turn))
+    if (isDryRun(parsed)) return await observed(request, dryRun(request, receivedAt, parsed))
+    const waiting = room.wait()
+    if (waiting) await observed(request, unlessWithdrawn(request, waiting))
     return await append(request, receivedAt, parsed)
   }
 
-  function observed(request: WriteRequest, observer: Observer): Promise<WriteAnswer> {
-    const writing = write(request)
+  /** The promise, of which the observer is told if it rejects. */
+  function observed<T>(request: WriteRequest, writing: Promise<T>): Promise<T> {
     writing.catch((error: unknown) => {
-      if (error instanceof ThingwireError) observer.refusedWrite(doorOf(request), error.reason)
+      if (!(error instanceof ThingwireError)) return
+      if (error.reason === 'too_many_waiting') limits.count(error.reason)
+      observer?.refusedWrite(doorOf(request), error.reason)
     })
     return writing
   }
@@ -151,41 +180,43 @@ export function createIngest(parts: IngestParts): Ingest {
     return undefined
   }
 
-  async function append(
-    request: WriteRequest,
-    receivedAt: number,
-    parsed: ParsedWrite,
-  ): Promise<WriteAnswer> {
+  function append(request: WriteRequest, receivedAt: number, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { thingId, documents, lead } = request
     const { id, store, broadcast } = parsed
-    try {
-      const waiting = room.wait()
-      if (waiting) await unlessWithdrawn(request, waiting)
-      const receipt = await records.append({
-        thingId,
-        records: parsed.records,
-        store,
-        broadcast,
-        receivedAt,
-        answer: answerTo(parsed),
-        maximumResources: limits.options.resourcesPerThing,
-        id,
-        documents,
-        lead,
-      })
-      const taken = store ? 'stored' : 'unstored'
-      tell(request, receipt.writeNumber === 0 ? 'repeated' : taken, parsed.records.length)
-      return receipt.answer
-    } catch (error) {
-      if (!(error instanceof ThingwireError)) throw error
-      if (error.reason === 'too_many_waiting') limits.count(error.reason)
-      if (error.reason !== 'too_many_resources') throw error
-      limits.count(error.reason)
-      return await refuse(request, receivedAt, error, id)
-    }
+    const appending = records.append({
+      thingId,
+      records: parsed.records,
+      store,
+      broadcast,
+      receivedAt,
+      answer: answerTo(parsed),
+      maximumResources: limits.options.resourcesPerThing,
+      id,
+      documents,
+      lead,
+    })
+    return appending.then(
+      receipt => {
+        const taken = store ? 'stored' : 'unstored'
+        tell(request, receipt.writeNumber === 0 ? 'repeated' : taken, parsed.records.length)
+        return receipt.answer
+      },
+      (error: unknown) => observed(request, failed(request, receivedAt, error, id)),
+    )
   }
 
-  /** Both flags off: nothing is kept, not even the write id (contract §3). */
+  async function failed(
+    request: WriteRequest,
+    receivedAt: number,
+    error: unknown,
+    writeId: string | undefined,
+  ): Promise<WriteAnswer> {
+    if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') throw error
+    limits.count(error.reason)
+    return await refuse(request, receivedAt, error, writeId)
+  }
+
+  /** Nothing is kept, not even the write id. */
   async function dryRun(
     request: WriteRequest,
     receivedAt: number,
@@ -219,6 +250,11 @@ export function createIngest(parts: IngestParts): Ingest {
 
 function doorOf({ door, isWill }: WriteRequest): WriteDoor {
   return isWill ? 'will' : door
+}
+
+/** Both flags off (contract §3). */
+function isDryRun({ store, broadcast }: ParsedWrite): boolean {
+  return !store && !broadcast
 }
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {

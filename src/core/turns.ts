@@ -12,13 +12,26 @@ export interface Turn {
  */
 export class Turns {
   #newest: Promise<void> = Promise.resolve()
+  #taken = 0
+
+  /** Whether everyone is done: who comes now and hands over at once needs no turn. */
+  get isFree(): boolean {
+    return this.#taken === 0
+  }
 
   take(): Turn {
     const mine = this.#newest
-    let done = () => {}
+    let isDone = false
+    let next = () => {}
     this.#newest = new Promise(resolve => {
-      done = resolve
+      next = resolve
     })
-    return { mine, done: () => done() }
+    this.#taken++
+    const done = () => {
+      if (!isDone) this.#taken--
+      isDone = true
+      next()
+    }
+    return { mine, done }
   }
 }

@@ -1,13 +1,15 @@
-import type { Client } from 'aedes'
+import type { Client, PublishPacket } from 'aedes'
 import type { Observer } from '../core/observer.ts'
 
-const pubackHeader = 0x40
-const pubrecHeader = 0x50
 const pubcompHeader = 0x70
 
-export const puback = (messageId: number): Buffer => acknowledgement(pubackHeader, messageId)
-export const pubrec = (messageId: number): Buffer => acknowledgement(pubrecHeader, messageId)
-export const pubcomp = (messageId: number): Buffer => acknowledgement(pubcompHeader, messageId)
+/** First byte of the ack of a PUBLISH, by its QoS; undefined: it has none. */
+const ackHeaders = [undefined, 0x40, 0x50] as const
+const ackLength = 4
+
+export function pubcomp(messageId: number): Buffer {
+  return Buffer.from([pubcompHeader, 2, messageId >> 8, messageId & 0xff])
+}
 
 const subackHeader = 0x90
 
@@ -19,100 +21,117 @@ export function suback(messageId: number, codes: readonly number[]): Buffer {
   return Buffer.from([subackHeader, ...lengthBytes, length, messageId >> 8, messageId & 0xff, ...codes])
 }
 
-function acknowledgement(header: number, messageId: number): Buffer {
-  return Buffer.from([header, 2, messageId >> 8, messageId & 0xff])
-}
-
-/** A packet that was taken, in the order of arrival. */
+/** A PUBLISH that was taken, in the order of arrival. */
 export interface Taken {
-  /** To be called once: what to answer, undefined for nothing (QoS 0). */
-  done(ack: Buffer | undefined): void
+  /** To be called once: it is to be acknowledged. */
+  done(): void
   /** To be called once instead: the connection ends here, and nothing that came after is acknowledged. */
   failed(error: Error): void
 }
 
-interface Entry {
+class Entry implements Taken {
+  readonly header: number | undefined
+  readonly messageId: number
   readonly bytes: number
   /** When it was read, by the monotonic clock. */
   readonly takenAt: number
-  state: 'waiting' | { readonly ack: Buffer | undefined } | { readonly error: Error }
+  readonly #onSettled: () => void
+  isDone = false
+  error: Error | undefined
+
+  constructor(packet: PublishPacket, bytes: number, takenAt: number, onSettled: () => void) {
+    this.header = ackHeaders[packet.qos]
+    this.messageId = packet.messageId ?? 0
+    this.bytes = bytes
+    this.takenAt = takenAt
+    this.#onSettled = onSettled
+  }
+
+  done(): void {
+    this.isDone = true
+    this.#onSettled()
+  }
+
+  failed(error: Error): void {
+    this.error = error
+    this.#onSettled()
+  }
 }
 
-/** Sends acknowledgements in the order of the packets that they are for (MQTT-4.6.0-2, -3; contract §4). */
+/**
+ * Sends acknowledgements in the order of the packets that they are for (MQTT-4.6.0-2, -3; contract §4): those of one group
+ * commit in one piece.
+ */
 export class Acks {
   readonly #client: Client
-  readonly #finished: (bytes: number) => void
+  readonly #finished: (packets: number, bytes: number) => void
   readonly #observer: Observer | undefined
-  readonly #entries: Entry[] = []
-  #isCorked = false
-  /** When the acks that leave now were begun to be sent, by the monotonic clock. */
-  #sentAt = 0
+  #entries: Entry[] = []
+  #isFlushing = false
 
-  /** @param finished told of each packet that is dealt with, and of its bytes */
-  constructor(client: Client, finished: (bytes: number) => void, observer?: Observer) {
+  /** @param finished told how many packets are dealt with, and of their bytes */
+  constructor(client: Client, finished: (packets: number, bytes: number) => void, observer?: Observer) {
     this.#client = client
     this.#finished = finished
     this.#observer = observer
   }
 
   /** @param bytes of the packet */
-  expect(bytes: number): Taken {
+  expect(packet: PublishPacket, bytes: number): Taken {
     const takenAt = this.#observer ? performance.now() : 0
-    const entry: Entry = { bytes, takenAt, state: 'waiting' }
+    const entry = new Entry(packet, bytes, takenAt, this.#settled)
     this.#entries.push(entry)
-    return {
-      done: ack => {
-        entry.state = { ack }
-        this.#flush()
-      },
-      failed: error => {
-        entry.state = { error }
-        this.#flush()
-      },
-    }
+    return entry
   }
 
-  #flush(): void {
-    for (let head = this.#entries[0]; head; head = this.#entries[0]) {
-      const { state, bytes, takenAt } = head
-      if (state === 'waiting') return
-      if ('error' in state) {
-        this.#end(state.error)
-        return
-      }
-      this.#entries.shift()
-      if (state.ack) this.#send(state.ack, takenAt)
-      this.#finished(bytes)
-    }
+  /** All that is settled in this turn goes together. */
+  readonly #settled = (): void => {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    process.nextTick(this.#flush)
   }
 
-  #send(ack: Buffer, takenAt: number): void {
+  readonly #flush = (): void => {
+    this.#isFlushing = false
+    let count = 0
+    let bytes = 0
+    for (const entry of this.#entries) {
+      if (!entry.isDone) break
+      bytes += entry.bytes
+      count++
+    }
+    if (count > 0) {
+      this.#send(this.#entries.slice(0, count))
+      this.#entries = this.#entries.slice(count)
+    }
+    const error = this.#entries[0]?.error
+    if (error) this.#end(error, count, bytes)
+    else if (count > 0) this.#finished(count, bytes)
+  }
+
+  #send(entries: readonly Entry[]): void {
     const { conn } = this.#client
     if (conn.destroyed || conn.writableEnded) return
-    this.#cork()
-    conn.write(ack)
-    this.#observer?.acknowledged((this.#sentAt - takenAt) / 1_000)
+    const sentAt = this.#observer ? performance.now() : 0
+    const acks = Buffer.allocUnsafe(entries.length * ackLength)
+    let end = 0
+    for (const { header, messageId, takenAt } of entries) {
+      if (header === undefined) continue
+      acks[end] = header
+      acks[end + 1] = 2
+      acks.writeUInt16BE(messageId, end + 2)
+      end += ackLength
+      this.#observer?.acknowledged((sentAt - takenAt) / 1_000)
+    }
+    if (end > 0) conn.write(end === acks.length ? acks : acks.subarray(0, end))
   }
 
-  /** The acks of one group commit leave in one segment. */
-  #cork(): void {
-    if (this.#isCorked) return
-    const { conn } = this.#client
-    this.#isCorked = true
-    if (this.#observer) this.#sentAt = performance.now()
-    conn.cork()
-    process.nextTick(() => {
-      this.#isCorked = false
-      conn.uncork()
-    })
-  }
-
-  #end(error: Error): void {
+  #end(error: Error, count: number, bytes: number): void {
     const left = this.#entries.splice(0)
-    const { conn } = this.#client
-    // The acks before the one that is missing are still owed.
-    conn.uncork()
-    conn.destroy(error)
-    for (const { bytes } of left) this.#finished(bytes)
+    this.#client.conn.destroy(error)
+    this.#finished(
+      count + left.length,
+      left.reduce((sum, entry) => sum + entry.bytes, bytes),
+    )
   }
 }

@@ -65,13 +65,13 @@ export class Connection {
       maySee: thingId => handlers.maySee(this, thingId),
       spellingOf: thingId => this.spellings.get(thingId) ?? thingId,
     })
-    this.acks = new Acks(client, bytes => this.inbound.finished(bytes), handlers.observer)
+    this.acks = new Acks(client, (packets, bytes) => this.inbound.finished(packets, bytes), handlers.observer)
   }
 
   /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */
   relyOn(credential: string): void {
     // No other credential can be revoked while the server runs.
-    if (!isToken(credential) || this.#reliedOn.has(credential)) return
+    if (this.#reliedOn.has(credential) || !isToken(credential)) return
     this.#reliedOn.set(credential, hashToken(credential))
   }
 

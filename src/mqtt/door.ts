@@ -232,7 +232,7 @@ export class MqttDoor {
         return this.#subscribing.unsubscribe(connection, packet)
       case 'puback':
         if (!connection.live.ack(packet.messageId)) return false
-        connection.inbound.finished(0)
+        connection.inbound.finished(1, 0)
         return true
       case 'disconnect':
         connection.hasTakenLeave = true

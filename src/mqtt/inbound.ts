@@ -54,9 +54,9 @@ export class Inbound {
     })
   }
 
-  /** To be called once for each packet that was taken, when it is acknowledged. */
-  finished(bytes: number): void {
-    this.#inHand--
+  /** To be called of each packet that was taken, once, when it is acknowledged. @param bytes of all of them */
+  finished(packets: number, bytes: number): void {
+    this.#inHand -= packets
     this.#bytesInHand -= bytes
     if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
     this.#read()
@@ -176,7 +176,7 @@ export class Inbound {
     this.#withAedes--
     // Aedes does not say which packet is done: the one that is waited for is when all are.
     if (this.#withAedes === 0) this.#isHeld = false
-    this.finished(0)
+    this.finished(1, 0)
   }
 }
 

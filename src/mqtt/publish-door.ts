@@ -6,7 +6,7 @@ import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import { Turns } from '../core/turns.ts'
 import { catalogue, ThingwireError } from '../errors.ts'
-import { puback, pubcomp, pubrec } from './acks.ts'
+import { pubcomp } from './acks.ts'
 import type { Connection } from './connection.ts'
 import { sizeOf } from './inbound.ts'
 import { inFlightName, type Session } from './session.ts'
@@ -30,6 +30,8 @@ interface Once {
   /** Of its session. */
   readonly withdrawal?: AbortSignal | undefined
 }
+
+const notOnce: Once = {}
 
 /** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
 const committed = Promise.resolve()
@@ -59,11 +61,15 @@ export class PublishDoor {
   takePublish(packet: PublishPacket): boolean {
     const isHost = this.#connection.admission?.kind === 'host'
     if (isHost && !isThingwireTopic(packet.topic)) return false
-    const taken = this.#connection.acks.expect(sizeOf(packet))
-    this.#acknowledge(packet).then(taken.done, (error: Error) => {
-      this.#connection.inbound.stop()
-      taken.failed(error)
-    })
+    const taken = this.#connection.acks.expect(packet, sizeOf(packet))
+    this.#dealByQos(packet).then(
+      () => taken.done(),
+      (error: Error) => {
+        this.#hasFailed = true
+        this.#connection.inbound.stop()
+        taken.failed(error)
+      },
+    )
     return true
   }
 
@@ -81,7 +87,7 @@ export class PublishDoor {
         },
         (error: Error) => this.#connection.close(error),
       )
-      .finally(() => inbound.finished(0))
+      .finally(() => inbound.finished(1, 0))
     return true
   }
 
@@ -101,21 +107,12 @@ export class PublishDoor {
     return release
   }
 
-  /** What is owed for the packet once it is dealt with. @throws Error if nothing is */
-  async #acknowledge(packet: PublishPacket): Promise<Buffer | undefined> {
+  #dealByQos(packet: PublishPacket): Promise<unknown> {
     const { qos, messageId } = packet
-    if (qos === 0) {
-      await this.#deal(packet)
-      return undefined
-    }
+    if (qos === 0) return this.#deal(packet)
     // Zero is no packet identifier (MQTT-2.3.1-1).
-    if (!messageId) throw new Error('the packet identifier is 0')
-    if (qos === 1) {
-      await this.#deal(packet)
-      return puback(messageId)
-    }
-    await this.#dealOnce(packet, messageId)
-    return pubrec(messageId)
+    if (!messageId) return Promise.reject(new Error('the packet identifier is 0'))
+    return qos === 1 ? this.#deal(packet) : this.#dealOnce(packet, messageId)
   }
 
   /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
@@ -125,7 +122,7 @@ export class PublishDoor {
     const first = inFlight.get(messageId)
     if (first) return first
     const name = inFlightName(session, messageId)
-    const dealing = this.#deal(packet, {
+    const dealing = this.#dealInTurn(packet, {
       documents: name === undefined ? undefined : { [name]: {} },
       whetherStored: this.#whetherStored(session, packet, name),
       withdrawal: session.withdrawal?.signal,
@@ -168,8 +165,15 @@ export class PublishDoor {
     return this.#parts.documents.transact([name], ([found]) => ({ put: {}, result: found !== undefined }))
   }
 
+  /** At once where nothing has to be asked: most writes are of a thing that has written before. */
+  #deal(packet: PublishPacket): Promise<unknown> {
+    const isNext = this.#turns.isFree && !this.#hasFailed
+    const thingId = isNext ? this.#authoriseKnown(packet.topic) : undefined
+    return thingId === undefined ? this.#dealInTurn(packet) : this.#write(thingId, packet)
+  }
+
   /** One packet, whose turn it is when all before it were handed over. */
-  async #deal(packet: PublishPacket, once: Once = {}): Promise<void> {
+  async #dealInTurn(packet: PublishPacket, once = notOnce): Promise<void> {
     const { whetherStored, withdrawal } = once
     const turn = this.#turns.take()
     const authorising = whetherStored
@@ -191,6 +195,16 @@ export class PublishDoor {
     }
   }
 
+  #authoriseKnown(topic: string): string | undefined {
+    const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+    if (ref === undefined) return undefined
+    const { access, onProven } = this.#parts
+    this.#connection.relyOn(ref)
+    const thingId = access.authoriseKnown(ref, this.#connection.admission?.credential, 'write')
+    if (thingId !== undefined) onProven(this.#connection, thingId)
+    return thingId
+  }
+
   /** @throws ThingwireError for a topic on which the client may not publish at all */
   async #authorise(topic: string): Promise<string> {
     const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
@@ -207,27 +221,28 @@ export class PublishDoor {
     }
   }
 
-  async #write(
+  #write(
     thingId: string,
     { topic, payload, qos }: PublishPacket,
-    { documents, withdrawal }: Once,
-  ): Promise<void> {
+    { documents, withdrawal }: Once = notOnce,
+  ): Promise<unknown> {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
     if (refOfWriteTopic(topic) === undefined) {
-      const error = notAWriteTopic(topic)
-      return await ingest.noteRefused({ thingId, door: 'mqtt', error, body })
+      return ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body })
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
-    try {
-      await ingest.write(documents ? { ...request, documents, withdrawal } : request)
-    } catch (error) {
-      if (!(error instanceof ThingwireError)) throw error
-      // Noted and told already. To close would make the device send it again for ever.
-      if (catalogue[error.reason].mqtt === 'report') return
-      if (qos !== 0 || !isRateExceeded(error)) throw error
-      await ingest.noteRefused({ thingId, door: 'mqtt', error, body })
-    }
+    const writing = ingest.write(documents ? { ...request, documents, withdrawal } : request)
+    return writing.catch(error => this.#refuse(error, thingId, body, qos))
+  }
+
+  /** @throws the error, if the write is not to be acknowledged for it */
+  async #refuse(error: unknown, thingId: string, body: Uint8Array, qos: number): Promise<void> {
+    if (!(error instanceof ThingwireError)) throw error
+    // Noted and told already. To close would make the device send it again for ever.
+    if (catalogue[error.reason].mqtt === 'report') return
+    if (qos !== 0 || !isRateExceeded(error)) throw error
+    await this.#parts.ingest.noteRefused({ thingId, door: 'mqtt', error, body })
   }
 
   async #release(session: Session, messageId: number, committing: Promise<unknown>): Promise<void> {

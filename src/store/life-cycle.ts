@@ -17,10 +17,23 @@ export class LifeCycle {
   }
 
   /** Makes `close` wait for `promise`, whoever else does or does not. */
-  waitFor<T>(promise: Promise<T>): Promise<T> {
+  async waitFor<T>(promise: Promise<T>): Promise<T> {
+    this.enter()
+    try {
+      return await promise
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** Makes `close` wait for `leave`, which is to be called once. */
+  enter(): void {
     this.#underWay++
-    promise.then(this.#settled, this.#settled)
-    return promise
+  }
+
+  leave(): void {
+    this.#underWay--
+    if (this.#underWay === 0) this.#onQuiet()
   }
 
   /** A stream may take as long as its reader does, so `close` breaks it off. */
@@ -51,13 +64,12 @@ export class LifeCycle {
     return this.#closing
   }
 
-  readonly #settled = (): void => {
-    this.#underWay--
-    if (this.#underWay === 0) this.#onQuiet()
-  }
-
   /** @throws ThingwireError store_unavailable */
   assertOpen(): void {
-    if (this.#closing) throw new ThingwireError('store_unavailable', 'the store is closed')
+    if (this.#closing) throw this.closedError()
+  }
+
+  closedError(): ThingwireError {
+    return new ThingwireError('store_unavailable', 'the store is closed')
   }
 }

@@ -24,14 +24,10 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const life = new LifeCycle()
   const { records, documents, refused } = driver
   const snapshots = new OpenSnapshots(life)
-  const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout)
-  const appends = new PendingAppends((write, ticket) => life.waitFor(records.append(write, ticket)), limit)
+  const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
+  const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
   const guarded: RecordStore = {
-    // Waited for where it is handed to the driver, which is the last to settle.
-    append: async write => {
-      life.assertOpen()
-      return await appends.append(write)
-    },
+    append: write => (life.closed ? Promise.reject(life.closedError()) : appends.append(write)),
     answerOf: (thingId, id, now) =>
       life.run(
         async () =>
@@ -58,7 +54,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
-      put: put => life.run(() => limit.run(ticket => life.waitFor(documents.put(put, ticket)))),
+      put: put => life.run(() => limit.run(ticket => documents.put(put, ticket))),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
     refused: {

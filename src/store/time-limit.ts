@@ -1,5 +1,6 @@
 import { ThingwireError } from '../errors.ts'
 import type { CommitTicket } from './contract.ts'
+import type { LifeCycle } from './life-cycle.ts'
 
 interface Waiter extends CommitTicket {
   expired: boolean
@@ -9,13 +10,18 @@ interface Waiter extends CommitTicket {
 /** Gives whatever waits for a commit its time limit. */
 export class TimeLimit {
   readonly #timeout: number
+  readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
   /** In the order of their deadlines, since all have the same time limit. */
   readonly #waiters = new Set<Waiter>()
   readonly #sweep: NodeJS.Timeout
 
-  /** @param timeout milliseconds */
-  constructor(timeout: number) {
+  /**
+   * @param timeout milliseconds
+   * @param life that is not over before what was begun has settled, whether or not it was still waited for
+   */
+  constructor(timeout: number, life: Pick<LifeCycle, 'enter' | 'leave'>) {
     this.#timeout = timeout
+    this.#life = life
     // One timer for all: a timer for each write would cost the hot path.
     this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(250, Math.ceil(timeout / 4)))
     this.#sweep.unref()
@@ -34,18 +40,24 @@ export class TimeLimit {
         expire: () => reject(new ThingwireError('store_timeout')),
       }
       const begun = begin(waiter)
+      this.#life.enter()
       this.#waiters.add(waiter)
       begun.then(
         result => {
-          this.#waiters.delete(waiter)
+          this.#settled(waiter)
           resolve(result)
         },
         (error: unknown) => {
-          this.#waiters.delete(waiter)
+          this.#settled(waiter)
           reject(error)
         },
       )
     })
+  }
+
+  #settled(waiter: Waiter): void {
+    this.#waiters.delete(waiter)
+    this.#life.leave()
   }
 
   #expireOverdue(): void {
