@@ -50,6 +50,8 @@ export interface Undo {
 /** Every entry is read by every node: one for all. */
 const none: readonly never[] = []
 
+const lineFeed = 10
+
 /** Digits of a write number at most. */
 const longestNumber = 16
 
@@ -98,7 +100,11 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
  */
 export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
   const commits: LoggedCommit[] = []
-  for (const line of entries.toString().split('\n')) {
+  for (let start = 0, end = 0; start < entries.length; start = end + 1) {
+    const newline = entries.indexOf(lineFeed, start)
+    end = newline === -1 ? entries.length : newline
+    // A text of its own: a part of the whole would keep all of that in memory for as long as somebody remembers a thing.
+    const line = entries.toString('utf8', start, end)
     const thingAt = line.indexOf(' ') + 1
     const writeNumber = Number.parseInt(line, 10)
     if (writeNumber <= after) continue

@@ -24,6 +24,8 @@ local remembered_for = 86400000
 local compared = 256
 -- Of entries in a reply, beside those of the group itself and as many of others.
 local more_entries = 500
+-- After so many bytes of them the node is to read on itself.
+local most_bytes = 16 * 1024 * 1024
 local magic_sign = string.byte('$')
 
 local at = 0
@@ -222,19 +224,21 @@ local function entries_behind(number, most)
   local log, id = base .. 'log', text(number) .. '-0'
   local trimmed = tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
   if trimmed > number or #redis.call('XRANGE', log, id, id) == 0 then return {} end
-  local parts, lines = {}, {}
+  local parts, lines, bytes = {}, {}, 0
   local function end_lines()
     if #lines > 0 then parts[#parts + 1] = table.concat(lines, '\n') end
     lines = {}
   end
   for _, entry in ipairs(redis.call('XRANGE', log, '(' .. id, '+', 'COUNT', most)) do
     local fields = entry[2]
+    bytes = bytes + #(fields[4] or '')
     if #fields == 4 and fields[3] == 'c' then
       lines[#lines + 1] = entry[1] .. ' ' .. fields[2] .. ' ' .. fields[4]
     else
       end_lines()
       parts[#parts + 1] = entry
     end
+    if bytes > most_bytes then break end
   end
   end_lines()
   return parts
