@@ -36,7 +36,8 @@ import { unlessAborted } from './unless-aborted.ts'
  */
 export interface Ingest {
   /**
-   * Takes one write. When it resolves, every record of the write is durable.
+   * Takes one write. When it resolves, every record of the write is durable. What its rate refuses is thrown at once: whoever
+   * has more in hand can hold that back.
    *
    * @throws WriteRefused for its content: nothing of it was kept, and it is among the thing's refused writes
    * @throws ThingwireError `too_many_resources`: likewise
@@ -113,7 +114,8 @@ export function createIngest(parts: IngestParts): Ingest {
       if (turn || isDryRun(parsed) || room.wait()) return writeInTurn(request, receivedAt, parsed, turn)
       return append(request, receivedAt, parsed)
     } catch (error) {
-      return observed(request, Promise.reject(error))
+      tellRefused(request, error)
+      throw error
     }
   }
 
@@ -151,12 +153,14 @@ export function createIngest(parts: IngestParts): Ingest {
 
   /** The promise, of which the observer is told if it rejects. */
   function observed<T>(request: WriteRequest, writing: Promise<T>): Promise<T> {
-    writing.catch((error: unknown) => {
-      if (!(error instanceof ThingwireError)) return
-      if (error.reason === 'too_many_waiting') limits.count(error.reason)
-      observer?.refusedWrite(doorOf(request), error.reason)
-    })
+    writing.catch((error: unknown) => tellRefused(request, error))
     return writing
+  }
+
+  function tellRefused(request: WriteRequest, error: unknown): void {
+    if (!(error instanceof ThingwireError)) return
+    if (error.reason === 'too_many_waiting') limits.count(error.reason)
+    observer?.refusedWrite(doorOf(request), error.reason)
   }
 
   async function noteRefused(refusal: Refusal): Promise<void> {

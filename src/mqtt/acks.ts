@@ -88,10 +88,11 @@ export class Acks {
   readonly #settled = (): void => {
     if (this.#isFlushing) return
     this.#isFlushing = true
-    process.nextTick(this.#flush)
+    process.nextTick(this.flush)
   }
 
-  readonly #flush = (): void => {
+  /** Sends what is settled; to be called before what must not come before it is sent. */
+  readonly flush = (): void => {
     this.#isFlushing = false
     let count = 0
     let bytes = 0

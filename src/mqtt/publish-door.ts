@@ -62,7 +62,7 @@ export class PublishDoor {
     const isHost = this.#connection.admission?.kind === 'host'
     if (isHost && !isThingwireTopic(packet.topic)) return false
     const taken = this.#connection.acks.expect(packet, sizeOf(packet))
-    this.#dealByQos(packet).then(
+    this.#begin(packet).then(
       () => taken.done(),
       (error: Error) => {
         this.#hasFailed = true
@@ -75,7 +75,7 @@ export class PublishDoor {
 
   /** @returns whether the packet is taken: its packet id is that of a write */
   takePubrel({ messageId }: PubrelPacket): boolean {
-    const { session, client, inbound } = this.#connection
+    const { session, client, inbound, acks } = this.#connection
     if (!session || messageId === undefined) return false
     // One that comes twice is answered twice, and not before the id is forgotten either.
     const release = this.#beginRelease(session, messageId) ?? session.releasing.get(messageId)
@@ -83,6 +83,8 @@ export class PublishDoor {
     release
       .then(
         () => {
+          // Behind the PUBREC, if the client has not waited for it.
+          acks.flush()
           if (!client.conn.destroyed) client.conn.write(pubcomp(messageId))
         },
         (error: Error) => this.#connection.close(error),
@@ -105,6 +107,14 @@ export class PublishDoor {
       .catch(() => inFlight.has(messageId) || inFlight.set(messageId, committing))
       .finally(() => releasing.get(messageId) === release && releasing.delete(messageId))
     return release
+  }
+
+  #begin(packet: PublishPacket): Promise<unknown> {
+    try {
+      return this.#dealByQos(packet)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #dealByQos(packet: PublishPacket): Promise<unknown> {
@@ -232,8 +242,14 @@ export class PublishDoor {
       return ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body })
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
-    const writing = ingest.write(documents ? { ...request, documents, withdrawal } : request)
-    return writing.catch(error => this.#refuse(error, thingId, body, qos))
+    try {
+      const writing = ingest.write(documents ? { ...request, documents, withdrawal } : request)
+      return writing.catch(error => this.#refuse(error, thingId, body, qos))
+    } catch (error) {
+      // Nothing that came in one piece with it may be written before it.
+      if (qos !== 0) this.#hasFailed = true
+      return this.#refuse(error, thingId, body, qos)
+    }
   }
 
   /** @throws the error, if the write is not to be acknowledged for it */

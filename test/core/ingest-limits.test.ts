@@ -41,9 +41,9 @@ async function open(options: Partial<LimitOptions>, live = always, storeTimeout 
   return { store, limits, ingest, told, pass }
 }
 
-function write({ ingest }: Opened, door: 'http' | 'mqtt', body: unknown, id = thingId) {
+async function write({ ingest }: Opened, door: 'http' | 'mqtt', body: unknown, id = thingId) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return ingest.write({ thingId: id, door, body: Buffer.from(text), options: {} })
+  return await ingest.write({ thingId: id, door, body: Buffer.from(text), options: {} })
 }
 
 function reading(value: unknown, key = 'n') {

@@ -94,6 +94,21 @@ describe('a thing that writes more than it may', () => {
     expect(await refusals(service, thing)).toEqual([])
   })
 
+  it('has nothing of another thing stored that came in one piece behind it', async () => {
+    const service = await DoorService.start({ limits: slow })
+    const [thing, neighbour] = [await service.createThing(), await service.createThing()]
+    const client = await service.connectThing(thing)
+    const to = ({ thingToken }: Thing, value: number) =>
+      publishPacket(writeTopicOf(thingToken), reading(value), { qos: 1, messageId: value })
+    client.send(to(thing, 1), to(neighbour, 2))
+    await client.next(isOf('puback', 2))
+    await owe(service, thing, 1_000)
+    client.send(to(thing, 3), to(neighbour, 4))
+    await client.untilClosed()
+    expect(client.acknowledgements).toEqual(['puback 1', 'puback 2'])
+    expect(await service.values(neighbour, 'n')).toEqual([2])
+  })
+
   it('has what waits stored and acknowledged when the server stops', async () => {
     const service = await DoorService.start({ limits: slow })
     const thing = await service.createThing()
