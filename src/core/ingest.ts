@@ -144,10 +144,10 @@ export function createIngest(parts: IngestParts): Ingest {
     parsed: ParsedWrite,
     turn: Promise<void> | undefined,
   ): Promise<WriteAnswer> {
-    if (turn) await observed(request, unlessWithdrawn(request, turn))
+    if (turn) await observed(request, unlessAborted(turn, request.withdrawal))
     if (isDryRun(parsed)) return await observed(request, dryRun(request, receivedAt, parsed))
     const waiting = room.wait()
-    if (waiting) await observed(request, unlessWithdrawn(request, waiting))
+    if (waiting) await observed(request, unlessAborted(waiting, request.withdrawal))
     return await append(request, receivedAt, parsed)
   }
 
@@ -263,10 +263,6 @@ function isDryRun({ store, broadcast }: ParsedWrite): boolean {
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? {} : { rejected: parsed.rejected }
-}
-
-function unlessWithdrawn({ withdrawal }: WriteRequest, wait: Promise<void>): Promise<void> {
-  return withdrawal ? unlessAborted(wait, withdrawal) : wait
 }
 
 /** Whether the thing has written more than it may. */

@@ -17,3 +17,20 @@ it('unlessAborted() rejects with the reason of the signal, aborted before or mea
   await expect(waiting).rejects.toBe(reason)
   await expect(unlessAborted(Promise.resolve('done'), aborting.signal)).rejects.toBe(reason)
 })
+
+it('unlessAborted() keeps the order of those that wait with a signal and without', async () => {
+  const { signal } = new AbortController()
+  let go = () => {}
+  const waiting = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const order: string[] = []
+  const all = [
+    unlessAborted(waiting, signal).then(() => order.push('with')),
+    unlessAborted(waiting, undefined).then(() => order.push('without')),
+    unlessAborted(waiting, signal).then(() => order.push('with')),
+  ]
+  go()
+  await Promise.all(all)
+  expect(order).toEqual(['with', 'without', 'with'])
+})
