@@ -18,8 +18,14 @@ type ConnectionDocument = {
 /** That a connection is the latest one of its client. */
 export interface Claim {
   readonly clientId: string
-  /** False when the client is known to have connected again, on another node. */
+  /** False when the client is known to have connected again, on another node, or the connection has ended. */
   readonly isLatest: boolean
+  /**
+   * Asks the store whether it is the latest.
+   *
+   * @throws ThingwireError of the store
+   */
+  confirm(): Promise<boolean>
 }
 
 interface PutClaim extends Claim {
@@ -61,9 +67,20 @@ export class LatestConnections {
    * @throws ThingwireError of the store
    */
   async claim(clientId: string, onSuperseded: () => void): Promise<Claim> {
-    if (this.#nodes.isAlone) return { clientId, isLatest: true }
+    if (this.#nodes.isAlone) return { clientId, isLatest: true, confirm: async () => true }
     const connection = randomUUID()
-    const claim = { clientId, connection, onSuperseded, isLatest: true, isPut: false, isDoubtful: false }
+    const claim: PutClaim = {
+      clientId,
+      connection,
+      onSuperseded,
+      isLatest: true,
+      isPut: false,
+      isDoubtful: false,
+      confirm: async () => {
+        await this.#compare(clientId)
+        return claim.isLatest
+      },
+    }
     this.#claims.set(clientId, (this.#claims.get(clientId) ?? new Set()).add(claim))
     const document: ConnectionDocument = { node: this.#nodes.self, connection }
     try {
@@ -83,6 +100,7 @@ export class LatestConnections {
     const claims = this.#claims.get(clientId)
     for (const each of claims ?? []) {
       if (each !== claim) continue
+      each.isLatest = false
       this.#forget(each)
       this.#ended.push(each)
     }
@@ -121,13 +139,19 @@ export class LatestConnections {
 
   /** Never rejects: what cannot be read now, is later. */
   async #check(clientId: string): Promise<void> {
+    await this.#compare(clientId).catch(() => {})
+  }
+
+  /** @throws ThingwireError of the store */
+  async #compare(clientId: string): Promise<void> {
     const doubtful = [...(this.#claims.get(clientId) ?? [])].filter(({ isPut }) => isPut)
     for (const claim of doubtful) claim.isDoubtful = false
     try {
       const latest = (await this.#documents.get(nameOf(clientId))) as ConnectionDocument | undefined
       for (const claim of doubtful) if (claim.connection !== latest?.connection) this.#supersede(claim)
-    } catch {
+    } catch (error) {
       for (const claim of doubtful) claim.isDoubtful = true
+      throw error
     }
   }
 

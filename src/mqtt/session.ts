@@ -34,7 +34,7 @@ export interface Session {
   /** Another node had it, which may have sent what is not told here yet. */
   isFromElsewhere: boolean
   /** Of this node's taking it (`SessionDocument`). */
-  readonly epoch: number
+  epoch: number
 }
 
 /** Name of the document that remembers a packet id over a crash; undefined where the session ends with the connection. */

@@ -13,6 +13,8 @@ import { StoredSessions, type Usage } from './stored-sessions.ts'
 /** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
 const sessionLifetime = 7 * 24 * 3_600_000
 const sweepInterval = 3_600_000
+/** How long a node waits for another one to leave a session, milliseconds: less than a CONNECT may take. */
+const longestWait = 2_000
 /** How often it is kept how far connected sessions have acknowledged, milliseconds. */
 const saveInterval = 1_000
 
@@ -24,6 +26,8 @@ interface OpenSession {
   isReady: boolean
   /** Another node has changed it in the store, and it has not been looked at since. */
   isDoubtful: boolean
+  /** Of the connections that use it, and of some that have ended. */
+  claims: readonly Claim[]
   /** Connections that use it: two for a moment when one takes over, none while the last one is being left. */
   users: number
   /** How many there have been. */
@@ -77,8 +81,7 @@ export class Sessions {
   /** A session that ends with its connection, of a client id under which nothing is kept. */
   beginNew(clientId: string): Session {
     const session = this.#newSession(clientId, false)
-    const ready = Promise.resolve()
-    this.#open.set(clientId, { session, ready, isReady: true, isDoubtful: false, users: 1, visits: 1 })
+    this.#open.set(clientId, { ...unusedSession(session), isReady: true, users: 1, visits: 1 })
     return session
   }
 
@@ -89,7 +92,8 @@ export class Sessions {
     const session = this.beginNew(clientId)
     try {
       // A node that still has it would keep it again.
-      if (isKept || (await this.#stored.whenLeft(clientId))) await this.#forget(clientId)
+      if (isKept || (await this.#stored.whenLeft(clientId, performance.now() + longestWait)))
+        await this.#forget(clientId)
     } catch (error) {
       await this.leave(session)
       throw error
@@ -108,7 +112,8 @@ export class Sessions {
     const { clientId } = claim
     await this.#lookAgain(clientId)
     const present = this.#open.get(clientId)
-    const open = present?.session.isPersistent ? present : this.#read(clientId, claim)
+    const open = present?.session.isPersistent ? present : this.#read(clientId)
+    open.claims = [...open.claims.filter(({ isLatest }) => isLatest), claim]
     open.users++
     open.visits++
     // It was just being left, and is kept as one that nobody uses.
@@ -116,44 +121,62 @@ export class Sessions {
     try {
       await open.ready
       open.isReady = true
-      if (open.isDoubtful) {
-        await this.#check(open)
-        if (this.find(clientId) !== open.session) throw takenElsewhere()
-      }
+      // Whoever connects on another node from here on finds the session in use. One that has done so before may have
+      // found it left.
+      if (!(await claim.confirm())) throw takenElsewhere()
+      if (open.isDoubtful) await this.#check(open)
+      if (this.find(clientId) !== open.session) throw takenElsewhere()
     } catch (error) {
       // What is known of it here is to be kept, unless it was never read: then nobody may find it.
       if (open.isReady) this.leave(open.session).catch(() => {})
-      else if (--open.users === 0 && this.#open.get(clientId) === open) this.#open.delete(clientId)
+      else if (this.#open.get(clientId) === open) this.#open.delete(clientId)
       throw error
     }
     return open === present ? Object.assign(open.session, { wasPresent: true }) : open.session
   }
 
-  #read(clientId: string, claim: Claim): OpenSession {
-    const session = this.#newSession(clientId, true)
-    const ready = this.#load(session, claim)
-    const open = { session, ready, isReady: false, isDoubtful: false, users: 0, visits: 0 }
+  #read(clientId: string): OpenSession {
+    const open = unusedSession(this.#newSession(clientId, true))
+    open.ready = this.#load(open)
     this.#open.set(clientId, open)
     return open
   }
 
-  async #load(session: Session, claim: Claim): Promise<void> {
-    const { clientId, inFlight } = session
+  async #load(open: OpenSession): Promise<void> {
+    const { session } = open
     const settledAt = performance.now() + this.#parts.storeTimeout
-    const stored = await this.#stored.whenLeft(clientId)
-    if (!claim.isLatest) throw takenElsewhere()
+    const { stored, inFlight } = await this.#readLeft(open)
     if (stored) restoreSession(session, stored, { nodes: this.#parts.nodes, begin: this.#begin, settledAt })
     const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
-    for await (const name of this.#stored.inFlight(clientId)) {
+    for (const name of inFlight) {
       const [itsInstance, messageId] = name.split('/')
       // A connection that was taken over may leave packet ids behind the session that was dropped: a new write must
       // not be taken for one of its.
-      if (itsInstance === instance) inFlight.set(Number(messageId), Promise.resolve())
-      else left[`${inFlightPrefix(clientId)}${name}`] = null
+      if (itsInstance === instance) session.inFlight.set(Number(messageId), Promise.resolve())
+      else left[`${inFlightPrefix(session.clientId)}${name}`] = null
     }
     Object.assign(session, { instance, wasPresent: stored !== undefined })
     await this.save(session, left)
+  }
+
+  /**
+   * @returns the session as it was behind the claims of all that wait for it
+   * @throws ConnectRefused if the client has connected on another node meanwhile
+   */
+  async #readLeft(
+    open: OpenSession,
+  ): Promise<{ stored: SessionDocument | undefined; inFlight: readonly string[] }> {
+    const { clientId } = open.session
+    const deadline = performance.now() + longestWait
+    for (;;) {
+      const { claims } = open
+      const stored = await this.#stored.whenLeft(clientId, deadline)
+      const inFlight = await this.#stored.inFlight(clientId)
+      // As late as possible: what another node has begun with the session since it was read would be lost.
+      if (!(await this.#isLatest(open))) throw takenElsewhere()
+      if (open.claims === claims) return { stored, inFlight }
+    }
   }
 
   /**
@@ -245,21 +268,38 @@ export class Sessions {
   /** Lets go of a session that is another node's now. @throws ThingwireError of the store */
   async #check(open: OpenSession): Promise<void> {
     const { session } = open
-    const { clientId, epoch } = session
+    const { clientId } = session
     open.isDoubtful = false
     let stored: SessionDocument | undefined
+    let isOurs: boolean
     try {
       stored = await this.#stored.read(clientId)
+      isOurs = await this.#isOurs(open, stored)
     } catch (error) {
       open.isDoubtful = true
       throw error
     }
     if (this.#open.get(clientId) !== open || stored?.node === this.#parts.nodes.self) return
-    // Of a node that did not know yet that it had lost it.
-    if (stored && (stored.epoch ?? 0) < epoch) return await this.#put(session)
+    if (stored && isOurs) {
+      session.epoch = Math.max(session.epoch, (stored.epoch ?? 0) + 1)
+      return await this.#put(session)
+    }
     this.#open.delete(clientId)
     withdrawWaiting(session)
     this.#parts.onLost(session)
+  }
+
+  /** @param stored by another node: it did not know yet that it had lost the session, or the client has come back here */
+  async #isOurs(open: OpenSession, stored: SessionDocument | undefined): Promise<boolean> {
+    if (!stored) return false
+    if (stored.node === this.#parts.nodes.self || (stored.epoch ?? 0) < open.session.epoch) return true
+    return await this.#isLatest(open)
+  }
+
+  /** Whether the client has connected nowhere since. @throws ThingwireError of the store */
+  async #isLatest({ claims }: OpenSession): Promise<boolean> {
+    for (const claim of claims) if (claim.isLatest && (await claim.confirm())) return true
+    return false
   }
 
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
@@ -297,6 +337,12 @@ export class Sessions {
     const { live, nodes } = this.#parts
     return newSession(clientId, isPersistent, live.position, nodes)
   }
+}
+
+/** A session that nobody uses yet. */
+function unusedSession(session: Session): OpenSession {
+  const ready = Promise.resolve()
+  return { session, ready, isReady: false, isDoubtful: false, claims: [], users: 0, visits: 0 }
 }
 
 function takenElsewhere(): ConnectRefused {

@@ -5,8 +5,6 @@ import { maximumMissed } from './missed.ts'
 import type { Session } from './session.ts'
 import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
 
-/** How long a node waits for another one to leave a session, milliseconds: less than a CONNECT may take. */
-const longestWait = 2_000
 /** Between two looks, milliseconds, unless it is told before. */
 const lookInterval = 200
 
@@ -61,10 +59,10 @@ export class StoredSessions {
    * The session when no other node has it in use any more. One that does not leave it in time may be dead, though that
    * is not known yet: what it has kept of the session is all that will be known of it.
    *
+   * @param deadline on the clock of `performance.now()`, milliseconds
    * @throws ThingwireError of the store
    */
-  async whenLeft(clientId: string): Promise<SessionDocument | undefined> {
-    const deadline = performance.now() + longestWait
+  async whenLeft(clientId: string, deadline: number): Promise<SessionDocument | undefined> {
     for (;;) {
       const stored = await this.read(clientId)
       if (!(await this.#isInUseElsewhere(stored)) || performance.now() > deadline) return stored
@@ -140,8 +138,10 @@ export class StoredSessions {
   }
 
   /** Names of what is left of QoS 2 packets of the client's sessions, by what follows `inFlightPrefix`. */
-  async *inFlight(clientId: string): AsyncGenerator<string> {
-    for await (const [rest] of listDocuments(this.#documents, inFlightPrefix(clientId))) yield rest
+  async inFlight(clientId: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for await (const [rest] of listDocuments(this.#documents, inFlightPrefix(clientId))) names.push(rest)
+    return names
   }
 
   /** Removes whatever there is of the client's sessions. @throws ThingwireError of the store */
@@ -151,7 +151,7 @@ export class StoredSessions {
 
   async #removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = { [sessionName(clientId)]: null }
-    for await (const rest of this.inFlight(clientId)) removal[`${inFlightPrefix(clientId)}${rest}`] = null
+    for (const rest of await this.inFlight(clientId)) removal[`${inFlightPrefix(clientId)}${rest}`] = null
     return removal
   }
 
