@@ -27,18 +27,14 @@ const rounds = Number(values.rounds)
 
 interface LoadSetup {
   readonly door: Door
-  /** Writes of one record a second, to each node; Infinity: as many as are acknowledged. */
-  readonly rate: number
+  /** Writes of one record a second, to each node. `full`: as many as are acknowledged; `half`: half as many as two nodes do. */
+  readonly rate: number | 'full' | 'half'
 }
 
-const allLoads: readonly LoadSetup[] = [
-  { door: 'MQTT', rate: Number.POSITIVE_INFINITY },
-  { door: 'HTTP', rate: Number.POSITIVE_INFINITY },
-  { door: 'MQTT', rate: 500 },
-  { door: 'MQTT', rate: 6_000 },
-  { door: 'HTTP', rate: 500 },
-  { door: 'HTTP', rate: 3_000 },
-]
+const allLoads: readonly LoadSetup[] = (['full', 'half', 500] as const).flatMap(rate => [
+  { door: 'MQTT', rate },
+  { door: 'HTTP', rate },
+])
 const loads = allLoads.filter(load => nameOf(load).includes(values.only))
 /**
  * What two nodes may use of what they are held against; or no more than so much more. Of round trips a fiftieth of one is no
@@ -76,11 +72,16 @@ try {
   const apart = [await start(1), await start(1)]
   const onProgress = createProgress(loads.length * rounds, done => `rounds done: ${done}`)
   let done = 0
-  for (const { door, rate } of loads) {
-    const isFull = rate === Number.POSITIVE_INFINITY
+  for (const load of loads) {
+    const { door } = load
+    const isFull = load.rate === 'full'
     const onOne = await Load.open(door, nodesOf(one))
     const onTwo = await Load.open(door, nodesOf(two))
     const onApart = await Load.open(door, nodesOf(apart))
+    const rate = await rateOf(
+      load,
+      async () => (await measure(two, onTwo, Number.POSITIVE_INFINITY)).rate / 2,
+    )
     const measured: Round[] = []
     for (let round = 0; round < rounds; round++) {
       // In turn, so that neither is always the first.
@@ -90,7 +91,7 @@ try {
       measured.push({ two: first ?? (await measure(two, onTwo, 2 * rate)), against, one: ofOne })
       onProgress(++done)
     }
-    judge({ door, rate }, measured)
+    judge(load, measured)
   }
 } finally {
   for (const cluster of clusters) await cluster.end()
@@ -102,7 +103,16 @@ function nodesOf(parts: readonly RunningNodes[]) {
 }
 
 function nameOf({ door, rate }: LoadSetup): string {
-  return `${door}, ${rate === Number.POSITIVE_INFINITY ? 'full load' : `${rate} writes/s to each node`}`
+  return `${door}, ${typeof rate === 'string' ? `${rate} load` : `${rate} writes/s to each node`}`
+}
+
+/**
+ * @param most what each of two nodes does at full load
+ * @returns writes a second to each node
+ */
+async function rateOf({ rate }: LoadSetup, most: () => Promise<number>): Promise<number> {
+  if (rate === 'full') return Number.POSITIVE_INFINITY
+  return rate === 'half' ? Math.round((await most()) / 2) : rate
 }
 
 /** @param parts what uses a Redis each */
@@ -130,7 +140,7 @@ async function measure(parts: readonly RunningNodes[], load: Load, rate: number)
 
 /** Of each figure the median over the rounds, and that of the ratios within a round. */
 function judge(load: LoadSetup, measured: readonly Round[]): void {
-  const isFull = load.rate === Number.POSITIVE_INFINITY
+  const isFull = load.rate === 'full'
   const figures: Readonly<Record<string, (of: Measured) => number>> = {
     nodes: ({ usage }) => usage.nodes,
     roundTrips: ({ usage }) => usage.roundTrips,
