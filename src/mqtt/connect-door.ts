@@ -102,7 +102,7 @@ export class ConnectDoor {
 
   /** From here on the connection is the client's latest one, on whichever node. @throws ThingwireError of the store */
   async claim(connection: Connection, clientId: string): Promise<Claim> {
-    const takenOver = () => connection.close(new Error('the client has connected on another node'))
+    const takenOver = () => connection.close(new Error('the client has connected again'))
     const claim = await this.#parts.latest.claim(clientId, takenOver)
     if (this.#parts.isOpen(connection)) connection.claims.add(claim)
     else this.#parts.latest.release(claim)

@@ -18,7 +18,7 @@ type ConnectionDocument = {
 /** That a connection is the latest one of its client. */
 export interface Claim {
   readonly clientId: string
-  /** False when the client is known to have connected again, on another node, or the connection has ended. */
+  /** False when the client is known to have connected again, or the connection has ended. */
   readonly isLatest: boolean
   /**
    * Asks the store whether it is the latest.
@@ -62,7 +62,7 @@ export class LatestConnections {
   /**
    * Says that the client has connected here; other nodes know when this resolves, or soon after.
    *
-   * @param onSuperseded called at most once, when it has connected on another node since
+   * @param onSuperseded called at most once, when it has connected again
    * @returns to be given back with `release`
    * @throws ThingwireError of the store
    */

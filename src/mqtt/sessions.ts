@@ -26,12 +26,22 @@ interface OpenSession {
   isReady: boolean
   /** Another node has changed it in the store, and it has not been looked at since. */
   isDoubtful: boolean
-  /** Of the connections that use it, and of some that have ended. */
+  /** Of the connections that use it, and of some that have ended; none where there is one node. */
   claims: readonly Claim[]
   /** Connections that use it: two for a moment when one takes over, none while the last one is being left. */
   users: number
   /** How many there have been. */
   visits: number
+}
+
+/** A session that no other node has in use. */
+interface LeftSession {
+  /** Undefined: there is none. */
+  readonly stored: SessionDocument | undefined
+  /** As of `StoredSessions.inFlight`. */
+  readonly inFlight: readonly string[]
+  /** As of `Session`, if the other node had it still. */
+  readonly settledAt: number
 }
 
 export interface SessionsParts {
@@ -105,27 +115,29 @@ export class Sessions {
    * The session of a client that wants to find it again when it comes back, durable when this resolves.
    *
    * @param claim of the connection that it is for
-   * @throws ConnectRefused if the client has connected on another node meanwhile
+   * @throws ConnectRefused if the client has connected again
    * @throws ThingwireError of the store
    */
   async resume(claim: Claim): Promise<Session> {
     const { clientId } = claim
     await this.#lookAgain(clientId)
     const present = this.#open.get(clientId)
-    const open = present?.session.isPersistent ? present : this.#read(clientId)
-    open.claims = [...open.claims.filter(({ isLatest }) => isLatest), claim]
+    const open = present?.session.isPersistent ? present : unusedSession(this.#newSession(clientId, true))
+    this.#open.set(clientId, open)
+    if (!this.#parts.nodes.isAlone) open.claims = [...open.claims.filter(({ isLatest }) => isLatest), claim]
     open.users++
     open.visits++
+    if (open !== present) open.ready = this.#load(open)
     // It was just being left, and is kept as one that nobody uses.
-    if (open === present && open.users === 1) open.ready = this.save(open.session)
+    else if (open.users === 1) open.ready = this.save(open.session)
     try {
       await open.ready
       open.isReady = true
       // Whoever connects on another node from here on finds the session in use. One that has done so before may have
       // found it left.
-      if (!(await claim.confirm())) throw takenElsewhere()
+      if (!(await claim.confirm())) throw connectedAgain()
       if (open.isDoubtful) await this.#check(open)
-      if (this.find(clientId) !== open.session) throw takenElsewhere()
+      if (this.find(clientId) !== open.session) throw connectedAgain()
     } catch (error) {
       // What is known of it here is to be kept, unless it was never read: then nobody may find it.
       if (open.isReady) this.leave(open.session).catch(() => {})
@@ -135,17 +147,9 @@ export class Sessions {
     return open === present ? Object.assign(open.session, { wasPresent: true }) : open.session
   }
 
-  #read(clientId: string): OpenSession {
-    const open = unusedSession(this.#newSession(clientId, true))
-    open.ready = this.#load(open)
-    this.#open.set(clientId, open)
-    return open
-  }
-
   async #load(open: OpenSession): Promise<void> {
     const { session } = open
-    const settledAt = performance.now() + this.#parts.storeTimeout
-    const { stored, inFlight } = await this.#readLeft(open)
+    const { stored, inFlight, settledAt } = await this.#readLeft(open)
     if (stored) restoreSession(session, stored, { nodes: this.#parts.nodes, begin: this.#begin, settledAt })
     const instance = stored?.instance ?? session.instance
     const left: Record<string, null> = {}
@@ -161,21 +165,21 @@ export class Sessions {
   }
 
   /**
-   * @returns the session as it was behind the claims of all that wait for it
-   * @throws ConnectRefused if the client has connected on another node meanwhile
+   * The session as it was behind the claims of all that wait for it.
+   *
+   * @throws ConnectRefused if the client has connected again
    */
-  async #readLeft(
-    open: OpenSession,
-  ): Promise<{ stored: SessionDocument | undefined; inFlight: readonly string[] }> {
+  async #readLeft(open: OpenSession): Promise<LeftSession> {
     const { clientId } = open.session
     const deadline = performance.now() + longestWait
     for (;;) {
       const { claims } = open
+      const settledAt = performance.now() + this.#parts.storeTimeout
       const stored = await this.#stored.whenLeft(clientId, deadline)
       const inFlight = await this.#stored.inFlight(clientId)
       // As late as possible: what another node has begun with the session since it was read would be lost.
-      if (!(await this.#isLatest(open))) throw takenElsewhere()
-      if (open.claims === claims) return { stored, inFlight }
+      if (!(await this.#isLatest(open))) throw connectedAgain()
+      if (open.claims === claims) return { stored, inFlight, settledAt }
     }
   }
 
@@ -297,9 +301,14 @@ export class Sessions {
   }
 
   /** Whether the client has connected nowhere since. @throws ThingwireError of the store */
-  async #isLatest({ claims }: OpenSession): Promise<boolean> {
-    for (const claim of claims) if (claim.isLatest && (await claim.confirm())) return true
-    return false
+  async #isLatest(open: OpenSession): Promise<boolean> {
+    if (this.#parts.nodes.isAlone) return true
+    for (;;) {
+      const { claims } = open
+      for (const claim of claims) if (claim.isLatest && (await claim.confirm())) return true
+      // Who has come meanwhile is not asked for yet.
+      if (open.claims === claims) return false
+    }
   }
 
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
@@ -345,6 +354,6 @@ function unusedSession(session: Session): OpenSession {
   return { session, ready, isReady: false, isDoubtful: false, claims: [], users: 0, visits: 0 }
 }
 
-function takenElsewhere(): ConnectRefused {
-  return new ConnectRefused(3, 'the client has connected on another node')
+function connectedAgain(): ConnectRefused {
+  return new ConnectRefused(3, 'the client has connected again')
 }
