@@ -48,11 +48,12 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     },
 
     authoriseKnown(ref, credential, action) {
-      const token = isToken(ref) ? ref : credential
-      if (token === undefined || !thingMay(action) || !isToken(token)) return undefined
+      const isOfThing = isToken(ref)
+      const token = isOfThing ? ref : credential
+      if (token === undefined || !thingMay(action) || !(isOfThing || isToken(token))) return undefined
       const principal = tokens.known(hashOf(token))
       if (principal?.kind !== 'thing') return undefined
-      return token === ref || principal.thingId === ref ? principal.thingId : undefined
+      return isOfThing || principal.thingId === ref ? principal.thingId : undefined
     },
 
     async authoriseAdmin(credential) {

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Aedes, Client, ConnectPacket, PublishPacket, PubrelPacket, SubscribePacket } from 'aedes'
 import { MalformedPacket } from './malformed-packet.ts'
+import { PublishReader } from './publish-reader.ts'
 import { subscribeToAedes } from './subscribe-to-aedes.ts'
 import { isTopicFilter } from './topics.ts'
 import { assertFirstByte, assertLength, assertWellFormed, examinedLength } from './well-formed.ts'
@@ -91,6 +92,8 @@ export interface ReadingHandlers {
   readonly maxPacketSize: number
 }
 
+const nothing = Buffer.alloc(0)
+
 /** Those of a connection that is gone. */
 const gone: ReadingHandlers = {
   onReadable() {},
@@ -104,6 +107,7 @@ const gone: ReadingHandlers = {
 const maximumMessageId = 65_535
 /** Bytes that are read at once: of these, what is not parsed yet is given back, and read again. */
 const readSize = 16 * 1024
+const publishType = 3
 
 /** One connection, taken over between the socket and Aedes. */
 export class ClientSeam {
@@ -111,9 +115,12 @@ export class ClientSeam {
   readonly #internals: ClientInternals
   readonly #aedesNextBatch: ClientInternals['_nextBatch']
   readonly #toAedes: (packet: InboundPacket) => void
+  readonly #publishes: PublishReader
   #handlers: ReadingHandlers
-  /** Whether the parser holds the bytes of a packet that may not be begun. */
+  /** Whether the parser holds the bytes of a packet that it has not begun. */
   #stalled = false
+  /** Whether the parser has begun a packet of what it was given last. */
+  #hasBegun = false
   /** Bytes that the parser has given back to the connection. */
   #givenBack = 0
   #isFirstPacket = true
@@ -124,6 +131,7 @@ export class ClientSeam {
     this.#internals = internals
     this.#handlers = handlers
     this.#aedesNextBatch = internals._nextBatch
+    this.#publishes = new PublishReader(handlers.maxPacketSize)
     const [toAedes] = internals._parser.listeners('packet') as ((packet: InboundPacket) => void)[]
     if (!toAedes) throw new Error('this Aedes has no packet listener on its parser')
     this.#toAedes = packet => toAedes.call(internals._parser, packet)
@@ -137,7 +145,7 @@ export class ClientSeam {
     this.#client.conn.removeListener('readable', this.#aedesNextBatch)
     this.#client.conn.on('readable', this.#handlers.onReadable)
     parser.removeListener('packet', toAedes)
-    parser.on('packet', this.#handlers.onPacket)
+    parser.on('packet', this.#onParsed)
     // Counts from 1, so that the first packet is taken for what it is: the one before CONNACK.
     this.#internals._parsingBatch = 0
     // A function that is assigned to a property, V8 makes in the old generation: all that it sees would stay until
@@ -161,9 +169,11 @@ export class ClientSeam {
     let firstByte = 0
     Object.assign(parser, {
       _parseHeader: () => {
-        this.#stalled = !this.#handlers.mayParse()
-        if (this.#stalled) return false
         firstByte = parser._list.get(0)
+        const isForUs = this.#hasBegun && firstByte >> 4 === publishType
+        this.#stalled = isForUs || !this.#handlers.mayParse()
+        if (this.#stalled) return false
+        this.#hasBegun = true
         if (!this.#passes(() => assertFirstByte(firstByte, this.#isFirstPacket))) return false
         this.#isFirstPacket = false
         return parseHeader.call(parser)
@@ -186,6 +196,11 @@ export class ClientSeam {
         return passes && parsePayload.call(parser)
       },
     })
+  }
+
+  readonly #onParsed = (packet: InboundPacket): void => {
+    if (packet.cmd === 'publish') this.#publishes.expect(packet.topic)
+    this.#handlers.onPacket(packet)
   }
 
   #passes(assert: () => void): boolean {
@@ -220,20 +235,43 @@ export class ClientSeam {
       // Asked for nothing, an empty stream goes to get more.
       const bytes = conn.read(size || undefined) as Buffer | null
       if (bytes === null) return
-      this.#internals._parser.parse(bytes)
-      this.#giveBackUnparsed()
+      const rest = this.#take(bytes)
+      // A connection ends when its last byte is read: not before what the client sent before it left is dealt with.
+      this.#givenBack = rest.length
+      if (rest.length > 0) conn.unshift(rest)
     }
   }
 
-  /** A connection ends when its last byte is read: not before what the client sent before it left is dealt with. */
-  #giveBackUnparsed(): void {
-    if (!this.#stalled) return
-    const { _list: list } = this.#internals._parser
-    const bytes = list.slice()
-    list.consume(bytes.length)
+  /** Hands on the packets that were received. @returns what is left of the bytes, from a packet on that may not be begun */
+  #take(bytes: Buffer): Buffer {
+    let rest = this.#takePublishes(bytes)
+    while (rest.length > 0 && this.#handlers.mayParse()) rest = this.#takePublishes(this.#takeByParser(rest))
+    return rest
+  }
+
+  #takePublishes(bytes: Buffer): Buffer {
+    const { _stateCounter, _list } = this.#internals._parser
+    if (_stateCounter !== 0 || _list.length > 0) return bytes
+    let place = 0
+    while (place < bytes.length && this.#handlers.mayParse()) {
+      const packet = this.#publishes.read(bytes, place)
+      if (!packet) break
+      place = this.#publishes.end
+      this.#handlers.onPacket(packet)
+    }
+    return place === 0 ? bytes : bytes.subarray(place)
+  }
+
+  /** As far as the next PUBLISH. */
+  #takeByParser(bytes: Buffer): Buffer {
+    const { _parser: parser } = this.#internals
+    this.#hasBegun = parser._stateCounter !== 0
     this.#stalled = false
-    this.#givenBack = bytes.length
-    this.#client.conn.unshift(bytes)
+    parser.parse(bytes)
+    if (!this.#stalled) return nothing
+    const rest = parser._list.slice()
+    parser._list.consume(rest.length)
+    return rest
   }
 
   passToAedes(packet: InboundPacket): void {
@@ -268,7 +306,7 @@ export class ClientSeam {
     const { _parser: parser } = this.#internals
     const own = this.#internals as { resume?: unknown } & { _nextBatch: unknown; _parsingBatch: number }
     this.#client.conn.removeListener('readable', this.#handlers.onReadable)
-    parser.removeListener('packet', this.#handlers.onPacket)
+    parser.removeListener('packet', this.#onParsed)
     for (const method of ['_parseHeader', '_parseLength', '_parsePayload'])
       Reflect.deleteProperty(parser, method)
     delete own.resume

@@ -33,6 +33,15 @@ interface Once {
 
 const notOnce: Once = {}
 
+/** Where a packet was published. */
+interface Address {
+  readonly topic: string
+  /** In the topic of a thing; undefined: it is none that may be published on. */
+  readonly ref: string | undefined
+  /** Whether it is where a thing's writes are published. */
+  readonly isOfWrites: boolean
+}
+
 /** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
 const committed = Promise.resolve()
 
@@ -50,6 +59,8 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
+  /** Of the latest packet: a device publishes on one topic. */
+  #address: Address | undefined
   #hasFailed = false
 
   constructor(connection: Connection, parts: PublishDoorParts) {
@@ -191,7 +202,7 @@ export class PublishDoor {
       : this.#authorise(packet.topic)
     authorising.catch(handledBelow)
     try {
-      await turn.mine
+      await turn.wait()
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
       withdrawal?.throwIfAborted()
@@ -206,7 +217,7 @@ export class PublishDoor {
   }
 
   #authoriseKnown(topic: string): string | undefined {
-    const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+    const { ref } = this.#addressOf(topic)
     if (ref === undefined) return undefined
     const { access, onProven } = this.#parts
     this.#connection.relyOn(ref)
@@ -217,7 +228,7 @@ export class PublishDoor {
 
   /** @throws ThingwireError for a topic on which the client may not publish at all */
   async #authorise(topic: string): Promise<string> {
-    const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+    const { ref } = this.#addressOf(topic)
     if (ref === undefined) throw new ThingwireError('forbidden', 'the topic is none of a thing')
     const { access, onProven, onUnknown } = this.#parts
     this.#connection.relyOn(ref)
@@ -231,6 +242,14 @@ export class PublishDoor {
     }
   }
 
+  #addressOf(topic: string): Address {
+    if (this.#address?.topic !== topic) {
+      const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+      this.#address = { topic, ref, isOfWrites: refOfWriteTopic(topic) !== undefined }
+    }
+    return this.#address
+  }
+
   #write(
     thingId: string,
     { topic, payload, qos }: PublishPacket,
@@ -238,7 +257,7 @@ export class PublishDoor {
   ): Promise<unknown> {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
-    if (refOfWriteTopic(topic) === undefined) {
+    if (!this.#addressOf(topic).isOfWrites) {
       return ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body })
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const

@@ -1,0 +1,78 @@
+import type { PublishPacket } from 'aedes'
+
+/** First byte (MQTT-2.2, MQTT-3.3.1). */
+const publishType = 3
+const dupFlag = 0x08
+const retainFlag = 0x01
+/** Bits before the last of the four bytes of a length (MQTT-2.2.3). */
+const lastShift = 21
+
+/**
+ * Reads PUBLISH packets where they lie in what was received. What a device sends is one after the other on one topic: of
+ * these nothing has to be checked that the parser has not checked of the first, and none is copied. Whatever else comes,
+ * or is wrong in any way, is left to the parser.
+ */
+export class PublishReader {
+  /** Where the packet ends that was read last. */
+  end = 0
+  readonly #longest: number
+  #topic: string | undefined
+  #topicBytes = Buffer.alloc(0)
+
+  /** @param longest bytes behind the fixed header of a packet */
+  constructor(longest: number) {
+    this.#longest = longest
+  }
+
+  /** @param topic of a packet that was well formed */
+  expect(topic: string): void {
+    if (topic === this.#topic) return
+    this.#topic = topic
+    this.#topicBytes = Buffer.from(topic)
+  }
+
+  /** The packet that begins at `start`; undefined: it is for the parser. */
+  read(bytes: Buffer, start: number): PublishPacket | undefined {
+    const topic = this.#topic
+    const first = bytes[start] ?? 0
+    const qos = (first >> 1) & 3
+    const dup = (first & dupFlag) !== 0
+    const mayBe = topic !== undefined && first >> 4 === publishType && qos !== 3 && !(dup && qos === 0)
+    if (!mayBe) return undefined
+    let place = start + 1
+    let length = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[place++]
+      if (byte === undefined) return undefined
+      length |= (byte & 0x7f) << shift
+      if (byte < 0x80) break
+      if (shift === lastShift) return undefined
+    }
+    const end = place + length
+    const topicLength = this.#topicBytes.length
+    const payloadStart = place + 2 + topicLength + (qos === 0 ? 0 : 2)
+    if (length > this.#longest || end > bytes.length || payloadStart > end) return undefined
+    if (bytes.readUInt16BE(place) !== topicLength || !this.#isTopicAt(bytes, place + 2)) return undefined
+    const packet: PublishPacket = {
+      cmd: 'publish',
+      retain: (first & retainFlag) !== 0,
+      qos: qos as PublishPacket['qos'],
+      dup,
+      length,
+      topic,
+      payload: bytes.subarray(payloadStart, end),
+    }
+    if (qos > 0) {
+      const messageId = bytes.readUInt16BE(payloadStart - 2)
+      if (messageId === 0) return undefined
+      packet.messageId = messageId
+    }
+    this.end = end
+    return packet
+  }
+
+  #isTopicAt(bytes: Buffer, start: number): boolean {
+    const topic = this.#topicBytes
+    return bytes.compare(topic, 0, topic.length, start, start + topic.length) === 0
+  }
+}
