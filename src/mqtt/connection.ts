@@ -4,7 +4,7 @@ import { hashToken, isToken } from '../core/token.ts'
 import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import type { Admission, ConnectRefused } from './connect.ts'
-import { Inbound } from './inbound.ts'
+import { Inbound, type InHand } from './inbound.ts'
 import type { Claim } from './latest-connections.ts'
 import { LiveClient, type LiveClientParts } from './live-client.ts'
 import type { Session } from './session.ts'
@@ -14,6 +14,7 @@ export interface ConnectionHandlers {
   /** Looks at each packet of a connected client before Aedes does; returns whether it is taken. */
   onPacket(connection: Connection, packet: InboundPacket): boolean | Promise<void>
   readonly maxPacketSize: number
+  readonly inHandOfAll: InHand
   /** Where it gets its live messages from. */
   readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
   readonly observer: Observer | undefined
@@ -54,6 +55,7 @@ export class Connection {
     this.client = client
     this.inbound = new Inbound(client, {
       maxPacketSize: handlers.maxPacketSize,
+      inHandOfAll: handlers.inHandOfAll,
       onPacket: packet => handlers.onPacket(this, packet),
       unreadAnswers: () => this.live.unreadAnswers,
       onUnread: () => this.live.watch(),

@@ -104,6 +104,7 @@ export class MqttDoor {
     }
     this.#handlers = {
       maxPacketSize,
+      inHandOfAll: { packets: 0 },
       live: { live, clock, drainTimeout },
       observer,
       maySee: async ({ admission }, thingId) => {

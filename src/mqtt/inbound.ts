@@ -6,6 +6,13 @@ import { SlowArrival } from './slow-arrival.ts'
 const maximumInHand = 256
 /** Most bytes of them: 256 packets of `maxPacketSize` would be too much for one connection. */
 const maximumBytesInHand = 1024 * 1024
+/**
+ * Most packets of all connections together; beyond it each has `leastInHand` at most. More of them make no disk faster, and
+ * what lives for as long as they do has to be moved about by the collector.
+ */
+const maximumInHandOfAll = 1_024
+/** Enough for a connection to hear when one is done, and to read on. */
+const leastInHand = 16
 
 /** Nothing behind one of these may be looked at before it is dealt with: what follows depends on it. */
 const exclusive: ReadonlySet<string> = new Set(['connect', 'subscribe', 'unsubscribe'])
@@ -24,6 +31,13 @@ export interface InboundHandlers {
   /** The client is not read until its socket takes something: one that never does is to be disconnected. */
   onUnread(): void
   readonly maxPacketSize: number
+  /** Shared by all connections. */
+  readonly inHandOfAll: InHand
+}
+
+/** How many packets are being dealt with. */
+export interface InHand {
+  packets: number
 }
 
 /** What comes in on one connection, packet by packet, no faster than it is dealt with. */
@@ -40,6 +54,7 @@ export class Inbound {
   #isStopped = false
   #isParsing = false
   #isDraining = false
+  #isGone = false
 
   constructor(client: Client, handlers: InboundHandlers) {
     this.#client = client
@@ -58,6 +73,7 @@ export class Inbound {
   finished(packets: number, bytes: number): void {
     this.#inHand -= packets
     this.#bytesInHand -= bytes
+    if (!this.#isGone) this.#handlers.inHandOfAll.packets -= packets
     if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
     this.#read()
   }
@@ -95,6 +111,8 @@ export class Inbound {
 
   /** The connection is gone. What is in hand goes on. */
   letGo(): void {
+    this.#isGone = true
+    this.#handlers.inHandOfAll.packets -= this.#inHand
     this.#seam.letGo()
   }
 
@@ -110,9 +128,13 @@ export class Inbound {
       !this.#isDraining &&
       !this.#hasUnread() &&
       !this.#seam.isPaused &&
-      this.#inHand < maximumInHand &&
+      this.#inHand < this.#mostInHand() &&
       this.#bytesInHand < maximumBytesInHand
     )
+  }
+
+  #mostInHand(): number {
+    return this.#handlers.inHandOfAll.packets < maximumInHandOfAll ? maximumInHand : leastInHand
   }
 
   #read(): void {
@@ -147,6 +169,7 @@ export class Inbound {
   #onPacket(packet: InboundPacket): void {
     const bytes = sizeOf(packet)
     this.#inHand++
+    this.#handlers.inHandOfAll.packets++
     this.#bytesInHand += bytes
     this.#arrival.restart()
     // Any packet says that the client is there (MQTT-3.1.2-24); of those that are taken, Aedes does not hear.

@@ -11,6 +11,10 @@ import { type SlowService, startSlowService } from './slow-service.ts'
 
 /** Contract §9. */
 const maximumInHand = 256
+const maximumInHandOfAll = 1_024
+const leastInHand = 16
+const flooders = 40
+const writesOfEach = 200
 const deadline = 50_000
 /** Packets in hand are bounded by their bytes too. */
 const maximumBytesInHand = 1024 * 1024
@@ -105,6 +109,42 @@ describe('a connection that floods a slow store', () => {
       await other.disconnect()
     },
   )
+})
+
+describe('connections that flood a slow store together', () => {
+  it('have about 1,024 writes in hand, and then 16 each, whoever came first', async () => {
+    const gate = createGate()
+    const service = await startSlowService(gate)
+    const thing = await createThing(service)
+    const other = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken })
+    const connecting = Array.from({ length: flooders }, () =>
+      connectMqtt({ url: service.mqttUrl, deadline, username: thing.thingToken }),
+    )
+    const clients = await Promise.all(connecting)
+    for (const [index, client] of clients.entries()) {
+      const writes = writesTo(writesOfEach).map(value =>
+        generate(
+          publishPacket(
+            `things/${thing.thingToken}/write`,
+            `{"values":[{"key":"n${index}","value":${value}}]}`,
+            { qos: 1, messageId: value + 1 },
+          ),
+        ),
+      )
+      client.sendBytes(Buffer.concat(writes))
+    }
+    await service.store.called(maximumInHandOfAll)
+    for (let turn = 0; turn < 50; turn++) await other.ping()
+    expect(service.store.mostPending).toBeLessThanOrEqual(maximumInHandOfAll + leastInHand * flooders)
+
+    gate.open()
+    await Promise.all(clients.map(client => client.next(isOf('puback', writesOfEach))))
+    for (const [index, client] of clients.entries()) {
+      expect(await stored(service, thing, `n${index}`)).toEqual(writesTo(writesOfEach))
+      await client.disconnect()
+    }
+    await other.disconnect()
+  })
 })
 
 describe.each(Object.entries(transports))(
