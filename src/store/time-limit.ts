@@ -4,7 +4,7 @@ import type { LifeCycle } from './life-cycle.ts'
 
 interface Waiter extends CommitTicket {
   expired: boolean
-  readonly expire: () => void
+  readonly reject: (error: ThingwireError) => void
 }
 
 /** Gives whatever waits for a commit its time limit. */
@@ -34,11 +34,7 @@ export class TimeLimit {
   /** What `begin` resolves to, or store_timeout if that takes too long. */
   run<T>(begin: (ticket: CommitTicket) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        expired: false,
-        deadline: performance.now() + this.#timeout,
-        expire: () => reject(new ThingwireError('store_timeout')),
-      }
+      const waiter: Waiter = { expired: false, deadline: performance.now() + this.#timeout, reject }
       const begun = begin(waiter)
       this.#life.enter()
       this.#waiters.add(waiter)
@@ -66,7 +62,7 @@ export class TimeLimit {
       if (waiter.deadline > now) return
       this.#waiters.delete(waiter)
       waiter.expired = true
-      waiter.expire()
+      waiter.reject(new ThingwireError('store_timeout'))
     }
   }
 }

@@ -2,6 +2,11 @@ import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
 
 type Batch = ReturnType<ClassicLevel['batch']>
 
+/** What every put of a batch goes through, be it of the public method or not. */
+interface Puts {
+  _put(key: string, value: string, options: object): void
+}
+
 /** One operation of a batch; `value` is undefined for a removal. */
 export interface Operation {
   /** A character for each byte. */
@@ -22,12 +27,13 @@ export function watchBatches({ isDropped = () => false, write }: BatchWatcher): 
   ClassicLevel.prototype.batch = function (this: ClassicLevel) {
     const batch = create.call(this)
     const operations: Operation[] = []
-    const put = batch.put.bind(batch)
-    batch.put = (key: string, value: string, options = {}) => {
+    const internals = batch as unknown as Puts
+    const put = internals._put.bind(batch)
+    internals._put = (key, value, options) => {
       const operation = { key: textOf(key), value: value.toString() }
-      if (isDropped(operation)) return batch
+      if (isDropped(operation)) return
       operations.push(operation)
-      return put(key, value, options)
+      put(key, value, options)
     }
     const del = batch.del.bind(batch)
     batch.del = (key: string, options = {}) => {

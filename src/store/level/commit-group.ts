@@ -4,7 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import { encodeRecord } from '../record-value.ts'
 import type { CommitLog } from './commit-log.ts'
-import type { Batch, Database, Undo } from './database.ts'
+import { type Batch, type Database, putBytes, type Undo } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Head } from './head.ts'
 import { numberBytes, recordKey, resourceByKeyKey, resourceKey } from './keys.ts'
@@ -115,11 +115,15 @@ class Group {
   }
 
   async #loadKnownWrites(writes: readonly Append[]): Promise<void> {
-    const loading = writes.map(async ({ thingId, id, receivedAt }) => {
-      if (id === undefined) return
-      this.#knownWrites.set(`${thingId} ${id}`, await this.#parts.writeIds.find(thingId, id, receivedAt))
-    })
+    const loading: Promise<void>[] = []
+    for (const { thingId, id, receivedAt } of writes) {
+      if (id !== undefined) loading.push(this.#loadKnownWrite(thingId, id, receivedAt))
+    }
     await Promise.all(loading)
+  }
+
+  async #loadKnownWrite(thingId: string, id: string, receivedAt: number): Promise<void> {
+    this.#knownWrites.set(`${thingId} ${id}`, await this.#parts.writeIds.find(thingId, id, receivedAt))
   }
 
   /** A crash is undone by LevelDB itself, a failed write by us, who have to know what is overwritten. */
@@ -191,7 +195,7 @@ class Group {
   }
 
   #put(key: Buffer, value: Buffer): void {
-    this.#batch.put(key, value)
+    putBytes(this.#batch, key, value)
     this.#added.push(key)
   }
 

@@ -53,8 +53,11 @@ export interface LevelStoreOptions {
   readonly observer?: Pick<Observer, 'committed'>
 }
 
-/** Largest group that is committed as one, in bytes: bounds what one fsync waits for. */
-const maximumGroupBytes = 4 * 1024 * 1024
+/**
+ * Largest group that is committed as one, in bytes as `weigh` has them: bounds what one fsync waits for, and how long the
+ * event loop is held by putting it together.
+ */
+const maximumGroupBytes = 256 * 1024
 const recordOverhead = 32
 
 /** The embedded store: LevelDB in this process. */
