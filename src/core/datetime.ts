@@ -41,9 +41,15 @@ export function parseDatetime(text: string): number | undefined {
   return local - (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
 }
 
+let formatted = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' }
+
 /** The one spelling that is given out: `2015-10-28T12:18:56.799Z`. */
 export function formatDatetime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString()
+  // Of a busy store many records have the datetime of the one before: to spell it takes as long as the rest of a live message.
+  if (milliseconds !== formatted.milliseconds) {
+    formatted = { milliseconds, text: new Date(milliseconds).toISOString() }
+  }
+  return formatted.text
 }
 
 function utc(

@@ -38,17 +38,21 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   const datetime = parseMeasuredAt(sent.datetime, context)
   if (typeof datetime === 'object') return datetime
   const explicit = datetime !== undefined
-  return {
+  const record: Writable<AcceptedRecord> = {
     key,
     datetime: datetime ?? context.receivedAt,
     value: read.value,
-    ...(read.geo && { geo: read.geo }),
     place,
     explicit,
-    ...(explicit && { datetimeText: sent.datetime as string }),
-    ...(read.written && { written: read.written }),
   }
+  if (read.geo) record.geo = read.geo
+  if (explicit) record.datetimeText = sent.datetime as string
+  if (read.written) record.written = read.written
+  return record
 }
+
+/** While it is made: members that are spread into it one by one would cost as much as all the rest. */
+type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
 
 interface SentRecord {
   readonly key?: unknown

@@ -75,7 +75,8 @@ export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite
 
 function parseObject(body: Uint8Array): Record<string, unknown> {
   if (!isUtf8(body)) throw new ThingwireError('invalid_utf8')
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const text = bytes.toString('utf8')
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

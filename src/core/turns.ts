@@ -1,9 +1,34 @@
 /** A place in a queue. */
-export interface Turn {
-  /** Resolves when everyone before is done. Never rejects. */
-  readonly mine: Promise<void>
+export class Turn {
+  readonly #onDone: () => void
+  #before: Turn | undefined
+  #isDone = false
+  /** Whoever waits for this one. */
+  #next = () => {}
+
+  /** @param before undefined: nobody is */
+  constructor(before: Turn | undefined, onDone: () => void) {
+    this.#before = before
+    this.#onDone = onDone
+  }
+
+  /** Resolves when the one before is done; undefined: it is, or nobody was. Never rejects. To be called once. */
+  wait(): Promise<void> | undefined {
+    const before = this.#before
+    if (!before || before.#isDone) return undefined
+    return new Promise(resolve => {
+      before.#next = resolve
+    })
+  }
+
   /** Lets the next one go on. Can be called more than once. */
-  done(): void
+  done(): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    this.#before = undefined
+    this.#onDone()
+    this.#next()
+  }
 }
 
 /**
@@ -11,7 +36,7 @@ export interface Turn {
  * another, in the order in which they arrived (contract §4, order).
  */
 export class Turns {
-  #newest: Promise<void> = Promise.resolve()
+  #newest: Turn | undefined
   #taken = 0
 
   /** Whether everyone is done: who comes now and hands over at once needs no turn. */
@@ -20,18 +45,10 @@ export class Turns {
   }
 
   take(): Turn {
-    const mine = this.#newest
-    let isDone = false
-    let next = () => {}
-    this.#newest = new Promise(resolve => {
-      next = resolve
-    })
     this.#taken++
-    const done = () => {
-      if (!isDone) this.#taken--
-      isDone = true
-      next()
-    }
-    return { mine, done }
+    this.#newest = new Turn(this.#newest, () => {
+      this.#taken--
+    })
+    return this.#newest
   }
 }
