@@ -6,6 +6,9 @@ import type { FastifyReply } from 'fastify'
  * @param text JSON
  */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
-  // As bytes: Fastify adds a charset to the Content-Type of JSON strings and objects.
-  return reply.code(status).header('content-type', 'application/json').send(Buffer.from(text))
+  // With a serializer of its own, since Fastify adds a charset to the Content-Type otherwise; as text, since Node writes bytes
+  // apart from the head, which takes twice as long.
+  return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)
 }
+
+const asItIs = (text: string) => text

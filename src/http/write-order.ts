@@ -9,18 +9,24 @@ export class WriteOrder {
 
   /** To be called as soon as the head of a write is there. */
   arrive(message: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#connections.get(message.socket) ?? new Turns()
-    this.#connections.set(message.socket, connection)
-    const turn = connection.take()
+    const turn = this.#turnsOf(message.socket).take()
     this.#turns.set(message, turn)
     // A write that was refused on its way never hands anything over.
-    response.once('close', turn.done)
+    response.once('close', () => turn.done())
   }
 
-  /** Resolves when every earlier write of the connection was handed over or refused; gives how to say so of this one. */
-  async turn(message: IncomingMessage): Promise<() => void> {
+  #turnsOf(socket: Socket): Turns {
+    const known = this.#connections.get(socket)
+    if (known) return known
+    const turns = new Turns()
+    this.#connections.set(socket, turns)
+    return turns
+  }
+
+  /** Of a write that has arrived: it comes when every earlier one of the connection was handed over or refused. */
+  turnOf(message: IncomingMessage): Turn {
     const turn = this.#turns.get(message)
-    await turn?.mine
-    return () => turn?.done()
+    if (!turn) throw new TypeError('the write has not arrived')
+    return turn
   }
 }

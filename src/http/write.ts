@@ -24,29 +24,42 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
       },
     },
     async (request, reply) => {
-      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
-      const { options, body } = await readRequest(thingId, request)
-      const handedOver = await order.turn(request.raw)
+      const { ref } = request.params
+      const credential = credentialOf(request)
+      const thingId =
+        access.authoriseKnown(ref, credential, 'write') ?? (await access.authorise(ref, credential, 'write'))
+      let options: WriteOptions
+      let body: Buffer
+      try {
+        options = writeOptions(request)
+        body = bodyOf(request, bodyLimit)
+      } catch (error) {
+        await noteRefused(thingId, request, error)
+        throw error
+      }
+      const turn = order.turnOf(request.raw)
+      await turn.wait()
       const writing = ingest.write({ thingId, door: 'http', body, options })
-      handedOver()
+      turn.done()
       const { rejected } = await writing
-      return replyJson(reply, 201, JSON.stringify({ status: 'created', message: 'created', rejected }))
+      const answer = rejected ? JSON.stringify({ ...created, rejected }) : createdText
+      return replyJson(reply, 201, answer)
     },
   )
 
   /** What is wrong around the body is no business of the core, and still a refused write of the thing. */
-  async function readRequest(thingId: string, request: FastifyRequest) {
-    try {
-      return { options: writeOptions(request), body: bodyOf(request, bodyLimit) }
-    } catch (error) {
-      const body = receivedBody(request).bytes
-      if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
-      throw error
-    }
+  async function noteRefused(thingId: string, request: FastifyRequest, error: unknown): Promise<void> {
+    const body = receivedBody(request).bytes
+    if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
   }
 }
 
+const created = { status: 'created', message: 'created' }
+const createdText = JSON.stringify(created)
+const noOptions: WriteOptions = {}
+
 function writeOptions(request: FastifyRequest): WriteOptions {
+  if (!request.raw.url?.includes('?') && request.headers['idempotency-key'] === undefined) return noOptions
   const query = new Query(request)
   const store = query.flag('store')
   const broadcast = query.flag('broadcast')

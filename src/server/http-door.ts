@@ -20,7 +20,7 @@ import {
   tlsEndpoint,
   urlOf,
 } from './listening.ts'
-import { RequestLog } from './log.ts'
+import { LogOfRequest, RequestLog } from './log.ts'
 import { requestIdOf } from './log-ids.ts'
 import { Observations } from './metrics/observations.ts'
 import { metricsRoute } from './metrics/route.ts'
@@ -78,7 +78,8 @@ export async function openHttpDoor(
   const app: FastifyInstance = fastify({
     ...hostOptions,
     loggerInstance: log,
-    logController: new RequestLog(),
+    logController: new RequestLog(log),
+    childLoggerFactory: (logger, bindings, options) => new LogOfRequest(logger, bindings, options),
     genReqId: requestIdOf,
     bodyLimit: options.bodyLimit,
     trustProxy: address => proxies.trusts(address),
@@ -170,9 +171,10 @@ async function listenWith(app: FastifyInstance, options: ServerOptions): Promise
 }
 
 function tellRefusedCredentials(app: FastifyInstance): void {
-  app.addHook('onResponse', async ({ log, ip }, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const reason = refusalReason(reply)
-    if (reason !== undefined) tellTurnedAway(log, reason, { address: ip })
+    if (reason !== undefined) tellTurnedAway(request.log, reason, { address: request.ip })
+    done()
   })
 }
 
@@ -191,13 +193,16 @@ function closeConnectionsWhen(
   app: FastifyInstance,
   servers: readonly Server[],
 ): void {
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining()) reply.header('connection', 'close')
+    done()
   })
-  app.addHook('onResponse', async () => {
-    if (!draining()) return
-    setImmediate(() => {
-      for (const server of servers) server.closeIdleConnections()
-    })
+  app.addHook('onResponse', (_request, _reply, done) => {
+    if (draining()) {
+      setImmediate(() => {
+        for (const server of servers) server.closeIdleConnections()
+      })
+    }
+    done()
   })
 }

@@ -1,5 +1,5 @@
-import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import { type Logger, pino } from 'pino'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { type ChildLoggerOptions, type Logger, pino } from 'pino'
 import { ThingwireError } from '../errors.ts'
 import { LogSampling } from './log-sampling.ts'
 import type { ServerOptions } from './options.ts'
@@ -64,8 +64,11 @@ function kindOf(line: readonly unknown[]): string {
 
 /** One line per request, at `debug`, when it is over. */
 export class RequestLog extends LogController {
-  constructor() {
+  readonly #log: Pick<FastifyBaseLogger, 'level'>
+
+  constructor(log: Pick<FastifyBaseLogger, 'level'>) {
     super({ requestIdLogLabel: 'requestId' })
+    this.#log = log
   }
 
   override incomingRequest(): void {}
@@ -75,6 +78,9 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
+    // A line that nobody reads costs as much as the parsing of the body.
+    const { level } = this.#log
+    if (!error && level !== 'debug' && level !== 'trace') return
     const milliseconds = Math.round(reply.elapsedTime)
     const line = { ...requestSummary(request), status: reply.statusCode, milliseconds }
     if (error) request.log.warn({ ...line, err: error }, 'request broken off')
@@ -83,6 +89,62 @@ export class RequestLog extends LogController {
 
   /** The one of Fastify prints the URL. */
   override routeNotFound(): void {}
+}
+
+/** The log of one request, made when there is something to say: for most there is nothing. */
+export class LogOfRequest implements FastifyBaseLogger {
+  readonly #make: () => FastifyBaseLogger
+  #made: FastifyBaseLogger | undefined
+
+  constructor(log: FastifyBaseLogger, bindings: object, options: ChildLoggerOptions) {
+    this.#make = () => log.child(bindings, options)
+  }
+
+  get level(): string {
+    return this.#log.level
+  }
+
+  child(...of: Parameters<FastifyBaseLogger['child']>): FastifyBaseLogger {
+    return this.#log.child(...of)
+  }
+
+  fatal(...line: unknown[]): void {
+    this.#say('fatal', line)
+  }
+
+  error(...line: unknown[]): void {
+    this.#say('error', line)
+  }
+
+  warn(...line: unknown[]): void {
+    this.#say('warn', line)
+  }
+
+  info(...line: unknown[]): void {
+    this.#say('info', line)
+  }
+
+  debug(...line: unknown[]): void {
+    this.#say('debug', line)
+  }
+
+  trace(...line: unknown[]): void {
+    this.#say('trace', line)
+  }
+
+  silent(...line: unknown[]): void {
+    this.#say('silent', line)
+  }
+
+  #say(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', line: unknown[]): void {
+    const say: (...line: unknown[]) => void = this.#log[level]
+    say.apply(this.#log, line)
+  }
+
+  get #log(): FastifyBaseLogger {
+    this.#made ??= this.#make()
+    return this.#made
+  }
 }
 
 const longestSegment = 20
