@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=8 --no-allocation-site-pretenuring
+#!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=16 --no-allocation-site-pretenuring
 import { CommanderError } from 'commander'
 import { CommandError, exitStatus } from './exit.ts'
 import { createProgram } from './program.ts'

@@ -9,7 +9,11 @@ const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url)
 const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 /** What `npm start` gives to Node; docs/decisions.md says why. */
-const nodeFlags = ['--heap-growing-percent=70', '--max-semi-space-size=8', '--no-allocation-site-pretenuring']
+const nodeFlags = [
+  '--heap-growing-percent=70',
+  '--max-semi-space-size=16',
+  '--no-allocation-site-pretenuring',
+]
 const readyLines = /^MQTT at (\S+), over WebSocket at (\S+)\nThingwire is ready at (\S+)$/m
 
 /** The environment of a server that takes from one thing whatever it can: the limits are on, and above any load. */
