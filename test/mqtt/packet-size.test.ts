@@ -1,7 +1,7 @@
-import type { Packet } from 'mqtt-packet'
+import { generate, type Packet } from 'mqtt-packet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll } from '../helpers/http-client.ts'
-import { connectMqtt, isOf, openMqtt, publishPacket } from '../helpers/mqtt-client.ts'
+import { connectMqtt, encodePackets, isOf, openMqtt, publishPacket } from '../helpers/mqtt-client.ts'
 import { type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { frameHeader, opcodes, openRawWebSocket } from './raw-web-socket.ts'
@@ -41,6 +41,34 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop()
   await removeData()
+})
+
+/** Bytes that are read of a connection at once. */
+const readSize = 16 * 1024
+
+it('what comes with too large a packet, behind it, is not stored', async () => {
+  const thing = await createThing(server)
+  const topic = `things/${thing.thingToken}/write`
+  const client = await connectMqtt({ url: server.mqttUrl, username: thing.thingToken })
+  const write = (value: number) =>
+    generate(publishPacket(topic, `{"values":[{"key":"n","value":${value}}]}`, { qos: 1, messageId: value }))
+  // A client with a subscription is let go of a moment later.
+  const subscriptions = [{ topic: `things/${thing.thingToken}/values/other`, qos: 1 as const }]
+  client.sendBytes(encodePackets({ cmd: 'subscribe', messageId: 9, subscriptions }))
+  await client.next(isOf('suback', 9))
+  client.sendBytes(write(1))
+  await client.next(isOf('puback', 1))
+  const before = Buffer.concat([write(2), announcement(first.publish, largest)])
+  const behind = Array.from({ length: 50 }, (_, index) => write(index + 3))
+  client.sendBytes(Buffer.concat([before, Buffer.alloc(readSize - before.length), ...behind]))
+  await client.closed
+  // Committed behind whatever was handed over before.
+  const next = await connectMqtt({ url: server.mqttUrl, username: thing.thingToken })
+  next.sendBytes(write(100))
+  await next.next(isOf('puback', 100))
+  const stored = (await readAll(server, thing, 'n')).map(({ value }) => value)
+  expect(stored.toReversed()).toEqual([1, 2, 100])
+  await next.disconnect()
 })
 
 describe('a connection that announces too large a packet is closed before the packet comes', () => {
