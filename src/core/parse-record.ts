@@ -51,7 +51,7 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   return record
 }
 
-/** While it is made: members that are spread into it one by one would cost as much as all the rest. */
+/** While it is made: to spread what may be absent takes longer. */
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
 
 interface SentRecord {

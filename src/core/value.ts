@@ -20,7 +20,7 @@ export function isForbiddenMember(name: string): boolean {
 
 /** The first member of the object that has such a name. */
 export function forbiddenMemberOf(object: object): string | undefined {
-  // An array of the names would cost each record as much as its value.
+  // No array of the names: this is asked of each record.
   for (const name in object) if (isForbiddenMember(name)) return name
   return undefined
 }

@@ -35,7 +35,7 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.addHook('preParsing', (request, _reply, _payload, done) => {
     const { headers } = request.raw
     const contentType = headers['content-type']
-    if (contentType !== undefined && contentType !== taken)
+    if (contentType !== undefined)
       headers['content-type'] = binaryType.test(contentType.trim()) ? refused : taken
     done()
   })

@@ -24,10 +24,7 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
       },
     },
     async (request, reply) => {
-      const { ref } = request.params
-      const credential = credentialOf(request)
-      const thingId =
-        access.authoriseKnown(ref, credential, 'write') ?? (await access.authorise(ref, credential, 'write'))
+      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
       let options: WriteOptions
       let body: Buffer
       try {
@@ -42,8 +39,7 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
       const writing = ingest.write({ thingId, door: 'http', body, options })
       turn.done()
       const { rejected } = await writing
-      const answer = rejected ? JSON.stringify({ ...created, rejected }) : createdText
-      return replyJson(reply, 201, answer)
+      return replyJson(reply, 201, JSON.stringify({ status: 'created', message: 'created', rejected }))
     },
   )
 
@@ -54,12 +50,7 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
   }
 }
 
-const created = { status: 'created', message: 'created' }
-const createdText = JSON.stringify(created)
-const noOptions: WriteOptions = {}
-
 function writeOptions(request: FastifyRequest): WriteOptions {
-  if (!request.raw.url?.includes('?') && request.headers['idempotency-key'] === undefined) return noOptions
   const query = new Query(request)
   const store = query.flag('store')
   const broadcast = query.flag('broadcast')

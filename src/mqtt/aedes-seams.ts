@@ -5,7 +5,7 @@ import { MalformedPacket } from './malformed-packet.ts'
 import { PublishReader } from './publish-reader.ts'
 import { subscribeToAedes } from './subscribe-to-aedes.ts'
 import { isTopicFilter } from './topics.ts'
-import { assertFirstByte, assertLength, assertWellFormed, examinedLength } from './well-formed.ts'
+import { assertFirstByte, assertLength, assertWellFormed, examinedLength, isPublish } from './well-formed.ts'
 
 /**
  * Everything of Aedes 1.2 that this door uses and that is not documented API. `test/mqtt/seams.test.ts` holds each
@@ -107,7 +107,6 @@ const gone: ReadingHandlers = {
 const maximumMessageId = 65_535
 /** Bytes that are read at once: of these, what is not parsed yet is given back, and read again. */
 const readSize = 16 * 1024
-const publishType = 3
 
 /** One connection, taken over between the socket and Aedes. */
 export class ClientSeam {
@@ -170,7 +169,7 @@ export class ClientSeam {
     Object.assign(parser, {
       _parseHeader: () => {
         firstByte = parser._list.get(0)
-        const isForUs = this.#hasBegun && firstByte >> 4 === publishType
+        const isForUs = this.#hasBegun && isPublish(firstByte)
         this.#stalled = isForUs || !this.#handlers.mayParse()
         if (this.#stalled) return false
         this.#hasBegun = true

@@ -9,7 +9,8 @@ export interface OutgoingPublish {
   readonly isDuplicate: boolean
 }
 
-const header = { publish: 0x30, duplicate: 0x08, qos1: 0x02, retained: 0x01 }
+/** First byte of a PUBLISH (MQTT-2.2, MQTT-3.3.1). */
+export const publishHeader = { publish: 0x30, duplicate: 0x08, qos1: 0x02, retained: 0x01 }
 
 /** The packet as it goes on the wire. In one piece: it is made for every subscriber of every message. */
 export function encodePublish(publish: OutgoingPublish): Buffer {
@@ -18,10 +19,10 @@ export function encodePublish(publish: OutgoingPublish): Buffer {
   const remaining = 2 + topicLength + (messageId === undefined ? 0 : 2) + payload.length
   const packet = Buffer.allocUnsafe(1 + bytesOfLength(remaining) + remaining)
   packet[0] =
-    header.publish |
-    (isDuplicate ? header.duplicate : 0) |
-    (messageId === undefined ? 0 : header.qos1) |
-    (isRetained ? header.retained : 0)
+    publishHeader.publish |
+    (isDuplicate ? publishHeader.duplicate : 0) |
+    (messageId === undefined ? 0 : publishHeader.qos1) |
+    (isRetained ? publishHeader.retained : 0)
   let offset = writeLength(packet, remaining)
   offset = packet.writeUInt16BE(topicLength, offset)
   offset += packet.write(topic, offset)

@@ -1,9 +1,7 @@
 import type { PublishPacket } from 'aedes'
+import { publishHeader } from './publish-packet.ts'
+import { isPublish, publishFlagsProblem, qosOf } from './well-formed.ts'
 
-/** First byte (MQTT-2.2, MQTT-3.3.1). */
-const publishType = 3
-const dupFlag = 0x08
-const retainFlag = 0x01
 /** Bits before the last of the four bytes of a length (MQTT-2.2.3). */
 const lastShift = 21
 
@@ -35,10 +33,8 @@ export class PublishReader {
   read(bytes: Buffer, start: number): PublishPacket | undefined {
     const topic = this.#topic
     const first = bytes[start] ?? 0
-    const qos = (first >> 1) & 3
-    const dup = (first & dupFlag) !== 0
-    const mayBe = topic !== undefined && first >> 4 === publishType && qos !== 3 && !(dup && qos === 0)
-    if (!mayBe) return undefined
+    if (topic === undefined || !isPublish(first) || publishFlagsProblem(first) !== undefined) return undefined
+    const qos = qosOf(first)
     let place = start + 1
     let length = 0
     for (let shift = 0; ; shift += 7) {
@@ -55,9 +51,9 @@ export class PublishReader {
     if (bytes.readUInt16BE(place) !== topicLength || !this.#isTopicAt(bytes, place + 2)) return undefined
     const packet: PublishPacket = {
       cmd: 'publish',
-      retain: (first & retainFlag) !== 0,
+      retain: (first & publishHeader.retained) !== 0,
       qos: qos as PublishPacket['qos'],
-      dup,
+      dup: (first & publishHeader.duplicate) !== 0,
       length,
       topic,
       payload: bytes.subarray(payloadStart, end),

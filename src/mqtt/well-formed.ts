@@ -1,6 +1,7 @@
 import { assertConnect } from './connect-bytes.ts'
 import { MalformedPacket } from './malformed-packet.ts'
 import { PacketReader } from './packet-reader.ts'
+import { publishHeader } from './publish-packet.ts'
 
 /**
  * What MQTT 3.1.1 asks of the packets of a client and the parser of Aedes does not check, or checks too late: it reads
@@ -43,7 +44,6 @@ const fixedLengths: ReadonlyMap<number, number> = new Map<number, number>([
   [types.disconnect, 0],
 ])
 
-const dupFlag = 0x08
 const wildcards = [0x23, 0x2b] as const
 /** Most bytes before the payload of a PUBLISH: the topic with its length, and the packet identifier. */
 const longestHead = 2 + 65_535 + 2
@@ -57,21 +57,30 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   if ((type === types.connect) !== isFirst) {
     throw new MalformedPacket('CONNECT is the first packet, and only that (MQTT-3.1.0-1, -2)')
   }
-  if (type === types.publish) assertPublishFlags(firstByte)
-  else if (fixedFlags.get(type) !== (firstByte & 0x0f)) {
+  if (isPublish(firstByte)) {
+    const problem = publishFlagsProblem(firstByte)
+    if (problem !== undefined) throw new MalformedPacket(problem)
+  } else if (fixedFlags.get(type) !== (firstByte & 0x0f)) {
     throw new MalformedPacket(
       'the packet is none of a client, or its flags are not as reserved (MQTT-2.2.2-2)',
     )
   }
 }
 
-function assertPublishFlags(firstByte: number): void {
-  const qos = qosOf(firstByte)
-  if (qos === 3) throw new MalformedPacket('the QoS is 3 (MQTT-3.3.1-4)')
-  if (qos === 0 && firstByte & dupFlag) throw new MalformedPacket('DUP is set at QoS 0 (MQTT-3.3.1-2)')
+export function isPublish(firstByte: number): boolean {
+  return firstByte >> 4 === types.publish
 }
 
-function qosOf(firstByte: number): number {
+/** What is wrong with the flags of a PUBLISH; undefined: nothing. */
+export function publishFlagsProblem(firstByte: number): string | undefined {
+  const qos = qosOf(firstByte)
+  if (qos === 3) return 'the QoS is 3 (MQTT-3.3.1-4)'
+  if (qos === 0 && firstByte & publishHeader.duplicate) return 'DUP is set at QoS 0 (MQTT-3.3.1-2)'
+  return undefined
+}
+
+/** QoS of a PUBLISH; 3 is none. */
+export function qosOf(firstByte: number): number {
   return (firstByte >> 1) & 3
 }
 
@@ -87,7 +96,7 @@ export function assertLength(firstByte: number, length: number): void {
 
 /** How many bytes of the content `assertWellFormed` has to see: a payload may be anything. */
 export function examinedLength(firstByte: number, length: number): number {
-  return firstByte >> 4 === types.publish ? Math.min(length, longestHead) : length
+  return isPublish(firstByte) ? Math.min(length, longestHead) : length
 }
 
 /**

@@ -21,8 +21,8 @@ interface Puts {
 const noOptions = {}
 
 /**
- * `batch.put` for bytes, which are copied: without what it does for other encodings, sublevels and hooks, which takes as
- * long as all that LevelDB has to do. An empty batch it leaves empty for `batch.length`: something else is to be put, too.
+ * `batch.put` for bytes, which are copied: without what it does for other encodings, sublevels and hooks, which is a third
+ * of its time. They do not count for `batch.length`, and a batch of length 0 is not written: something else is to be put, too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
