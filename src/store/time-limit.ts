@@ -2,17 +2,49 @@ import { ThingwireError } from '../errors.ts'
 import type { CommitTicket } from './contract.ts'
 import type { LifeCycle } from './life-cycle.ts'
 
-interface Waiter extends CommitTicket {
-  expired: boolean
+/** Of a ring of all that wait. */
+class Link {
+  #previous: Link = this
+  next: Link = this
+
+  /** Puts it before another one. */
+  enter(other: Link): void {
+    this.#previous = other.#previous
+    this.next = other
+    this.#previous.next = this
+    other.#previous = this
+  }
+
+  leave(): void {
+    this.#previous.next = this.next
+    this.next.#previous = this.#previous
+    // Or, dead in the old generation, it would keep the next ones, and all that they hold, until that is collected.
+    this.#previous = this
+    this.next = this
+  }
+}
+
+class Waiter extends Link implements CommitTicket {
+  expired = false
+  readonly deadline: number
   readonly reject: (error: ThingwireError) => void
+
+  constructor(deadline: number, reject: (error: ThingwireError) => void) {
+    super()
+    this.deadline = deadline
+    this.reject = reject
+  }
 }
 
 /** Gives whatever waits for a commit its time limit. */
 export class TimeLimit {
   readonly #timeout: number
   readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
-  /** In the order of their deadlines, since all have the same time limit. */
-  readonly #waiters = new Set<Waiter>()
+  /**
+   * Behind it the first that waits, before it the last: in the order of their deadlines, since all have the same time limit.
+   * No `Set`: of a thousand that come and go it makes table after table, and each that has become old keeps what it held.
+   */
+  readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
 
   /**
@@ -34,10 +66,10 @@ export class TimeLimit {
   /** What `begin` resolves to, or store_timeout if that takes too long. */
   run<T>(begin: (ticket: CommitTicket) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { expired: false, deadline: performance.now() + this.#timeout, reject }
+      const waiter = new Waiter(performance.now() + this.#timeout, reject)
       const begun = begin(waiter)
       this.#life.enter()
-      this.#waiters.add(waiter)
+      waiter.enter(this.#waiting)
       begun.then(
         result => {
           this.#settled(waiter)
@@ -52,17 +84,18 @@ export class TimeLimit {
   }
 
   #settled(waiter: Waiter): void {
-    this.#waiters.delete(waiter)
+    waiter.leave()
     this.#life.leave()
   }
 
   #expireOverdue(): void {
     const now = performance.now()
-    for (const waiter of this.#waiters) {
-      if (waiter.deadline > now) return
-      this.#waiters.delete(waiter)
-      waiter.expired = true
-      waiter.reject(new ThingwireError('store_timeout'))
+    for (;;) {
+      const first = this.#waiting.next
+      if (!(first instanceof Waiter) || first.deadline > now) return
+      first.leave()
+      first.expired = true
+      first.reject(new ThingwireError('store_timeout'))
     }
   }
 }
