@@ -1,4 +1,10 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
+import {
+  type PromisedRecords,
+  promisedDriver,
+  replacing,
+  settlingDriver,
+} from '../helpers/promised-driver.ts'
 
 export interface ObservedStore extends StoreDriver {
   /** Appends called and not yet answered. */
@@ -24,22 +30,21 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
   let pending = 0
   let mostPending = 0
   const waiting = new Map<number, () => void>()
-  const appendUnobserved = driver.records.append.bind(driver.records)
-  const append: StoreDriver['records']['append'] = async (write, ticket) => {
+  const unobserved = promisedDriver(driver)
+  const append: PromisedRecords['append'] = async (...call) => {
     mostPending = Math.max(mostPending, ++pending)
     waiting.get(++count)?.()
     try {
       await before?.()
-      const receipt = await appendUnobserved(write, ticket)
+      const receipt = await unobserved.records.append(...call)
       await after?.()
       return receipt
     } finally {
       pending--
     }
   }
-  Object.assign(driver.records, { append })
   return {
-    ...driver,
+    ...settlingDriver({ ...unobserved, records: replacing(unobserved.records, { append }) }),
     get pending() {
       return pending
     },

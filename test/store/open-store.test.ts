@@ -1,30 +1,37 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Append, DriverDocuments, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
+import type { Append, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import {
+  type PromisedDocuments,
+  type PromisedRecords,
+  promisedDriver,
+  replacing,
+  settlingDriver,
+} from '../helpers/promised-driver.ts'
 
 /** A memory store whose appends and puts begin only when they are let through. */
 function heldStore() {
-  const driver = createMemoryStore()
+  const driver = promisedDriver(createMemoryStore())
   const begun: Append[] = []
   const closed: string[] = []
   let open: () => void = () => {}
   const gate = new Promise<void>(resolve => (open = resolve))
-  const append: DriverRecords['append'] = async (write, ticket) => {
+  const append: PromisedRecords['append'] = async (write, waiting) => {
     begun.push(write)
     await gate
-    return await driver.records.append(write, ticket)
+    return await driver.records.append(write, waiting)
   }
-  const put: DriverDocuments['put'] = async (documents, ticket) => {
+  const put: PromisedDocuments['put'] = async (documents, waiting) => {
     await gate
-    await driver.documents.put(documents, ticket)
+    await driver.documents.put(documents, waiting)
   }
-  const held: StoreDriver = {
+  const held = settlingDriver({
     ...driver,
-    records: { ...driver.records, append },
-    documents: { ...driver.documents, put },
+    records: replacing(driver.records, { append }),
+    documents: replacing(driver.documents, { put }),
     close: async () => void closed.push('driver'),
-  }
+  })
   return { driver: held, begun, closed, letThrough: () => open() }
 }
 
@@ -112,12 +119,14 @@ describe('openStore()', () => {
   })
 
   it('append() takes a write id again once its first write has failed', async () => {
-    const driver = createMemoryStore()
+    const driver = promisedDriver(createMemoryStore())
     const full = new Error('no disk')
     let failing = true
-    const append: DriverRecords['append'] = (...call) =>
+    const append: PromisedRecords['append'] = (...call) =>
       failing ? Promise.reject(full) : driver.records.append(...call)
-    const { records } = await open({ ...driver, records: { ...driver.records, append } })
+    const { records } = await open(
+      settlingDriver({ ...driver, records: replacing(driver.records, { append }) }),
+    )
     await expect(records.append(write({ id: 'a' }))).rejects.toBe(full)
     failing = false
     expect((await records.append(write({ id: 'a' }))).writeNumber).toBe(1)
