@@ -153,7 +153,8 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
 
 /**
  * An append or a put that waits for its commit. In place of a promise, which every step on the way would put into one of its
- * own, for the collector to move about while the write waits. `promised` and `settle` make one of the other.
+ * own, for the collector to move about while the write waits; `promised` and `settle` of commit-ticket.ts make one of the
+ * other.
  */
 export interface CommitTicket<Result> {
   /** Not waited for any more: what is not yet begun is to be dropped. */
