@@ -24,45 +24,15 @@ class Link {
   }
 }
 
-class Waiter<Result> extends Link implements CommitTicket<Result> {
+class Waiter extends Link implements CommitTicket {
   expired = false
   readonly deadline: number
-  readonly #life: Pick<LifeCycle, 'leave'>
-  readonly #resolve: (result: Result) => void
-  readonly #reject: (error: unknown) => void
+  readonly reject: (error: ThingwireError) => void
 
-  constructor(
-    deadline: number,
-    life: Pick<LifeCycle, 'leave'>,
-    resolve: (result: Result) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(deadline: number, reject: (error: ThingwireError) => void) {
     super()
     this.deadline = deadline
-    this.#life = life
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  resolve(result: Result): void {
-    this.#settled()
-    this.#resolve(result)
-  }
-
-  reject(error: unknown): void {
-    this.#settled()
-    this.#reject(error)
-  }
-
-  expire(): void {
-    this.leave()
-    this.expired = true
-    this.#reject(new ThingwireError('store_timeout'))
-  }
-
-  #settled(): void {
-    this.leave()
-    this.#life.leave()
+    this.reject = reject
   }
 }
 
@@ -93,18 +63,29 @@ export class TimeLimit {
     clearInterval(this.#sweep)
   }
 
-  /** What its ticket comes to, or store_timeout if that takes too long. */
-  run<Result>(begin: (ticket: CommitTicket<Result>) => void): Promise<Result> {
+  /** What `begin` resolves to, or store_timeout if that takes too long. */
+  run<T>(begin: (ticket: CommitTicket) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const waiter = new Waiter(performance.now() + this.#timeout, this.#life, resolve, reject)
+      const waiter = new Waiter(performance.now() + this.#timeout, reject)
+      const begun = begin(waiter)
       this.#life.enter()
       waiter.enter(this.#waiting)
-      try {
-        begin(waiter)
-      } catch (error) {
-        waiter.reject(error)
-      }
+      begun.then(
+        result => {
+          this.#settled(waiter)
+          resolve(result)
+        },
+        (error: unknown) => {
+          this.#settled(waiter)
+          reject(error)
+        },
+      )
     })
+  }
+
+  #settled(waiter: Waiter): void {
+    waiter.leave()
+    this.#life.leave()
   }
 
   #expireOverdue(): void {
@@ -112,7 +93,9 @@ export class TimeLimit {
     for (;;) {
       const first = this.#waiting.next
       if (!(first instanceof Waiter) || first.deadline > now) return
-      first.expire()
+      first.leave()
+      first.expired = true
+      first.reject(new ThingwireError('store_timeout'))
     }
   }
 }

@@ -1,11 +1,5 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
-import {
-  type PromisedRecords,
-  promisedDriver,
-  replacing,
-  settlingDriver,
-} from '../helpers/promised-driver.ts'
 
 export interface SlowStore extends StoreDriver {
   /** Resolves when the given number of appends have been called. */
@@ -16,19 +10,22 @@ export interface SlowStore extends StoreDriver {
 
 /** A store in memory whose appends wait until they are let through. */
 export function createSlowStore(): SlowStore {
-  const driver = promisedDriver(createMemoryStore())
+  const driver = createMemoryStore()
   let called = 0
   let release = () => {}
   const released = new Promise<void>(resolve => (release = resolve))
   const waiting: { count: number; resolve: () => void }[] = []
-  const append: PromisedRecords['append'] = async (...call) => {
-    called++
-    for (const { count, resolve } of waiting) if (called >= count) resolve()
-    await released
-    return await driver.records.append(...call)
-  }
   return {
-    ...settlingDriver({ ...driver, records: replacing(driver.records, { append }) }),
+    ...driver,
+    records: {
+      ...driver.records,
+      append: async (write, ticket) => {
+        called++
+        for (const { count, resolve } of waiting) if (called >= count) resolve()
+        await released
+        return await driver.records.append(write, ticket)
+      },
+    },
     appends: count =>
       new Promise(resolve => {
         waiting.push({ count, resolve })

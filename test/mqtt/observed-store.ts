@@ -1,10 +1,4 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
-import {
-  type PromisedRecords,
-  promisedDriver,
-  replacing,
-  settlingDriver,
-} from '../helpers/promised-driver.ts'
 
 export interface ObservedStore extends StoreDriver {
   /** Appends called and not yet answered. */
@@ -30,21 +24,22 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
   let pending = 0
   let mostPending = 0
   const waiting = new Map<number, () => void>()
-  const unobserved = promisedDriver(driver)
-  const append: PromisedRecords['append'] = async (...call) => {
+  const appendUnobserved = driver.records.append.bind(driver.records)
+  const append: StoreDriver['records']['append'] = async (write, ticket) => {
     mostPending = Math.max(mostPending, ++pending)
     waiting.get(++count)?.()
     try {
       await before?.()
-      const receipt = await unobserved.records.append(...call)
+      const receipt = await appendUnobserved(write, ticket)
       await after?.()
       return receipt
     } finally {
       pending--
     }
   }
+  Object.assign(driver.records, { append })
   return {
-    ...settlingDriver({ ...unobserved, records: replacing(unobserved.records, { append }) }),
+    ...driver,
     get pending() {
       return pending
     },

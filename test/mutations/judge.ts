@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises'
 import { storeConformance } from '../../src/conformance/index.ts'
-import { promisedDriver, settlingDriver } from '../helpers/promised-driver.ts'
 import type { StoreUnderTest } from '../store/store-places.ts'
 import type { Mutation } from './mutation.ts'
 
@@ -24,7 +23,7 @@ export async function judge(store: StoreUnderTest, mutation?: Mutation): Promise
     factory: async () => {
       const place = await store.factory()
       if (mutation === undefined) return place
-      return { ...place, driver: () => settlingDriver(mutation.mutate(promisedDriver(place.driver()))) }
+      return { ...place, driver: () => mutation.mutate(place.driver()) }
     },
   })
   const red: string[] = []

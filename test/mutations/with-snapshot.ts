@@ -1,14 +1,13 @@
-import type { LatestOfThing, LatestQuery, Snapshot } from '../../src/store/contract.ts'
-import type { PromisedDriver } from '../helpers/promised-driver.ts'
+import type { LatestOfThing, LatestQuery, Snapshot, StoreDriver } from '../../src/store/contract.ts'
 import { withRecords } from './mutation.ts'
 
 type Pages = AsyncIterable<readonly LatestOfThing[]>
 
 /** The driver with another `latest` of its snapshots, which is given the right one. */
 export function withLatest(
-  driver: PromisedDriver,
+  driver: StoreDriver,
   latest: (query: LatestQuery, right: (query: LatestQuery) => Pages, snapshot: Snapshot) => Pages,
-): PromisedDriver {
+): StoreDriver {
   return withRecords(driver, {
     snapshot: async () => {
       const snapshot = await driver.records.snapshot()

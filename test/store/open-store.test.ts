@@ -1,37 +1,30 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Append, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
+import type { Append, DriverDocuments, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import {
-  type PromisedDocuments,
-  type PromisedRecords,
-  promisedDriver,
-  replacing,
-  settlingDriver,
-} from '../helpers/promised-driver.ts'
 
 /** A memory store whose appends and puts begin only when they are let through. */
 function heldStore() {
-  const driver = promisedDriver(createMemoryStore())
+  const driver = createMemoryStore()
   const begun: Append[] = []
   const closed: string[] = []
   let open: () => void = () => {}
   const gate = new Promise<void>(resolve => (open = resolve))
-  const append: PromisedRecords['append'] = async (write, waiting) => {
+  const append: DriverRecords['append'] = async (write, ticket) => {
     begun.push(write)
     await gate
-    return await driver.records.append(write, waiting)
+    return await driver.records.append(write, ticket)
   }
-  const put: PromisedDocuments['put'] = async (documents, waiting) => {
+  const put: DriverDocuments['put'] = async (documents, ticket) => {
     await gate
-    await driver.documents.put(documents, waiting)
+    await driver.documents.put(documents, ticket)
   }
-  const held = settlingDriver({
+  const held: StoreDriver = {
     ...driver,
-    records: replacing(driver.records, { append }),
-    documents: replacing(driver.documents, { put }),
+    records: { ...driver.records, append },
+    documents: { ...driver.documents, put },
     close: async () => void closed.push('driver'),
-  })
+  }
   return { driver: held, begun, closed, letThrough: () => open() }
 }
 
@@ -119,14 +112,12 @@ describe('openStore()', () => {
   })
 
   it('append() takes a write id again once its first write has failed', async () => {
-    const driver = promisedDriver(createMemoryStore())
+    const driver = createMemoryStore()
     const full = new Error('no disk')
     let failing = true
-    const append: PromisedRecords['append'] = (...call) =>
+    const append: DriverRecords['append'] = (...call) =>
       failing ? Promise.reject(full) : driver.records.append(...call)
-    const { records } = await open(
-      settlingDriver({ ...driver, records: replacing(driver.records, { append }) }),
-    )
+    const { records } = await open({ ...driver, records: { ...driver.records, append } })
     await expect(records.append(write({ id: 'a' }))).rejects.toBe(full)
     failing = false
     expect((await records.append(write({ id: 'a' }))).writeNumber).toBe(1)

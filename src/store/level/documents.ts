@@ -7,7 +7,7 @@ export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | 
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): void
+  put(documents: EncodedDocuments, ticket: CommitTicket): Promise<unknown>
   /** Runs a task while nothing else is written. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -26,7 +26,9 @@ export function createDocuments(database: Database, commits: DocumentCommits): D
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 
-    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
+    async put(documents, ticket) {
+      await commits.put(encodeDocuments(documents), ticket)
+    },
 
     transact: (names, change) =>
       commits.alone(() =>

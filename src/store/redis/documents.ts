@@ -8,7 +8,7 @@ export type EncodedDocuments = readonly (readonly [name: string, json: string | 
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): void
+  put(documents: EncodedDocuments, ticket: CommitTicket): Promise<unknown>
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -52,7 +52,9 @@ export function createDocuments(
       return pairs(found).map(([name, text]) => [name, decode(text) ?? {}])
     },
 
-    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
+    async put(documents, ticket) {
+      await commits.put(encodeDocuments(documents), ticket)
+    },
 
     transact: (names, change) =>
       commits.alone(async () => {

@@ -1,5 +1,4 @@
 import type { Observer } from '../../core/observer.ts'
-import { promised, settle } from '../commit-ticket.ts'
 import type {
   Append,
   Commit,
@@ -12,7 +11,7 @@ import type {
   Snapshot,
   TimeRange,
 } from '../contract.ts'
-import { type Committed, GroupCommit } from '../group-commit.ts'
+import { GroupCommit } from '../group-commit.ts'
 import { Committer, type PendingCommit } from './commit.ts'
 import { readLog, trimLog } from './commit-log.ts'
 import { encodeDocuments } from './documents.ts'
@@ -29,11 +28,9 @@ import { answerOf } from './write-ids.ts'
 const maximumGroupBytes = 256 * 1024
 const recordOverhead = 64
 
-type QueuedCommit = PendingCommit & Committed<Receipt>
-
 /** The records in Redis, as one node has them. */
 export class RedisRecords implements DriverRecords {
-  readonly commits: GroupCommit<QueuedCommit, Receipt>
+  readonly commits: GroupCommit<PendingCommit, Receipt>
   readonly #partition: Partition
   readonly #durable: Partition
   readonly #follower: Follower
@@ -63,7 +60,7 @@ export class RedisRecords implements DriverRecords {
     })
     follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
     const committer = new Committer(writes, follower)
-    this.commits = new GroupCommit<QueuedCommit, Receipt>(
+    this.commits = new GroupCommit(
       group => committer.commit(group),
       weigh,
       maximumGroupBytes,
@@ -79,19 +76,11 @@ export class RedisRecords implements DriverRecords {
     this.#follower.start(Number(number ?? 0))
   }
 
-  append(write: Append, ticket: CommitTicket<Receipt>): void {
+  async append(write: Append, ticket: CommitTicket): Promise<Receipt> {
     // As it is now: what is of this term is not to be committed in a later one.
     const term = write.lead === undefined ? undefined : this.#termOf(write.lead)
     const documents = encodeDocuments(write.documents)
-    const committed = promised<Receipt>(ticket, own => {
-      this.commits.push({ write, term, documents, ticket: own })
-    })
-    settle(ticket, this.#told(committed))
-  }
-
-  /** Its listeners come first. */
-  async #told(committed: Promise<Receipt>): Promise<Receipt> {
-    const receipt = await committed
+    const receipt = await this.commits.push({ write, term, documents, ticket })
     await this.#follower.reached(receipt.writeNumber)
     return receipt
   }
