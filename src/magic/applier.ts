@@ -33,6 +33,8 @@ export class Applier {
   #sinceMark = 0
   /** What is told, and asked for, while the log is read. */
   #held: (Commit | (() => void))[] | undefined = []
+  /** Number of the first write that is held. */
+  #firstHeld = Number.POSITIVE_INFINITY
   #isUpToDate = () => {}
   readonly #upToDate = new Promise<void>(resolve => {
     this.#isUpToDate = resolve
@@ -109,10 +111,13 @@ export class Applier {
     // Before the log: what was acknowledged before it was asked for is then read before it is done.
     const requests = await listRemovalRequests(this.#parts.documents)
     for (;;) {
-      const part = { after: this.#seen, before: Number.POSITIVE_INFINITY, order: 'asc' } as const
+      const part = { after: this.#seen, before: this.#firstHeld, order: 'asc' } as const
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
-      for (const commit of commits) this.#take(commit)
+      for (const commit of commits) {
+        // The rest is taken as it is told: what is not kept is in no log.
+        if (commit.writeNumber < this.#firstHeld) this.#take(commit)
+      }
       if (commits.length === 0) break
     }
     const held = this.#held ?? []
@@ -129,8 +134,9 @@ export class Applier {
   #takeOrHold(commit: Commit): void {
     // What was missed before it must not count as seen.
     if (this.#end.signal.aborted) return
-    if (this.#held) this.#held.push(commit)
-    else this.#take(commit)
+    if (!this.#held) return this.#take(commit)
+    this.#firstHeld = Math.min(this.#firstHeld, commit.writeNumber)
+    this.#held.push(commit)
   }
 
   #take(commit: Commit): void {

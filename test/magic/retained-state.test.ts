@@ -102,6 +102,28 @@ describe('RetainedState', () => {
     expect(await store.records.state(one, '$geo')).toBeUndefined()
   })
 
+  it('tells it, too, of a write that comes while it reads at the start what is not applied', async () => {
+    let open = () => {}
+    const opened = new Promise<void>(resolve => (open = resolve))
+    const { retained, write, writeWith, told } = await openRetained({
+      between: ({ records }) => ({
+        records: {
+          ...records,
+          readLog: async query => {
+            await opened
+            return await records.readLog(query)
+          },
+        },
+      }),
+    })
+    await write(one, set('a', 1))
+    await writeWith(one, { store: false }, set('b', 2))
+    await write(one, set('c', 3))
+    open()
+    await retained.whenApplied()
+    expect(told()).toEqual([settings({ a: 1 }), settings({ a: 1, b: 2 }), settings({ a: 1, c: 3 })])
+  })
+
   it('changes the state without a word for a write that is not to be broadcast', async () => {
     const { retained, writeWith, told, store } = await openRetained()
     await writeWith(one, { broadcast: false }, set('a', 1))
