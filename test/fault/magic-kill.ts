@@ -175,7 +175,9 @@ export class MagicRun {
     const things = new Set(left.map(({ thingId }) => thingId))
     const isOfProof = [...proof.matchAll(/"([a-z2-7]{16})"/g)].some(([, thingId = '']) => things.has(thingId))
     const isSeen: Record<string, boolean> = {
-      'magic write committed, not told': left.some(({ name }) => name !== undefined && proof.includes(name)),
+      'magic write committed, not told': left.some(({ writeNumber }) =>
+        proof.includes(`"writeNumber":${writeNumber}}`),
+      ),
       'magic write taken, not applied': waiting > 0,
       'state not committed': isOfProof,
       'between two queued writes': isOfProof,

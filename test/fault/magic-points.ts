@@ -1,5 +1,4 @@
 import { die, dieWithin } from './die.ts'
-import { writeNamesIn } from './planned-write.ts'
 import { holdReads, type Operation, watchBatches } from './watched-batches.ts'
 
 /** A write with magic records, as the commit log keeps it until it is applied. */
@@ -19,8 +18,6 @@ interface Mark {
 interface MagicBatch {
   readonly logged: readonly LoggedWrite[]
   readonly marks: readonly Mark[]
-  /** Names of writes of the load. */
-  readonly names: string
 }
 
 const logEntry = /^l/
@@ -34,9 +31,9 @@ const longestRecovery = 2_500
 export const magicPoints: Record<string, (after: number) => void> = {
   'magic write committed, not told': after => {
     let batches = 0
-    watchMagic(async ({ logged, names }, write) => {
+    watchMagic(async ({ logged }, write) => {
       await write()
-      if (logged.length > 0 && ++batches > after) die(`committed, and not told: ${names}`)
+      if (logged.length > 0 && ++batches > after) die(`committed, and not told: ${JSON.stringify(logged)}`)
     })
   },
   'magic write taken, not applied': after => {
@@ -166,9 +163,7 @@ function watchStates(
 function watchMagic(write: (batch: MagicBatch, write: () => Promise<void>) => Promise<void>): void {
   watchBatches({
     write: (operations, writeBatch) => {
-      const logged = operations.flatMap(loggedIn)
-      const names = logged.length === 0 ? new Set<string>() : writeNamesIn(textOf(operations))
-      return write({ logged, marks: marksIn(operations), names: [...names].join(' ') }, writeBatch)
+      return write({ logged: operations.flatMap(loggedIn), marks: marksIn(operations) }, writeBatch)
     },
   })
 }
@@ -187,8 +182,4 @@ function marksIn(operations: readonly Operation[]): Mark[] {
     if (thingId === undefined || value === undefined) return []
     return [{ thingId, ...(JSON.parse(value) as Omit<Mark, 'thingId'>) }]
   })
-}
-
-function textOf(operations: readonly Operation[]): string {
-  return operations.map(({ value = '' }) => value).join('\n')
 }
