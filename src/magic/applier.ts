@@ -134,9 +134,12 @@ export class Applier {
   #takeOrHold(commit: Commit): void {
     // What was missed before it must not count as seen.
     if (this.#end.signal.aborted) return
-    if (!this.#held) return this.#take(commit)
-    this.#firstHeld = Math.min(this.#firstHeld, commit.writeNumber)
-    this.#held.push(commit)
+    if (this.#held) {
+      this.#firstHeld = Math.min(this.#firstHeld, commit.writeNumber)
+      this.#held.push(commit)
+    } else {
+      this.#take(commit)
+    }
   }
 
   #take(commit: Commit): void {
