@@ -24,6 +24,7 @@ export type {
   MagicResource,
   MagicState,
 } from './magic/magic-resource.ts'
+export { promised, settle, type Waiting } from './store/commit-ticket.ts'
 export type * from './store/contract.ts'
 export { createLevelStore, type LevelStoreOptions, restoreLevelStore } from './store/level/index.ts'
 export { createMemoryStore } from './store/memory/index.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import type { CommitTicket } from '../store/contract.ts'
+import type { Waiting } from '../store/commit-ticket.ts'
 import type { Suite } from './stage.ts'
 import {
+  appendTo,
   count,
   givenUp,
   measured,
@@ -130,8 +131,8 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     await driver.open()
     try {
       const { records, documents } = driver
-      const append = (id: string, mark: string, ticket: CommitTicket) =>
-        records.append(write([received(id)], { id, documents: { mark: { is: mark } } }), ticket)
+      const append = (id: string, mark: string, waiting: Waiting) =>
+        appendTo(records, write([received(id)], { id, documents: { mark: { is: mark } } }), waiting)
       const kept = append('a', 'kept', waitedFor())
       const repeat = append('a', 'repeat', givenUp)
       const dropped = append('b', 'dropped', givenUp)

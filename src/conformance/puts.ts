@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Document } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { count, givenUp, readDuring, waitedFor } from './writes.ts'
+import { count, givenUp, putTo, readDuring, waitedFor } from './writes.ts'
 
 export function puts({ test, capabilities }: Suite): void {
   test('put() puts and removes documents, whatever is there, and leaves the others', async stage => {
@@ -91,8 +91,8 @@ export function puts({ test, capabilities }: Suite): void {
     await driver.open()
     try {
       const { documents } = driver
-      const before = documents.put({ a: { is: 'before' }, b: { is: 'before' } }, waitedFor())
-      const dropped = documents.put({ a: { is: 'dropped' }, b: null, c: {} }, givenUp)
+      const before = putTo(documents, { a: { is: 'before' }, b: { is: 'before' } }, waitedFor())
+      const dropped = putTo(documents, { a: { is: 'dropped' }, b: null, c: {} }, givenUp)
       await assert.rejects(dropped, { reason: 'store_timeout' })
       await before
       const all: (readonly [string, Document])[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
 import { state, stateful } from './views.ts'
-import { givenUp, readAll, receiptTime, received, thing, waitedFor, write } from './writes.ts'
+import { appendTo, givenUp, readAll, receiptTime, received, thing, waitedFor, write } from './writes.ts'
 
 /** What a driver does with a write that is no longer waited for; `openStore` hides the driver, so here it is bare. */
 export function tickets({ test }: Suite): void {
@@ -12,12 +12,13 @@ export function tickets({ test }: Suite): void {
       const { records } = driver
       const told: number[] = []
       records.onCommit(({ writeNumber }) => told.push(writeNumber))
-      const before = records.append(write([received('before')]), waitedFor())
-      const dropped = records.append(
+      const before = appendTo(records, write([received('before')]), waitedFor())
+      const dropped = appendTo(
+        records,
         write([received('dropped')], { id: 'a', states: [state('dropped')] }),
         givenUp,
       )
-      const after = records.append(write([received('after')]), waitedFor())
+      const after = appendTo(records, write([received('after')]), waitedFor())
       await assert.rejects(dropped, { reason: 'store_timeout' })
       await Promise.all([before, after])
       assert.deepEqual(
@@ -27,7 +28,7 @@ export function tickets({ test }: Suite): void {
       assert.equal(await records.answerOf(thing, 'a', receiptTime), undefined)
       assert.equal(await records.state(thing, stateful), undefined)
       assert.equal(told.length, 2)
-      const again = await records.append(write([received('again')], { id: 'a' }), waitedFor())
+      const again = await appendTo(records, write([received('again')], { id: 'a' }), waitedFor())
       assert.notEqual(again.writeNumber, 0)
     } finally {
       await driver.close()

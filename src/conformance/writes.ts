@@ -1,6 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
-import type { Append, CommitTicket, PageQuery, RecordStore } from '../store/contract.ts'
+import { promised, type Waiting } from '../store/commit-ticket.ts'
+import type {
+  Append,
+  DocumentPut,
+  DriverDocuments,
+  DriverRecords,
+  PageQuery,
+  Receipt,
+  RecordStore,
+} from '../store/contract.ts'
 
 /** Receipt time of the suite's writes, unless a test says another. */
 export const receiptTime = Date.UTC(2026, 10, 21, 9, 30)
@@ -32,13 +41,31 @@ export function write(records: readonly NewRecord[], more: Partial<Append> = {})
   }
 }
 
-/** Ticket of a write that is waited for as long as any test takes. */
-export function waitedFor(): CommitTicket {
+/** Of a write that is waited for as long as any test takes. */
+export function waitedFor(): Waiting {
   return { expired: false, deadline: performance.now() + 600_000 }
 }
 
-/** Ticket of a write that nobody waits for any more. */
-export const givenUp: CommitTicket = { expired: true, deadline: 0 }
+/** Of a write that nobody waits for any more. */
+export const givenUp: Waiting = { expired: true, deadline: 0 }
+
+/** What comes of an append to a driver. */
+export function appendTo(
+  records: Pick<DriverRecords, 'append'>,
+  append: Append,
+  waiting: Waiting,
+): Promise<Receipt> {
+  return promised(waiting, ticket => records.append(append, ticket))
+}
+
+/** What comes of a put to a driver. */
+export function putTo(
+  documents: Pick<DriverDocuments, 'put'>,
+  put: DocumentPut,
+  waiting: Waiting,
+): Promise<unknown> {
+  return promised(waiting, ticket => documents.put(put, ticket))
+}
 
 /** Appends one record per value, each in a write of its own, all at once. */
 export async function appendEach(records: RecordStore, newRecords: readonly NewRecord[]): Promise<void> {

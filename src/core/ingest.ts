@@ -88,6 +88,7 @@ export interface IngestParts {
 }
 
 const noBody = new Uint8Array()
+const allTaken: WriteAnswer = {}
 
 export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
@@ -262,7 +263,7 @@ function isDryRun({ store, broadcast }: ParsedWrite): boolean {
 }
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {
-  return parsed.rejected.length === 0 ? {} : { rejected: parsed.rejected }
+  return parsed.rejected.length === 0 ? allTaken : { rejected: parsed.rejected }
 }
 
 /** Whether the thing has written more than it may. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type FieldError, ThingwireError } from '../errors.ts'
 import { parseRecord, type RecordContext } from './parse-record.ts'
-import { atRecord, isProblem } from './problem.ts'
+import { atRecord, isProblem, type Problem } from './problem.ts'
 import type { AcceptedRecord } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
@@ -12,6 +12,7 @@ export const maximumNamedErrors = 20
 
 const placeInJson = /JSON at (position \d+)(?: \(line \d+ column \d+\))?$/
 const stringMarksAndNoNumbers = /\\.|"|[+-]?\b(?:nan|inf(?:inity)?)\b/gis
+const noErrors: readonly FieldError[] = []
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
@@ -145,14 +146,14 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
 }
 
 function parseRecords(values: readonly unknown[], context: ParseContext) {
-  const records: AcceptedRecord[] = []
-  const rejected: FieldError[] = []
-  for (const [place, value] of values.entries()) {
-    const result = parseRecord(value, place, context)
-    if (isProblem(result)) rejected.push(atRecord(place, result))
-    else records.push(result)
-  }
-  return { records, rejected }
+  const results = values.map((value, place) => parseRecord(value, place, context))
+  if (results.every(isAccepted)) return { records: results, rejected: noErrors }
+  const rejected = results.flatMap((result, place) => (isProblem(result) ? atRecord(place, result) : []))
+  return { records: results.filter(isAccepted), rejected }
+}
+
+function isAccepted(result: AcceptedRecord | Problem): result is AcceptedRecord {
+  return !isProblem(result)
 }
 
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {

@@ -76,6 +76,10 @@ export class PublishDoor {
     this.#begin(packet).then(
       () => taken.done(),
       (error: Error) => {
+        if (isReported(error)) {
+          taken.done()
+          return
+        }
         this.#hasFailed = true
         this.#connection.inbound.stop()
         taken.failed(error)
@@ -208,7 +212,7 @@ export class PublishDoor {
       withdrawal?.throwIfAborted()
       const dealing = thingId === undefined ? undefined : this.#write(thingId, packet, once)
       turn.done()
-      await dealing
+      await dealing?.catch(throwUnlessReported)
     } catch (error) {
       this.#hasFailed = true
       turn.done()
@@ -262,22 +266,13 @@ export class PublishDoor {
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
     try {
-      const writing = ingest.write(documents ? { ...request, documents, withdrawal } : request)
-      return writing.catch(error => this.#refuse(error, thingId, body, qos))
+      return ingest.write(documents ? { ...request, documents, withdrawal } : request)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true
-      return this.#refuse(error, thingId, body, qos)
+      if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
+      return ingest.noteRefused({ thingId, door: 'mqtt', error, body })
     }
-  }
-
-  /** @throws the error, if the write is not to be acknowledged for it */
-  async #refuse(error: unknown, thingId: string, body: Uint8Array, qos: number): Promise<void> {
-    if (!(error instanceof ThingwireError)) throw error
-    // Noted and told already. To close would make the device send it again for ever.
-    if (catalogue[error.reason].mqtt === 'report') return
-    if (qos !== 0 || !isRateExceeded(error)) throw error
-    await this.#parts.ingest.noteRefused({ thingId, door: 'mqtt', error, body })
   }
 
   async #release(session: Session, messageId: number, committing: Promise<unknown>): Promise<void> {
@@ -292,6 +287,15 @@ export class PublishDoor {
     if (!session) throw new Error('a packet before CONNECT was accepted')
     return session
   }
+}
+
+/** Whether what was refused is acknowledged: it is noted and told. To close would make the device send it again for ever. */
+function isReported(error: unknown): boolean {
+  return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
+}
+
+function throwUnlessReported(error: unknown): void {
+  if (!isReported(error)) throw error
 }
 
 /** Names the topic, which the device does not say again, but no token in it. */

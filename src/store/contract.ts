@@ -143,19 +143,28 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   size(): Promise<StoreSize>
 }
 
+/** `append` and `put` say that they return undefined: as void, the compiler would take a function whose promise nobody awaits. */
 export interface DriverRecords extends Omit<RecordStore, 'append'> {
-  append(write: Append, ticket: CommitTicket): Promise<Receipt>
+  append(write: Append, ticket: CommitTicket<Receipt>): undefined
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
-  put(documents: DocumentPut, ticket: CommitTicket): Promise<void>
+  put(documents: DocumentPut, ticket: CommitTicket<unknown>): undefined
 }
 
-/** Tells a driver that an append or a put is not waited for any more: one not yet begun is to be dropped. */
-export interface CommitTicket {
+/**
+ * An append or a put that waits for its commit. In place of a promise, which every step on the way would put into one of its
+ * own, for the collector to move about while the write waits. `promised` and `settle` make one of the other.
+ */
+export interface CommitTicket<Result> {
+  /** Not waited for any more: what is not yet begun is to be dropped. */
   readonly expired: boolean
   /** It expires behind this, by the monotonic clock (`performance.now()`). */
   readonly deadline: number
+  /** It is committed. This or `reject` is to be called once, whether or not it has expired. */
+  resolve(result: Result): void
+  /** It is not, in the words of `Store`. */
+  reject(error: unknown): void
 }
 
 export type {

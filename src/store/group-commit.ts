@@ -1,14 +1,21 @@
+import type { CommitTicket } from './contract.ts'
+
+/** What is committed with others, and who waits for it. */
+export interface Committed<Result> {
+  readonly ticket: CommitTicket<Result>
+}
+
 /**
  * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
  * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came.
  */
-export class GroupCommit<Item, Result> {
+export class GroupCommit<Item extends Committed<Result>, Result> {
   readonly #commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number
   readonly #turn: () => Promise<void> | undefined
   readonly #onCommitted: (items: number, seconds: number) => void
-  #queue: Entry<Item, Result>[] = []
+  #queue: (Item | Task)[] = []
   #running = false
 
   /**
@@ -32,18 +39,17 @@ export class GroupCommit<Item, Result> {
     this.#onCommitted = onCommitted
   }
 
-  push(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject })
-      this.#start()
-    })
+  /** Settles the ticket of the item. */
+  push(item: Item): undefined {
+    this.#queue.push(item)
+    this.#start()
   }
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
   alone<T>(task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = async () => await task()
-      this.#queue.push({ task: () => run().then(resolve, reject) })
+      this.#queue.push(new Task(() => run().then(resolve, reject)))
       this.#start()
     })
   }
@@ -60,56 +66,59 @@ export class GroupCommit<Item, Result> {
     while (this.#queue.length > 0) {
       const turn = this.#turn()
       if (turn) await turn
-      const next = this.#take()
-      const [first] = next
-      if (first && 'task' in first) await first.task()
-      else await this.#settle(next as ItemEntry<Item, Result>[])
+      const [first] = this.#queue
+      if (first instanceof Task) {
+        this.#queue.shift()
+        await first.run()
+      } else {
+        await this.#settle(this.#takeGroup())
+      }
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
     this.#running = false
   }
 
-  /** The next task alone, or the items up to the next task or the maximum weight. */
-  #take(): Entry<Item, Result>[] {
+  /** The items up to the next task or the maximum weight: at least one. */
+  #takeGroup(): Item[] {
+    const group: Item[] = []
     let weight = 0
-    let count = 0
     for (const entry of this.#queue) {
-      if ('task' in entry) break
-      weight += this.#weigh(entry.item)
-      if (count > 0 && weight > this.#maximumWeight) break
-      count++
+      if (entry instanceof Task) break
+      weight += this.#weigh(entry)
+      if (group.length > 0 && weight > this.#maximumWeight) break
+      group.push(entry)
     }
-    return this.#queue.splice(0, Math.max(count, 1))
+    this.#queue = this.#queue.slice(group.length)
+    return group
   }
 
-  async #settle(group: ItemEntry<Item, Result>[]): Promise<void> {
+  async #settle(group: readonly Item[]): Promise<void> {
     try {
       const begin = performance.now()
-      const results = await this.#commit(group.map(entry => entry.item))
+      const results = await this.#commit(group)
       this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
-      for (const [index, entry] of group.entries()) {
+      for (const [index, { ticket }] of group.entries()) {
         const result = results[index]
-        if (result instanceof Error) entry.reject(result)
-        else entry.resolve(result as Result)
+        if (result instanceof Error) ticket.reject(result)
+        else ticket.resolve(result as Result)
       }
     } catch (error) {
-      for (const entry of group) entry.reject(error)
+      for (const { ticket } of group) ticket.reject(error)
       // What waits behind it was handed in without knowing: of one sender, it would be committed before what failed is sent again.
-      const left = this.#queue.filter(entry => 'task' in entry)
-      for (const entry of this.#queue) if (!('task' in entry)) entry.reject(error)
+      const left: Task[] = []
+      for (const entry of this.#queue) {
+        if (entry instanceof Task) left.push(entry)
+        else entry.ticket.reject(error)
+      }
       this.#queue = left
     }
   }
 }
 
-interface ItemEntry<Item, Result> {
-  readonly item: Item
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
-}
+class Task {
+  readonly run: () => Promise<void>
 
-interface TaskEntry {
-  readonly task: () => Promise<void>
+  constructor(run: () => Promise<void>) {
+    this.run = run
+  }
 }
-
-type Entry<Item, Result> = ItemEntry<Item, Result> | TaskEntry

@@ -54,7 +54,10 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
-      put: put => life.run(() => limit.run(ticket => documents.put(put, ticket))),
+      put: put =>
+        life.run(async () => {
+          await limit.run(ticket => documents.put(put, ticket))
+        }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
     refused: {

@@ -1,3 +1,4 @@
+import { promised, settle } from './commit-ticket.ts'
 import type { Append, DriverRecords, Receipt } from './contract.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -16,7 +17,7 @@ export class PendingAppends {
   /** What a write in flight with this id comes to; undefined if there is none. */
   inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
     const first = this.#byWriteId.get(nameOf(thingId, id))
-    return first && this.#limit.run(() => first)
+    return first && this.#limit.run(ticket => settle(ticket, first))
   }
 
   append(write: Append): Promise<Receipt> {
@@ -26,14 +27,14 @@ export class PendingAppends {
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) return copied.then(({ answer }) => ({ writeNumber: 0, answer }))
     return this.#limit.run(ticket => {
-      const newest = this.#append(write, ticket)
+      const newest = promised<Receipt>(ticket, own => this.#append(write, own))
       const name = nameOf(thingId, id)
       const settled = () => {
         if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
       }
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
-      return newest
+      settle(ticket, newest)
     })
   }
 }

@@ -24,15 +24,45 @@ class Link {
   }
 }
 
-class Waiter extends Link implements CommitTicket {
+class Waiter<Result> extends Link implements CommitTicket<Result> {
   expired = false
   readonly deadline: number
-  readonly reject: (error: ThingwireError) => void
+  readonly #life: Pick<LifeCycle, 'leave'>
+  readonly #resolve: (result: Result) => void
+  readonly #reject: (error: unknown) => void
 
-  constructor(deadline: number, reject: (error: ThingwireError) => void) {
+  constructor(
+    deadline: number,
+    life: Pick<LifeCycle, 'leave'>,
+    resolve: (result: Result) => void,
+    reject: (error: unknown) => void,
+  ) {
     super()
     this.deadline = deadline
-    this.reject = reject
+    this.#life = life
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  resolve(result: Result): void {
+    this.#settled()
+    this.#resolve(result)
+  }
+
+  reject(error: unknown): void {
+    this.#settled()
+    this.#reject(error)
+  }
+
+  expire(): void {
+    this.leave()
+    this.expired = true
+    this.#reject(new ThingwireError('store_timeout'))
+  }
+
+  #settled(): void {
+    this.leave()
+    this.#life.leave()
   }
 }
 
@@ -63,29 +93,18 @@ export class TimeLimit {
     clearInterval(this.#sweep)
   }
 
-  /** What `begin` resolves to, or store_timeout if that takes too long. */
-  run<T>(begin: (ticket: CommitTicket) => Promise<T>): Promise<T> {
+  /** What its ticket comes to, or store_timeout if that takes too long. */
+  run<Result>(begin: (ticket: CommitTicket<Result>) => void): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const waiter = new Waiter(performance.now() + this.#timeout, reject)
-      const begun = begin(waiter)
+      const waiter = new Waiter(performance.now() + this.#timeout, this.#life, resolve, reject)
       this.#life.enter()
       waiter.enter(this.#waiting)
-      begun.then(
-        result => {
-          this.#settled(waiter)
-          resolve(result)
-        },
-        (error: unknown) => {
-          this.#settled(waiter)
-          reject(error)
-        },
-      )
+      try {
+        begin(waiter)
+      } catch (error) {
+        waiter.reject(error)
+      }
     })
-  }
-
-  #settled(waiter: Waiter): void {
-    waiter.leave()
-    this.#life.leave()
   }
 
   #expireOverdue(): void {
@@ -93,9 +112,7 @@ export class TimeLimit {
     for (;;) {
       const first = this.#waiting.next
       if (!(first instanceof Waiter) || first.deadline > now) return
-      first.leave()
-      first.expired = true
-      first.reject(new ThingwireError('store_timeout'))
+      first.expire()
     }
   }
 }

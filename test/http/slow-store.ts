@@ -1,5 +1,6 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { alterAppends } from '../helpers/altered-driver.ts'
 
 export interface SlowStore extends StoreDriver {
   /** Resolves when the given number of appends have been called. */
@@ -15,17 +16,14 @@ export function createSlowStore(): SlowStore {
   let release = () => {}
   const released = new Promise<void>(resolve => (release = resolve))
   const waiting: { count: number; resolve: () => void }[] = []
+  alterAppends(driver, append => async (...call) => {
+    called++
+    for (const { count, resolve } of waiting) if (called >= count) resolve()
+    await released
+    return await append(...call)
+  })
   return {
     ...driver,
-    records: {
-      ...driver.records,
-      append: async (write, ticket) => {
-        called++
-        for (const { count, resolve } of waiting) if (called >= count) resolve()
-        await released
-        return await driver.records.append(write, ticket)
-      },
-    },
     appends: count =>
       new Promise(resolve => {
         waiting.push({ count, resolve })

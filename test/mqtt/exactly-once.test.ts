@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { alterPuts } from '../helpers/altered-driver.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { encodePackets, isOf, type MqttClient, openMqtt, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, reading, writeTopicOf } from './door-service.ts'
@@ -106,17 +107,15 @@ describe('a QoS 2 PUBLISH that is sent again before its PUBREL', () => {
       reached = resolve
     })
     const service = await DoorService.start({
-      alter: ({ documents }) => {
-        const put = documents.put.bind(documents)
-        documents.put = async (...given) => {
+      alter: store =>
+        alterPuts(store, put => async (...given) => {
           if (isToWait) {
             isToWait = false
             reached()
             await wiping.before?.()
           }
-          await put(...given)
-        }
-      },
+          return await put(...given)
+        }),
     })
     const thing = await service.createThing()
     const first = await service.connectThing(thing, session)
@@ -228,19 +227,14 @@ describe('PUBREL', () => {
       arrive = resolve
     })
     const service = await DoorService.start({
-      alter: store => {
-        const { documents } = store
-        const put = documents.put.bind(documents)
-        Object.assign(documents, {
-          put: async (...given: Parameters<typeof put>) => {
-            if (Object.keys(given[0]).some(name => name.startsWith('mqtt-in-flight/'))) {
-              arrive()
-              await removal.before?.()
-            }
-            await put(...given)
-          },
-        })
-      },
+      alter: store =>
+        alterPuts(store, put => async (...given) => {
+          if (Object.keys(given[0]).some(name => name.startsWith('mqtt-in-flight/'))) {
+            arrive()
+            await removal.before?.()
+          }
+          return await put(...given)
+        }),
     })
     const client = await service.connectThing(await service.createThing(), session)
     const topic = writeTopicOf((await service.createThing()).thingToken)

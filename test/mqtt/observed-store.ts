@@ -1,4 +1,5 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
+import { alterAppends } from '../helpers/altered-driver.ts'
 
 export interface ObservedStore extends StoreDriver {
   /** Appends called and not yet answered. */
@@ -24,20 +25,18 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
   let pending = 0
   let mostPending = 0
   const waiting = new Map<number, () => void>()
-  const appendUnobserved = driver.records.append.bind(driver.records)
-  const append: StoreDriver['records']['append'] = async (write, ticket) => {
+  alterAppends(driver, append => async (...call) => {
     mostPending = Math.max(mostPending, ++pending)
     waiting.get(++count)?.()
     try {
       await before?.()
-      const receipt = await appendUnobserved(write, ticket)
+      const receipt = await append(...call)
       await after?.()
       return receipt
     } finally {
       pending--
     }
-  }
-  Object.assign(driver.records, { append })
+  })
   return {
     ...driver,
     get pending() {

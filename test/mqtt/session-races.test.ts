@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StoreDriver } from '../../src/store/contract.ts'
+import { alterPuts } from '../helpers/altered-driver.ts'
 import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService } from './door-service.ts'
 import { messagesOf, nextOn, numbers, passed, valuesOf, writeAll } from './messages.ts'
@@ -14,18 +15,15 @@ class HeldPuts {
   readonly #awaited: (() => void)[] = []
 
   alter(store: StoreDriver): void {
-    const put = store.documents.put.bind(store.documents)
-    Object.assign(store.documents, {
-      put: async (...given: Parameters<typeof put>) => {
-        const isSession = Object.keys(given[0]).some(name => name.startsWith('mqtt-sessions/'))
-        if (this.#isHolding && isSession) {
-          await new Promise<void>(resolve => {
-            this.#held.push(resolve)
-            for (const tell of this.#awaited.splice(0)) tell()
-          })
-        }
-        await put(...given)
-      },
+    alterPuts(store, put => async (...given) => {
+      const isSession = Object.keys(given[0]).some(name => name.startsWith('mqtt-sessions/'))
+      if (this.#isHolding && isSession) {
+        await new Promise<void>(resolve => {
+          this.#held.push(resolve)
+          for (const tell of this.#awaited.splice(0)) tell()
+        })
+      }
+      return await put(...given)
     })
   }
 

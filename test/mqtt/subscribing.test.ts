@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Snapshot } from '../../src/core/ports.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
+import { alterPuts } from '../helpers/altered-driver.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading } from './door-service.ts'
@@ -39,15 +40,13 @@ class Watch {
     this.#release()
   }
 
-  alter({ records, documents }: StoreDriver): void {
+  alter(store: StoreDriver): void {
+    const { records } = store
     const { snapshot } = records
-    const put = documents.put.bind(documents)
-    Object.assign(documents, {
-      put: async (...given: Parameters<typeof put>) => {
-        const isSession = Object.keys(given[0]).some(name => name.startsWith('mqtt-sessions/'))
-        if (isSession) await this.#pass('keeping the session')
-        await put(...given)
-      },
+    alterPuts(store, put => async (...given) => {
+      const isSession = Object.keys(given[0]).some(name => name.startsWith('mqtt-sessions/'))
+      if (isSession) await this.#pass('keeping the session')
+      return await put(...given)
     })
     Object.assign(records, {
       snapshot: async () => {

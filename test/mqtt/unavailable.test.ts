@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ThingwireError } from '../../src/errors.ts'
+import { alterPuts } from '../helpers/altered-driver.ts'
 import { openMqtt } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, writeTopicOf } from './door-service.ts'
 
@@ -72,13 +73,11 @@ describe('a persistent session that its client leaves while the store fails', ()
   it('is kept as left when it works again, though CONNECT was refused meanwhile', async () => {
     let isAway = false
     const service = await DoorService.start({
-      alter: ({ documents }) => {
-        const put = documents.put.bind(documents)
-        documents.put = async (...given) => {
+      alter: store =>
+        alterPuts(store, put => async (...given) => {
           if (isAway) throw new ThingwireError('store_unavailable')
-          await put(...given)
-        }
-      },
+          return await put(...given)
+        }),
     })
     const thing = await service.createThing()
     const session = { clientId: 'board', clean: false }

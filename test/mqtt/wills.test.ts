@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ThingwireError } from '../../src/errors.ts'
+import { alterAppends } from '../helpers/altered-driver.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { type ConnectOptions, encodePackets, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, topicsReceived, writeTopicOf } from './door-service.ts'
@@ -218,14 +219,12 @@ describe('a will', () => {
     let failing = 0
     let failed = 0
     const service = await DoorService.start({
-      alter: ({ records }) => {
-        const append = records.append.bind(records)
-        records.append = async (...given) => {
+      alter: store =>
+        alterAppends(store, append => async (...given) => {
           if (failed === failing) return await append(...given)
           failed++
           throw new ThingwireError('store_unavailable')
-        }
-      },
+        }),
     })
     const thing = await service.createThing()
     const client = await service.connectThing(thing, { will: willOf(thing.thingToken, 'gone') })
@@ -245,14 +244,14 @@ describe('a will', () => {
       triedAgain = resolve
     })
     const service = await DoorService.start({
-      alter: ({ records, documents }) => {
-        const append = records.append.bind(records)
-        records.append = async (...given) => {
+      alter: store => {
+        alterAppends(store, append => async (...given) => {
           const receipt = await append(...given)
           if (++appends > 1) triedAgain()
           else throw new ThingwireError('store_timeout')
           return receipt
-        }
+        })
+        const { documents } = store
         const transact = documents.transact.bind(documents)
         documents.transact = async (names, change) => {
           const result = await transact(names, change)

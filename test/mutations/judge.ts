@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { storeConformance } from '../../src/conformance/index.ts'
 import type { StoreUnderTest } from '../store/store-places.ts'
 import type { Mutation } from './mutation.ts'
+import { promisedDriver, settlingDriver } from './promised-driver.ts'
 
 /** What the suite says of a store. */
 export interface Verdict {
@@ -23,7 +24,7 @@ export async function judge(store: StoreUnderTest, mutation?: Mutation): Promise
     factory: async () => {
       const place = await store.factory()
       if (mutation === undefined) return place
-      return { ...place, driver: () => mutation.mutate(place.driver()) }
+      return { ...place, driver: () => settlingDriver(mutation.mutate(promisedDriver(place.driver()))) }
     },
   })
   const red: string[] = []

@@ -1,4 +1,4 @@
-import type { DriverRecords, StoreDriver } from '../../src/store/contract.ts'
+import { type PromisedDriver, type PromisedRecords, replacing } from './promised-driver.ts'
 
 /** One promise of `store/contract.ts`, broken: the conformance suite has to notice. */
 export interface Mutation {
@@ -6,18 +6,12 @@ export interface Mutation {
   /** The promise, and how a real store might come to break it. */
   readonly why: string
   /** Wraps a driver that keeps its promises in one that breaks this one. */
-  mutate(driver: StoreDriver): StoreDriver
+  mutate(driver: PromisedDriver): PromisedDriver
 }
 
 /** The driver with some methods of its records replaced. */
-export function withRecords(driver: StoreDriver, replaced: Partial<DriverRecords>): StoreDriver {
-  const records: DriverRecords = new Proxy(driver.records, {
-    get: (target, name) => {
-      const own = Reflect.get(replaced, name)
-      return own ?? (Reflect.get(target, name) as (...call: unknown[]) => unknown).bind(target)
-    },
-  })
-  return { ...driver, records }
+export function withRecords(driver: PromisedDriver, replaced: Partial<PromisedRecords>): PromisedDriver {
+  return { ...driver, records: replacing(driver.records, replaced) as PromisedRecords }
 }
 
 /** Much more than any test of the suite stores. */

@@ -1,13 +1,14 @@
-import type { LatestOfThing, LatestQuery, Snapshot, StoreDriver } from '../../src/store/contract.ts'
+import type { LatestOfThing, LatestQuery, Snapshot } from '../../src/store/contract.ts'
 import { withRecords } from './mutation.ts'
+import type { PromisedDriver } from './promised-driver.ts'
 
 type Pages = AsyncIterable<readonly LatestOfThing[]>
 
 /** The driver with another `latest` of its snapshots, which is given the right one. */
 export function withLatest(
-  driver: StoreDriver,
+  driver: PromisedDriver,
   latest: (query: LatestQuery, right: (query: LatestQuery) => Pages, snapshot: Snapshot) => Pages,
-): StoreDriver {
+): PromisedDriver {
   return withRecords(driver, {
     snapshot: async () => {
       const snapshot = await driver.records.snapshot()

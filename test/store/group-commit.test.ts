@@ -1,6 +1,22 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { GroupCommit } from '../../src/store/group-commit.ts'
+import { promised } from '../../src/store/commit-ticket.ts'
+import { type Committed, GroupCommit } from '../../src/store/group-commit.ts'
+
+interface Numbered extends Committed<number> {
+  readonly number: number
+}
+
+/** A group commit of numbers. */
+class Numbers extends GroupCommit<Numbered, number> {
+  pushed(number: number): Promise<number> {
+    return promised({ expired: false, deadline: Number.POSITIVE_INFINITY }, ticket =>
+      this.push({ number, ticket }),
+    )
+  }
+}
+
+const numbersOf = (items: readonly Numbered[]) => items.map(({ number }) => number)
 
 /** A group commit whose groups are committed by hand. */
 function heldGroups(
@@ -11,14 +27,14 @@ function heldGroups(
   const groups: (readonly number[])[] = []
   const waiting: ((results: readonly (number | Error)[] | Error) => void)[] = []
   let announce: () => void = () => {}
-  const groupCommit = new GroupCommit<number, number>(
+  const groupCommit = new Numbers(
     items =>
       new Promise((resolve, reject) => {
-        groups.push(items)
+        groups.push(numbersOf(items))
         waiting.push(results => (results instanceof Error ? reject(results) : resolve(results)))
         announce()
       }),
-    weigh,
+    ({ number }) => weigh(number),
     maximumWeight,
     turn,
   )
@@ -35,9 +51,9 @@ function heldGroups(
 describe('GroupCommit', () => {
   it('push() puts what is handed in during one commit into the next', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
-    const first = groupCommit.push(1)
+    const first = groupCommit.pushed(1)
     await begun()
-    const others = [groupCommit.push(2), groupCommit.push(3)]
+    const others = [groupCommit.pushed(2), groupCommit.pushed(3)]
     finish([10])
     expect(await first).toBe(10)
     await begun()
@@ -48,7 +64,7 @@ describe('GroupCommit', () => {
 
   it('push() takes into the first group what comes in the same turn', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
-    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    const pushed = [groupCommit.pushed(1), groupCommit.pushed(2)]
     await begun()
     finish([1, 2])
     await Promise.all(pushed)
@@ -59,9 +75,9 @@ describe('GroupCommit', () => {
     const turns: (() => void)[] = []
     const turn = () => new Promise<void>(resolve => turns.push(resolve))
     const { groupCommit, groups, begun, finish } = heldGroups(undefined, undefined, turn)
-    const first = groupCommit.push(1)
+    const first = groupCommit.pushed(1)
     await setImmediate()
-    const second = groupCommit.push(2)
+    const second = groupCommit.pushed(2)
     await setImmediate()
     expect(groups).toEqual([])
     turns[0]?.()
@@ -75,7 +91,7 @@ describe('GroupCommit', () => {
 
   it('push() rejects one item alone when its result is an Error', async () => {
     const { groupCommit, begun, finish } = heldGroups()
-    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    const pushed = [groupCommit.pushed(1), groupCommit.pushed(2)]
     await begun()
     const error = new Error('refused')
     finish([error, 2])
@@ -87,16 +103,16 @@ describe('GroupCommit', () => {
 
   it('push() rejects every item of a group whose commit fails and what waits behind it, and goes on after that', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
-    const pushed = [groupCommit.push(1), groupCommit.push(2)]
+    const pushed = [groupCommit.pushed(1), groupCommit.pushed(2)]
     await begun()
-    const waiting = groupCommit.push(3)
+    const waiting = groupCommit.pushed(3)
     const task = groupCommit.alone(async () => 'run')
     const error = new Error('no disk')
     finish(error)
     const rejected = { status: 'rejected', reason: error }
     expect(await Promise.allSettled([...pushed, waiting])).toEqual([rejected, rejected, rejected])
     expect(await task).toBe('run')
-    const next = groupCommit.push(4)
+    const next = groupCommit.pushed(4)
     await begun()
     finish([4])
     expect(await next).toBe(4)
@@ -105,7 +121,7 @@ describe('GroupCommit', () => {
 
   it('push() closes a group before the item that would be too much for it', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups(item => item, 10)
-    const pushed = [4, 6, 1, 50, 2].map(item => groupCommit.push(item))
+    const pushed = [4, 6, 1, 50, 2].map(item => groupCommit.pushed(item))
     for (const results of [[4, 6], [1], [50], [2]]) {
       await begun()
       finish(results)
@@ -117,7 +133,7 @@ describe('GroupCommit', () => {
   it('alone() runs after what was handed in before it and holds back what comes after', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
     const order: string[] = []
-    const before = groupCommit.push(1)
+    const before = groupCommit.pushed(1)
     let release: () => void = () => {}
     const held = new Promise<void>(resolve => (release = resolve))
     let announceTask: () => void = () => {}
@@ -129,7 +145,7 @@ describe('GroupCommit', () => {
       order.push('task ends')
       return 'done'
     })
-    const after = groupCommit.push(2).then(() => order.push('after'))
+    const after = groupCommit.pushed(2).then(() => order.push('after'))
     await begun()
     expect(order).toEqual([])
     finish([1])
@@ -153,25 +169,25 @@ describe('GroupCommit', () => {
       },
     ],
   ])('alone() passes on that its task %s, and goes on', async (_, task) => {
-    const groupCommit = new GroupCommit<number, number>(
-      async items => items,
+    const groupCommit = new Numbers(
+      async items => numbersOf(items),
       () => 1,
       100,
     )
     await expect(groupCommit.alone(task)).rejects.toThrow('broken')
-    expect(await groupCommit.push(1)).toBe(1)
+    expect(await groupCommit.pushed(1)).toBe(1)
   })
 
   it('push() is never left lying, however many ticks after a commit it comes', async () => {
-    const groupCommit = new GroupCommit<number, number>(
-      async items => items,
+    const groupCommit = new Numbers(
+      async items => numbersOf(items),
       () => 1,
       100,
     )
     for (let ticks = 0; ticks < 20; ticks++) {
-      await groupCommit.push(ticks)
+      await groupCommit.pushed(ticks)
       for (let tick = 0; tick < ticks; tick++) await undefined
-      expect(await groupCommit.push(ticks)).toBe(ticks)
+      expect(await groupCommit.pushed(ticks)).toBe(ticks)
     }
   })
 })

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Append, DriverDocuments, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
+import type { Append, DriverRecords, Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { alterAppends, alterPuts } from '../helpers/altered-driver.ts'
 
 /** A memory store whose appends and puts begin only when they are let through. */
 function heldStore() {
@@ -10,21 +11,16 @@ function heldStore() {
   const closed: string[] = []
   let open: () => void = () => {}
   const gate = new Promise<void>(resolve => (open = resolve))
-  const append: DriverRecords['append'] = async (write, ticket) => {
+  alterAppends(driver, append => async (write, waiting) => {
     begun.push(write)
     await gate
-    return await driver.records.append(write, ticket)
-  }
-  const put: DriverDocuments['put'] = async (documents, ticket) => {
+    return await append(write, waiting)
+  })
+  alterPuts(driver, put => async (...call) => {
     await gate
-    await driver.documents.put(documents, ticket)
-  }
-  const held: StoreDriver = {
-    ...driver,
-    records: { ...driver.records, append },
-    documents: { ...driver.documents, put },
-    close: async () => void closed.push('driver'),
-  }
+    return await put(...call)
+  })
+  const held = { ...driver, close: async () => void closed.push('driver') }
   return { driver: held, begun, closed, letThrough: () => open() }
 }
 
@@ -115,9 +111,11 @@ describe('openStore()', () => {
     const driver = createMemoryStore()
     const full = new Error('no disk')
     let failing = true
-    const append: DriverRecords['append'] = (...call) =>
-      failing ? Promise.reject(full) : driver.records.append(...call)
-    const { records } = await open({ ...driver, records: { ...driver.records, append } })
+    alterAppends(driver, append => async (...call) => {
+      if (failing) throw full
+      return await append(...call)
+    })
+    const { records } = await open(driver)
     await expect(records.append(write({ id: 'a' }))).rejects.toBe(full)
     failing = false
     expect((await records.append(write({ id: 'a' }))).writeNumber).toBe(1)

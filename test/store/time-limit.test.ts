@@ -5,34 +5,53 @@ import { TimeLimit } from '../../src/store/time-limit.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 
-test('run() gives up what is late, and nothing that has settled or began later', async () => {
+/** A limit of a second, and how many of what was begun have not settled yet. */
+function limited() {
   const life = { left: 0, enter: () => void life.left++, leave: () => void life.left-- }
   const limit = new TimeLimit(1_000, life)
   const begin = () => {
-    let settle: (result: Promise<string>) => void = () => {}
-    const tickets: CommitTicket[] = []
-    const result = limit.run(ticket => {
-      tickets.push(ticket)
-      return new Promise<string>(resolve => (settle = resolve))
-    })
+    const begun: { ticket?: CommitTicket<string> } = {}
+    const result = limit.run<string>(ticket => (begun.ticket = ticket))
     result.catch(() => {})
-    return { result, settle, isExpired: () => tickets[0]?.expired }
+    return { result, ticket: begun.ticket as CommitTicket<string> }
   }
-  const [first, settled, refused, last] = [begin(), begin(), begin(), begin()]
-  settled.settle(Promise.resolve('in time'))
-  refused.settle(Promise.reject(new Error('no disk')))
-  expect(await settled.result).toBe('in time')
-  await expect(refused.result).rejects.toThrow('no disk')
+  return { limit, life, begin }
+}
+
+test('run() gives up what is late, and nothing that has settled or began later', async () => {
+  const { life, begin } = limited()
+  const first = begin()
+  const settled = begin()
+  const refused = begin()
+  const last = begin()
+  settled.ticket.resolve('in time')
+  refused.ticket.reject(new Error('no disk'))
   vi.advanceTimersByTime(500)
   const later = begin()
+  expect(life.left).toBe(3)
   vi.advanceTimersByTime(500)
-  for (const { result } of [first, last]) {
+  for (const { result, ticket } of [first, last]) {
     await expect(result).rejects.toMatchObject({ reason: 'store_timeout' })
+    expect(ticket.expired).toBe(true)
   }
-  const expired = [first, settled, refused, last, later].map(each => each.isExpired())
-  expect(expired).toEqual([true, false, false, true, false])
-  later.settle(Promise.resolve('in time, too'))
+  expect([settled.ticket.expired, refused.ticket.expired]).toEqual([false, false])
+  expect(await settled.result).toBe('in time')
+  await expect(refused.result).rejects.toThrow('no disk')
+  later.ticket.resolve('in time, too')
   expect(await later.result).toBe('in time, too')
-  // What is given up is still under way.
+  expect(later.ticket.expired).toBe(false)
   expect(life.left).toBe(2)
+  first.ticket.resolve('late')
+  last.ticket.reject(new Error('late'))
+  expect(life.left).toBe(0)
+  await expect(first.result).rejects.toMatchObject({ reason: 'store_timeout' })
+})
+
+test('run() rejects with what is thrown at once', async () => {
+  const { limit, life } = limited()
+  const thrown = limit.run(() => {
+    throw new Error('broken')
+  })
+  await expect(thrown).rejects.toThrow('broken')
+  expect(life.left).toBe(0)
 })

@@ -1,6 +1,7 @@
 import { isMagicKey } from '../../core/key.ts'
 import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { Waiting } from '../commit-ticket.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import { encodeRecord } from '../record-value.ts'
 import type { CommitLog } from './commit-log.ts'
@@ -18,7 +19,7 @@ import type { KnownWrite, WriteIds } from './write-ids.ts'
 export interface PendingCommit {
   readonly write?: Append
   readonly documents: EncodedDocuments
-  readonly ticket: CommitTicket
+  readonly ticket: CommitTicket<Receipt>
 }
 
 export interface CommitParts {
@@ -62,7 +63,7 @@ export async function commitGroup(
 }
 
 /** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
-function announce(commit: Commit, parts: CommitParts, ticket: CommitTicket | undefined): void {
+function announce(commit: Commit, parts: CommitParts, ticket: Waiting | undefined): void {
   const isLate = commit.broadcast && ticket?.expired === true
   if (isLate && commit.stored) parts.quieten(commit.writeNumber)
   parts.announce(isLate ? { ...commit, broadcast: false } : commit)

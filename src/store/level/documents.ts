@@ -7,7 +7,7 @@ export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | 
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket): Promise<unknown>
+  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): undefined
   /** Runs a task while nothing else is written. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -26,9 +26,7 @@ export function createDocuments(database: Database, commits: DocumentCommits): D
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 
-    async put(documents, ticket) {
-      await commits.put(encodeDocuments(documents), ticket)
-    },
+    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
 
     transact: (names, change) =>
       commits.alone(() =>

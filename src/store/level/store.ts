@@ -151,8 +151,8 @@ class LevelRecords implements DriverRecords {
     this.#old = new OldRecords(database, this.#resources, task => this.#removals.inTurn(task))
   }
 
-  append(write: Append, ticket: CommitTicket) {
-    return this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
+  append(write: Append, ticket: CommitTicket<Receipt>): undefined {
+    this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
   }
 
   async answerOf(thingId: string, id: string, now: number) {

@@ -1,4 +1,5 @@
 import { ThingwireError } from '../../errors.ts'
+import { settle } from '../commit-ticket.ts'
 import type { Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { GroupCommit } from '../group-commit.ts'
 
@@ -19,12 +20,13 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
       const names = [...stored.keys()].filter(name => name.startsWith(prefix) && name > after).sort()
       return names.slice(0, limit).map(name => [name, read(name) as Document] as [string, Document])
     },
-    put: async (documents, ticket) => {
+    put: (documents, ticket) => {
       const texts = toTexts(documents)
-      await commits.alone(async () => {
+      const putting = commits.alone(async () => {
         if (ticket.expired) throw new ThingwireError('store_timeout')
         putTexts(texts)
       })
+      settle(ticket, putting)
     },
     transact: (names, change) =>
       commits.alone(async () => {

@@ -2,7 +2,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Receipt, StoreDriver } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { createMemoryDocuments } from './documents.ts'
-import { createMemoryRecords } from './records.ts'
+import { createMemoryRecords, type PendingCommit } from './records.ts'
 import { createMemoryRefusedWrites } from './refused.ts'
 
 const commitsPerGroup = 1_000
@@ -13,8 +13,8 @@ const commitsPerGroup = 1_000
  */
 export function createMemoryStore(): StoreDriver {
   // In groups like a store with a disk, so that what is committed together meets the same order here.
-  const commits = new GroupCommit<() => Receipt | Error, Receipt>(
-    async group => group.map(commit => commit()),
+  const commits = new GroupCommit<PendingCommit, Receipt>(
+    async group => group.map(commit => commit.run()),
     () => 1,
     commitsPerGroup,
   )

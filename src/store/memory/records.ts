@@ -4,6 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import type {
   Append,
   Commit,
+  CommitTicket,
   DriverRecords,
   Latest,
   LatestOfThing,
@@ -18,6 +19,12 @@ import { createMemorySnapshot } from './snapshot.ts'
 import { TimeLine } from './time-line.ts'
 import { WriteIds } from './write-ids.ts'
 
+/** An append in the queue. */
+export interface PendingCommit {
+  readonly ticket: CommitTicket<Receipt>
+  run(): Receipt | Error
+}
+
 interface Thing {
   readonly resources: Map<string, TimeLine>
   readonly states: Map<string, StoredRecord>
@@ -25,7 +32,7 @@ interface Thing {
 }
 
 export function createMemoryRecords(
-  commits: GroupCommit<() => Receipt | Error, Receipt>,
+  commits: GroupCommit<PendingCommit, Receipt>,
   documents: MemoryDocuments,
 ): DriverRecords {
   const things = new Map<string, Thing>()
@@ -35,14 +42,15 @@ export function createMemoryRecords(
   let newestWriteNumber = 0
 
   return {
-    append: async (write, ticket) => {
+    append: (write, ticket) => {
       const texts = toTexts(write.documents)
-      return await commits.push(() => {
+      const run = () => {
         if (ticket.expired) return new ThingwireError('store_timeout')
         if (makesTooManyResources(write)) return new ThingwireError('too_many_resources')
         documents.putTexts(texts)
         return commit(write)
-      })
+      }
+      commits.push({ run, ticket })
     },
     answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
     read: async (thingId, key, query): Promise<Page | undefined> =>

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Append, CommitTicket, Receipt, WriteAnswer } from '../contract.ts'
+import type { Waiting } from '../commit-ticket.ts'
+import type { Append, Receipt, WriteAnswer } from '../contract.ts'
 import { digestOfWriteId } from '../write-id.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
@@ -16,7 +17,7 @@ export interface PendingCommit {
   /** In which the node leads the task of the write; absent: it has none, or the node does not lead it. */
   readonly term?: number | undefined
   readonly documents: EncodedDocuments
-  readonly ticket: CommitTicket
+  readonly ticket: Waiting
 }
 
 const commit = new Script('commit')

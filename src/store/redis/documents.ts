@@ -8,7 +8,7 @@ export type EncodedDocuments = readonly (readonly [name: string, json: string | 
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket): Promise<unknown>
+  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): undefined
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -52,9 +52,7 @@ export function createDocuments(
       return pairs(found).map(([name, text]) => [name, decode(text) ?? {}])
     },
 
-    async put(documents, ticket) {
-      await commits.put(encodeDocuments(documents), ticket)
-    },
+    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
 
     transact: (names, change) =>
       commits.alone(async () => {

@@ -1,4 +1,5 @@
 import type { Observer } from '../../core/observer.ts'
+import { promised, settle } from '../commit-ticket.ts'
 import type {
   Append,
   Commit,
@@ -11,7 +12,7 @@ import type {
   Snapshot,
   TimeRange,
 } from '../contract.ts'
-import { GroupCommit } from '../group-commit.ts'
+import { type Committed, GroupCommit } from '../group-commit.ts'
 import { Committer, type PendingCommit } from './commit.ts'
 import { readLog, trimLog } from './commit-log.ts'
 import { encodeDocuments } from './documents.ts'
@@ -28,9 +29,11 @@ import { answerOf } from './write-ids.ts'
 const maximumGroupBytes = 256 * 1024
 const recordOverhead = 64
 
+type QueuedCommit = PendingCommit & Committed<Receipt>
+
 /** The records in Redis, as one node has them. */
 export class RedisRecords implements DriverRecords {
-  readonly commits: GroupCommit<PendingCommit, Receipt>
+  readonly commits: GroupCommit<QueuedCommit, Receipt>
   readonly #partition: Partition
   readonly #durable: Partition
   readonly #follower: Follower
@@ -60,7 +63,7 @@ export class RedisRecords implements DriverRecords {
     })
     follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
     const committer = new Committer(writes, follower)
-    this.commits = new GroupCommit(
+    this.commits = new GroupCommit<QueuedCommit, Receipt>(
       group => committer.commit(group),
       weigh,
       maximumGroupBytes,
@@ -76,11 +79,19 @@ export class RedisRecords implements DriverRecords {
     this.#follower.start(Number(number ?? 0))
   }
 
-  async append(write: Append, ticket: CommitTicket): Promise<Receipt> {
+  append(write: Append, ticket: CommitTicket<Receipt>): undefined {
     // As it is now: what is of this term is not to be committed in a later one.
     const term = write.lead === undefined ? undefined : this.#termOf(write.lead)
     const documents = encodeDocuments(write.documents)
-    const receipt = await this.commits.push({ write, term, documents, ticket })
+    const committed = promised<Receipt>(ticket, own => {
+      this.commits.push({ write, term, documents, ticket: own })
+    })
+    settle(ticket, this.#told(committed))
+  }
+
+  /** Its listeners come first. */
+  async #told(committed: Promise<Receipt>): Promise<Receipt> {
+    const receipt = await committed
     await this.#follower.reached(receipt.writeNumber)
     return receipt
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { waitedFor } from '../../../src/conformance/writes.ts'
+import { appendTo, waitedFor } from '../../../src/conformance/writes.ts'
 import type { Append, Commit } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -22,9 +22,9 @@ test('append() whose time is up while it is committed is told and logged without
   const fixed = { records: [record], store: true, receivedAt: 1, answer: {}, broadcast: true }
   const write = (thingId: string): Append => ({ ...fixed, thingId })
   await Promise.all([
-    records.append(write('before'), waitedFor()),
-    records.append(write('late'), late),
-    records.append(write('after'), waitedFor()),
+    appendTo(records, write('before'), waitedFor()),
+    appendTo(records, write('late'), late),
+    appendTo(records, write('after'), waitedFor()),
   ])
   expect(told.map(({ thingId, broadcast }) => [thingId, broadcast])).toEqual([
     ['before', true],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { waitedFor } from '../../../src/conformance/writes.ts'
+import { putTo, waitedFor } from '../../../src/conformance/writes.ts'
+import { settle } from '../../../src/store/commit-ticket.ts'
 import type { Document, DocumentChange, DriverDocuments } from '../../../src/store/contract.ts'
 import { GroupCommit } from '../../../src/store/group-commit.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
@@ -50,10 +51,12 @@ async function node(
     1,
   )
   const documents: DriverDocuments = createDocuments(partition, new NumberedWrites(partition), {
-    put: async put => {
-      for (const [name, json] of put) {
-        await documents.transact([], () => ({ put: { [name]: json && JSON.parse(json) }, result: 0 }))
-      }
+    put: (encoded, ticket) => {
+      const put = Object.fromEntries(encoded.map(([name, json]) => [name, json && JSON.parse(json)]))
+      settle(
+        ticket,
+        documents.transact([], () => ({ put, result: 0 })),
+      )
     },
     alone: task => oneByOne.alone(task),
   })
@@ -105,9 +108,8 @@ test('transact() puts where nothing of what it read has changed, whatever else h
 
 test('names and contents agree, whatever was put and removed', async () => {
   const { client, documents } = await node()
-  const ticket = waitedFor()
-  await documents.put({ a: {}, b: {}, 'ä/\u{1f600}': {} }, ticket)
-  await documents.put({ a: { is: 2 }, b: null, never: null }, ticket)
+  await putTo(documents, { a: {}, b: {}, 'ä/\u{1f600}': {} }, waitedFor())
+  await putTo(documents, { a: { is: 2 }, b: null, never: null }, waitedFor())
   await documents.transact(['a'], () => ({ put: { a: null, c: {} }, result: undefined }))
   const names = ['c', 'ä/\u{1f600}']
   expect(await client.zrange(keys.documentNames, 0, -1)).toEqual(names)

@@ -1,0 +1,29 @@
+import type { CommitTicket } from './contract.ts'
+
+/** How long something is waited for. */
+export type Waiting = Pick<CommitTicket<never>, 'expired' | 'deadline'>
+
+/** What comes of a commit, as a promise, whose own ticket is waited for as long as `waiting`. */
+export function promised<Result>(
+  waiting: Waiting,
+  begin: (ticket: CommitTicket<Result>) => void,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    begin({
+      get expired() {
+        return waiting.expired
+      },
+      deadline: waiting.deadline,
+      resolve,
+      reject,
+    })
+  })
+}
+
+/** Settles the ticket as the promise does. */
+export function settle<Result>(ticket: CommitTicket<Result>, promise: Promise<Result>): undefined {
+  promise.then(
+    result => ticket.resolve(result),
+    (error: unknown) => ticket.reject(error),
+  )
+}
