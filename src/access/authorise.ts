@@ -36,6 +36,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   return {
     async authorise(ref, credential, action) {
+      const known = authoriseKnown(ref, credential, action)
+      if (known !== undefined) return known
       if (isToken(ref)) {
         const thingId = await thingOfToken(ref)
         assertThingMay(action)
@@ -47,14 +49,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       return ref
     },
 
-    authoriseKnown(ref, credential, action) {
-      const isOfThing = isToken(ref)
-      const token = isOfThing ? ref : credential
-      if (token === undefined || !thingMay(action) || !(isOfThing || isToken(token))) return undefined
-      const principal = tokens.known(hashOf(token))
-      if (principal?.kind !== 'thing') return undefined
-      return isOfThing || principal.thingId === ref ? principal.thingId : undefined
-    },
+    authoriseKnown,
 
     async authoriseAdmin(credential) {
       const principal = await identify(credential)
@@ -69,6 +64,15 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     thingOfToken,
     forgetThing: thingId => things.forget(thingId),
     forgetThings: () => things.forgetAll(),
+  }
+
+  function authoriseKnown(ref: string, credential: string | undefined, action: Action): string | undefined {
+    const isOfThing = isToken(ref)
+    const token = isOfThing ? ref : credential
+    if (token === undefined || !thingMay(action) || !(isOfThing || isToken(token))) return undefined
+    const principal = tokens.known(hashOf(token))
+    if (principal?.kind !== 'thing') return undefined
+    return isOfThing || principal.thingId === ref ? principal.thingId : undefined
   }
 
   async function thingOfToken(token: string): Promise<string> {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 
 /** Types whose bytes are no JSON text, whatever they hold; every other declared type is taken for JSON [wild]. */
@@ -35,36 +35,46 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.addHook('preParsing', (request, _reply, _payload, done) => {
     const { headers } = request.raw
     const contentType = headers['content-type']
-    if (contentType !== undefined)
+    if (contentType !== undefined && contentType !== taken)
       headers['content-type'] = binaryType.test(contentType.trim()) ? refused : taken
     done()
   })
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const body = await receiveBody(payload, limit)
-    if (body.problem || request.headers['content-type'] !== refused) return body
-    return { bytes: body.bytes, problem: new ThingwireError('unsupported_media_type') }
+  // By their names, too: of what only `*` takes, Fastify parses the Content-Type each time.
+  scope.addContentTypeParser([taken, refused, '*'], (request, payload, done) => {
+    receiveBody(payload, limit, (error, body) => {
+      const isRefused = body && !body.problem && request.headers['content-type'] === refused
+      if (isRefused) done(error, { ...body, problem: new ThingwireError('unsupported_media_type') })
+      else done(error, body)
+    })
   })
 }
 
-function receiveBody(message: IncomingMessage, limit: number): Promise<ReceivedBody> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const cutOff = () => reject(new ThingwireError('bad_request', 'the body was cut off'))
-    message.on('data', (chunk: Buffer) => {
-      length += chunk.byteLength
-      if (length <= limit) chunks.push(chunk)
-      // The answer goes out now and the rest is read and dropped: were the connection closed on a client that still
-      // sends, as Fastify does it, the answer would be lost on its way.
-      else resolve({ bytes: Buffer.concat(chunks), problem: bodyTooLarge(limit) })
-      if (length > limit + maximumDropped) message.destroy()
-    })
-    message.once('end', () => resolve({ bytes: Buffer.concat(chunks) }))
-    message.once('error', cutOff)
-    message.once('close', () => {
-      if (!message.complete) cutOff()
-    })
+type Settle = (error: ThingwireError | null, body?: ReceivedBody) => void
+
+/** @param settle called once */
+function receiveBody(message: IncomingMessage, limit: number, settle: Settle): void {
+  const chunks: Buffer[] = []
+  let length = 0
+  let isSettled = false
+  const end = (error: ThingwireError | null, body?: ReceivedBody) => {
+    if (isSettled) return
+    isSettled = true
+    settle(error, body)
+  }
+  const cutOff = () => end(new ThingwireError('bad_request', 'the body was cut off'))
+  message.on('data', (chunk: Buffer) => {
+    length += chunk.byteLength
+    if (length <= limit) chunks.push(chunk)
+    // The answer goes out now and the rest is read and dropped: were the connection closed on a client that still
+    // sends, as Fastify does it, the answer would be lost on its way.
+    else end(null, { bytes: Buffer.concat(chunks), problem: bodyTooLarge(limit) })
+    if (length > limit + maximumDropped) message.destroy()
+  })
+  message.on('end', () => end(null, { bytes: Buffer.concat(chunks) }))
+  message.on('error', cutOff)
+  message.on('close', () => {
+    if (!message.complete) cutOff()
   })
 }
 

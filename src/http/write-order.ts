@@ -1,18 +1,23 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Turn, Turns } from '../core/turns.ts'
 
 /** Keeps pipelined writes of one connection in the order in which they arrived. */
 export class WriteOrder {
   readonly #connections = new WeakMap<Socket, Turns>()
-  readonly #turns = new WeakMap<IncomingMessage, Turn>()
+  readonly #turn = Symbol('turn of a write')
+
+  /** @param scope of the requests */
+  constructor(scope: FastifyInstance) {
+    scope.decorateRequest(this.#turn, null)
+  }
 
   /** To be called as soon as the head of a write is there. */
-  arrive(message: IncomingMessage, response: ServerResponse): void {
-    const turn = this.#turnsOf(message.socket).take()
-    this.#turns.set(message, turn)
+  arrive(request: FastifyRequest, reply: FastifyReply): void {
+    const turn = this.#turnsOf(request.raw.socket).take()
+    request.setDecorator(this.#turn, turn)
     // A write that was refused on its way never hands anything over.
-    response.once('close', () => turn.done())
+    reply.raw.on('close', () => turn.done())
   }
 
   #turnsOf(socket: Socket): Turns {
@@ -24,9 +29,7 @@ export class WriteOrder {
   }
 
   /** Of a write that has arrived: it comes when every earlier one of the connection was handed over or refused. */
-  turnOf(message: IncomingMessage): Turn {
-    const turn = this.#turns.get(message)
-    if (!turn) throw new TypeError('the write has not arrived')
-    return turn
+  turnOf(request: FastifyRequest): Turn {
+    return request.getDecorator<Turn>(this.#turn)
   }
 }

@@ -10,16 +10,20 @@ import { bodyOf, receivedBody } from './request-body.ts'
 import type { HttpThings } from './things.ts'
 import { WriteOrder } from './write-order.ts'
 
+const created = { status: 'created', message: 'created' }
+const allCreated = JSON.stringify(created)
+const noOptions: WriteOptions = {}
+
 /** `POST /v2/things/<ref>` [seed 4.1]. */
 export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThings, bodyLimit: number): void {
-  const order = new WriteOrder()
+  const order = new WriteOrder(scope)
 
   scope.post<OfThing>(
     '/things/:ref',
     {
       config: { operation: writeRecords },
       onRequest: (request, reply, done) => {
-        order.arrive(request.raw, reply.raw)
+        order.arrive(request, reply)
         done()
       },
     },
@@ -34,12 +38,12 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
         await noteRefused(thingId, request, error)
         throw error
       }
-      const turn = order.turnOf(request.raw)
+      const turn = order.turnOf(request)
       await turn.wait()
       const writing = ingest.write({ thingId, door: 'http', body, options })
       turn.done()
       const { rejected } = await writing
-      return replyJson(reply, 201, JSON.stringify({ status: 'created', message: 'created', rejected }))
+      return replyJson(reply, 201, rejected ? JSON.stringify({ ...created, rejected }) : allCreated)
     },
   )
 
@@ -51,6 +55,8 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
 }
 
 function writeOptions(request: FastifyRequest): WriteOptions {
+  const hasOptions = request.raw.url?.includes('?') || request.headers['idempotency-key'] !== undefined
+  if (!hasOptions) return noOptions
   const query = new Query(request)
   const store = query.flag('store')
   const broadcast = query.flag('broadcast')
