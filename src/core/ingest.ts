@@ -13,6 +13,7 @@ import type {
 } from './ports.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 import { Room } from './room.ts'
+import { promiseOf, settle, type Ticket } from './ticket.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
 /**
@@ -36,8 +37,7 @@ import { unlessAborted } from './unless-aborted.ts'
  */
 export interface Ingest {
   /**
-   * Takes one write. When it resolves, every record of the write is durable. What its rate refuses is thrown at once: whoever
-   * has more in hand can hold that back.
+   * Takes one write. When it resolves, every record of the write is durable.
    *
    * @throws WriteRefused for its content: nothing of it was kept, and it is among the thing's refused writes
    * @throws ThingwireError `too_many_resources`: likewise
@@ -46,6 +46,13 @@ export interface Ingest {
    * @throws ThingwireError `unknown_thing`: the thing was removed while the write waited
    */
   write(request: WriteRequest): Promise<WriteAnswer>
+  /**
+   * The same for whoever has many under way: settles the ticket. What its rate refuses is thrown at once, so that the caller can
+   * hold back what comes behind it.
+   *
+   * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`
+   */
+  submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void
   /**
    * Notes a write that its door refused (too large, no text) or dropped among the thing's refused writes: it costs the
    * thing as much as a write. Of those that were dropped for the rate of the thing, one a second is noted. Never rejects.
@@ -96,24 +103,26 @@ export function createIngest(parts: IngestParts): Ingest {
   const refusals = new Refusals(refused)
   const room = new Room(parts.live, parts.storeTimeout)
   return {
-    write,
+    write: request => promiseOf(ticket => submit(request, ticket)),
+    submit,
     noteRefused,
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
   }
 
   /** Each step is taken at once where nothing has to be waited for: promises would cost more than all that they are for. */
-  function write(request: WriteRequest): Promise<WriteAnswer> {
+  function submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): undefined {
     try {
       const receivedAt = clock.receive()
       const turn = rate.enter(request)
       const parsed = parse(request, receivedAt)
       if (parsed instanceof WriteRefused) {
-        return observed(request, refuseInTurn(request, receivedAt, parsed, turn))
+        return settle(ticket, observed(request, refuseInTurn(request, receivedAt, parsed, turn)))
       }
       rate.charge(request.thingId, parsed.records.length)
-      if (turn || isDryRun(parsed) || room.wait()) return writeInTurn(request, receivedAt, parsed, turn)
-      return append(request, receivedAt, parsed)
+      const hasToWait = turn || isDryRun(parsed) || room.wait()
+      if (hasToWait) settle(ticket, writeInTurn(request, receivedAt, parsed, turn))
+      else append(request, receivedAt, parsed, ticket)
     } catch (error) {
       tellRefused(request, error)
       throw error
@@ -149,7 +158,7 @@ export function createIngest(parts: IngestParts): Ingest {
     if (isDryRun(parsed)) return await observed(request, dryRun(request, receivedAt, parsed))
     const waiting = room.wait()
     if (waiting) await observed(request, unlessAborted(waiting, request.withdrawal))
-    return await append(request, receivedAt, parsed)
+    return await promiseOf(ticket => append(request, receivedAt, parsed, ticket))
   }
 
   /** The promise, of which the observer is told if it rejects. */
@@ -185,10 +194,15 @@ export function createIngest(parts: IngestParts): Ingest {
     return undefined
   }
 
-  function append(request: WriteRequest, receivedAt: number, parsed: ParsedWrite): Promise<WriteAnswer> {
+  function append(
+    request: WriteRequest,
+    receivedAt: number,
+    parsed: ParsedWrite,
+    ticket: Ticket<WriteAnswer>,
+  ): void {
     const { thingId, documents, lead } = request
     const { id, store, broadcast } = parsed
-    const appending = records.append({
+    const write = {
       thingId,
       records: parsed.records,
       store,
@@ -199,15 +213,15 @@ export function createIngest(parts: IngestParts): Ingest {
       id,
       documents,
       lead,
-    })
-    return appending.then(
-      receipt => {
+    }
+    records.submit(write, {
+      resolve: ({ writeNumber, answer }) => {
         const taken = store ? 'stored' : 'unstored'
-        tell(request, receipt.writeNumber === 0 ? 'repeated' : taken, parsed.records.length)
-        return receipt.answer
+        tell(request, writeNumber === 0 ? 'repeated' : taken, write.records.length)
+        ticket.resolve(answer)
       },
-      (error: unknown) => observed(request, failed(request, receivedAt, error, id)),
-    )
+      reject: error => settle(ticket, observed(request, failed(request, receivedAt, error, id))),
+    })
   }
 
   async function failed(

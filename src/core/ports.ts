@@ -2,6 +2,7 @@ import type { FieldError, Reason } from '../errors.ts'
 import type { Geo } from './geo.ts'
 import type { Problem } from './problem.ts'
 import type { AcceptedRecord, StoredRecord } from './record.ts'
+import type { Ticket } from './ticket.ts'
 
 /**
  * What the core and the doors need from the outside. The promises behind these methods (order, atomicity,
@@ -168,6 +169,8 @@ export interface RemovedOld {
 export interface RecordStore {
   /** @throws ThingwireError too_many_resources: nothing of the write was kept */
   append(write: Append): Promise<Receipt>
+  /** The same for whoever has many under way: settles the ticket. */
+  submit(write: Append, ticket: Ticket<Receipt>): void
   /** The answer of the write that carried this id, waiting for one in flight; undefined if none is known. */
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
   /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */

@@ -1,5 +1,7 @@
 import type { Client, PublishPacket } from 'aedes'
 import type { Observer } from '../core/observer.ts'
+import type { Ticket } from '../core/ticket.ts'
+import { catalogue, ThingwireError } from '../errors.ts'
 
 const pubcompHeader = 0x70
 
@@ -21,40 +23,51 @@ export function suback(messageId: number, codes: readonly number[]): Buffer {
   return Buffer.from([subackHeader, ...lengthBytes, length, messageId >> 8, messageId & 0xff, ...codes])
 }
 
-/** A PUBLISH that was taken, in the order of arrival. */
-export interface Taken {
-  /** To be called once: it is to be acknowledged. */
-  done(): void
-  /** To be called once instead: the connection ends here, and nothing that came after is acknowledged. */
-  failed(error: Error): void
+/** Whether what was refused is acknowledged: it is noted and told. To close would make the device send it again for ever. */
+export function isAcknowledged(error: unknown): boolean {
+  return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
 
-class Entry implements Taken {
+/** A PUBLISH that was taken, in the order of arrival. */
+class Entry implements Ticket<unknown> {
   readonly header: number | undefined
   readonly messageId: number
   readonly bytes: number
   /** When it was read, by the monotonic clock. */
   readonly takenAt: number
   readonly #onSettled: () => void
+  readonly #onFailed: () => void
   isDone = false
   error: Error | undefined
 
-  constructor(packet: PublishPacket, bytes: number, takenAt: number, onSettled: () => void) {
+  constructor(
+    packet: PublishPacket,
+    bytes: number,
+    takenAt: number,
+    onSettled: () => void,
+    onFailed: () => void,
+  ) {
     this.header = ackHeaders[packet.qos]
     this.messageId = packet.messageId ?? 0
     this.bytes = bytes
     this.takenAt = takenAt
     this.#onSettled = onSettled
+    this.#onFailed = onFailed
   }
 
-  done(): void {
+  resolve(): void {
     this.isDone = true
     this.#onSettled()
   }
 
-  failed(error: Error): void {
-    this.error = error
-    this.#onSettled()
+  reject(error: Error): void {
+    if (isAcknowledged(error)) {
+      this.resolve()
+    } else {
+      this.error = error
+      this.#onFailed()
+      this.#onSettled()
+    }
   }
 }
 
@@ -76,10 +89,14 @@ export class Acks {
     this.#observer = observer
   }
 
-  /** @param bytes of the packet */
-  expect(packet: PublishPacket, bytes: number): Taken {
+  /**
+   * @param bytes of the packet
+   * @param onFailed called if the connection ends with it: nothing that comes after is acknowledged
+   * @returns to be settled with what comes of its write
+   */
+  expect(packet: PublishPacket, bytes: number, onFailed: () => void): Ticket<unknown> {
     const takenAt = this.#observer ? performance.now() : 0
-    const entry = new Entry(packet, bytes, takenAt, this.#settled)
+    const entry = new Entry(packet, bytes, takenAt, this.#settled, onFailed)
     this.#entries.push(entry)
     return entry
   }

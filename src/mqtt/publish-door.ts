@@ -4,9 +4,10 @@ import type { Access } from '../access/access.ts'
 import { redact } from '../core/excerpt.ts'
 import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
+import { promiseOf, settle, type Ticket } from '../core/ticket.ts'
 import { Turns } from '../core/turns.ts'
-import { catalogue, ThingwireError } from '../errors.ts'
-import { pubcomp } from './acks.ts'
+import { ThingwireError } from '../errors.ts'
+import { isAcknowledged, pubcomp } from './acks.ts'
 import type { Connection } from './connection.ts'
 import { sizeOf } from './inbound.ts'
 import { inFlightName, type Session } from './session.ts'
@@ -72,20 +73,18 @@ export class PublishDoor {
   takePublish(packet: PublishPacket): boolean {
     const isHost = this.#connection.admission?.kind === 'host'
     if (isHost && !isThingwireTopic(packet.topic)) return false
-    const taken = this.#connection.acks.expect(packet, sizeOf(packet))
-    this.#begin(packet).then(
-      () => taken.done(),
-      (error: Error) => {
-        if (isReported(error)) {
-          taken.done()
-          return
-        }
-        this.#hasFailed = true
-        this.#connection.inbound.stop()
-        taken.failed(error)
-      },
-    )
+    const ticket = this.#connection.acks.expect(packet, sizeOf(packet), this.#onFailed)
+    try {
+      this.#dealByQos(packet, ticket)
+    } catch (error) {
+      ticket.reject(error)
+    }
     return true
+  }
+
+  readonly #onFailed = (): void => {
+    this.#hasFailed = true
+    this.#connection.inbound.stop()
   }
 
   /** @returns whether the packet is taken: its packet id is that of a write */
@@ -124,20 +123,12 @@ export class PublishDoor {
     return release
   }
 
-  #begin(packet: PublishPacket): Promise<unknown> {
-    try {
-      return this.#dealByQos(packet)
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  #dealByQos(packet: PublishPacket): Promise<unknown> {
+  #dealByQos(packet: PublishPacket, ticket: Ticket<unknown>): void {
     const { qos, messageId } = packet
-    if (qos === 0) return this.#deal(packet)
     // Zero is no packet identifier (MQTT-2.3.1-1).
-    if (!messageId) return Promise.reject(new Error('the packet identifier is 0'))
-    return qos === 1 ? this.#deal(packet) : this.#dealOnce(packet, messageId)
+    if (qos !== 0 && !messageId) throw new Error('the packet identifier is 0')
+    if (qos === 2) settle(ticket, this.#dealOnce(packet, messageId ?? 0))
+    else this.#deal(packet, ticket)
   }
 
   /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
@@ -191,10 +182,11 @@ export class PublishDoor {
   }
 
   /** At once where nothing has to be asked: most writes are of a thing that has written before. */
-  #deal(packet: PublishPacket): Promise<unknown> {
+  #deal(packet: PublishPacket, ticket: Ticket<unknown>): void {
     const isNext = this.#turns.isFree && !this.#hasFailed
     const thingId = isNext ? this.#authoriseKnown(packet.topic) : undefined
-    return thingId === undefined ? this.#dealInTurn(packet) : this.#write(thingId, packet)
+    if (thingId === undefined) settle(ticket, this.#dealInTurn(packet))
+    else this.#write(thingId, packet, ticket)
   }
 
   /** One packet, whose turn it is when all before it were handed over. */
@@ -210,9 +202,9 @@ export class PublishDoor {
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
       withdrawal?.throwIfAborted()
-      const dealing = thingId === undefined ? undefined : this.#write(thingId, packet, once)
+      const dealing = thingId === undefined ? undefined : this.#writing(thingId, packet, once)
       turn.done()
-      await dealing?.catch(throwUnlessReported)
+      await dealing?.catch(throwUnlessAcknowledged)
     } catch (error) {
       this.#hasFailed = true
       turn.done()
@@ -254,24 +246,29 @@ export class PublishDoor {
     return this.#address
   }
 
+  #writing(thingId: string, packet: PublishPacket, once: Once): Promise<unknown> {
+    return promiseOf(ticket => this.#write(thingId, packet, ticket, once))
+  }
+
   #write(
     thingId: string,
     { topic, payload, qos }: PublishPacket,
+    ticket: Ticket<unknown>,
     { documents, withdrawal }: Once = notOnce,
-  ): Promise<unknown> {
+  ): undefined {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
     if (!this.#addressOf(topic).isOfWrites) {
-      return ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body })
+      return settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body }))
     }
     const request = { thingId, door: 'mqtt', body, options: noOptions } as const
     try {
-      return ingest.write(documents ? { ...request, documents, withdrawal } : request)
+      ingest.submit(documents ? { ...request, documents, withdrawal } : request, ticket)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
-      return ingest.noteRefused({ thingId, door: 'mqtt', error, body })
+      settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
     }
   }
 
@@ -289,13 +286,8 @@ export class PublishDoor {
   }
 }
 
-/** Whether what was refused is acknowledged: it is noted and told. To close would make the device send it again for ever. */
-function isReported(error: unknown): boolean {
-  return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
-}
-
-function throwUnlessReported(error: unknown): void {
-  if (!isReported(error)) throw error
+function throwUnlessAcknowledged(error: unknown): void {
+  if (!isAcknowledged(error)) throw error
 }
 
 /** Names the topic, which the device does not say again, but no token in it. */

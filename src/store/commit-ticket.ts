@@ -1,5 +1,7 @@
 import type { CommitTicket } from './contract.ts'
 
+export { settle } from '../core/ticket.ts'
+
 /** How long something is waited for. */
 export type Waiting = Pick<CommitTicket<never>, 'expired' | 'deadline'>
 
@@ -18,12 +20,4 @@ export function promised<Result>(
       reject,
     })
   })
-}
-
-/** Settles the ticket as the promise does. */
-export function settle<Result>(ticket: CommitTicket<Result>, promise: Promise<Result>): undefined {
-  promise.then(
-    result => ticket.resolve(result),
-    (error: unknown) => ticket.reject(error),
-  )
 }

@@ -21,6 +21,7 @@ import type {
   TimeRange,
   WriteAnswer,
 } from '../core/ports.ts'
+import type { Ticket } from '../core/ticket.ts'
 
 /**
  * The contract of a store.
@@ -144,7 +145,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 }
 
 /** `append` and `put` say that they return undefined: as void, the compiler would take a function whose promise nobody awaits. */
-export interface DriverRecords extends Omit<RecordStore, 'append'> {
+export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
 }
 
@@ -153,18 +154,14 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
 }
 
 /**
- * An append or a put that waits for its commit. In place of a promise, which every step on the way would put into one of its
- * own, for the collector to move about while the write waits. `promised` and `settle` make one of the other.
+ * An append or a put that waits for its commit: resolved when it is committed, rejected in the words of `Store`, whether or
+ * not it has expired. `promised` and `settle` make a promise of it, and the other way round.
  */
-export interface CommitTicket<Result> {
+export interface CommitTicket<Result> extends Ticket<Result> {
   /** Not waited for any more: what is not yet begun is to be dropped. */
   readonly expired: boolean
   /** It expires behind this, by the monotonic clock (`performance.now()`). */
   readonly deadline: number
-  /** It is committed. This or `reject` is to be called once, whether or not it has expired. */
-  resolve(result: Result): void
-  /** It is not, in the words of `Store`. */
-  reject(error: unknown): void
 }
 
 export type {

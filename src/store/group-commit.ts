@@ -93,15 +93,11 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
   }
 
   async #settle(group: readonly Item[]): Promise<void> {
+    let results: readonly (Result | Error)[]
     try {
       const begin = performance.now()
-      const results = await this.#commit(group)
+      results = await this.#commit(group)
       this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
-      for (const [index, { ticket }] of group.entries()) {
-        const result = results[index]
-        if (result instanceof Error) ticket.reject(result)
-        else ticket.resolve(result as Result)
-      }
     } catch (error) {
       for (const { ticket } of group) ticket.reject(error)
       // What waits behind it was handed in without knowing: of one sender, it would be committed before what failed is sent again.
@@ -111,6 +107,12 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
         else entry.ticket.reject(error)
       }
       this.#queue = left
+      return
+    }
+    for (const [index, { ticket }] of group.entries()) {
+      const result = results[index]
+      if (result instanceof Error) ticket.reject(result)
+      else ticket.resolve(result as Result)
     }
   }
 }

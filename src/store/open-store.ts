@@ -1,3 +1,4 @@
+import { promiseOf } from '../core/ticket.ts'
 import type { RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './life-cycle.ts'
 import { OpenSnapshots } from './open-snapshots.ts'
@@ -26,8 +27,13 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
   const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
+  const submit: RecordStore['submit'] = (write, ticket) => {
+    if (life.closed) ticket.reject(life.closedError())
+    else appends.submit(write, ticket)
+  }
   const guarded: RecordStore = {
-    append: write => (life.closed ? Promise.reject(life.closedError()) : appends.append(write)),
+    append: write => promiseOf(ticket => submit(write, ticket)),
+    submit,
     answerOf: (thingId, id, now) =>
       life.run(
         async () =>
@@ -56,7 +62,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
       list: (...query) => life.run(() => documents.list(...query)),
       put: put =>
         life.run(async () => {
-          await limit.run(ticket => documents.put(put, ticket))
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own)))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },

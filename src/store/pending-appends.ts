@@ -1,4 +1,5 @@
-import { promised, settle } from './commit-ticket.ts'
+import { promiseOf, settle, type Ticket } from '../core/ticket.ts'
+import { promised } from './commit-ticket.ts'
 import type { Append, DriverRecords, Receipt } from './contract.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -17,24 +18,29 @@ export class PendingAppends {
   /** What a write in flight with this id comes to; undefined if there is none. */
   inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
     const first = this.#byWriteId.get(nameOf(thingId, id))
-    return first && this.#limit.run(ticket => settle(ticket, first))
+    return first && promiseOf(ticket => this.#limit.run(ticket, own => settle(own, first)))
   }
 
-  append(write: Append): Promise<Receipt> {
+  submit(write: Append, ticket: Ticket<Receipt>): undefined {
     const { thingId, id, documents } = write
-    if (id === undefined) return this.#limit.run(ticket => this.#append(write, ticket))
+    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own))
     // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
     const copied = documents ? undefined : this.inFlight(thingId, id)
-    if (copied) return copied.then(({ answer }) => ({ writeNumber: 0, answer }))
-    return this.#limit.run(ticket => {
-      const newest = promised<Receipt>(ticket, own => this.#append(write, own))
+    if (copied) {
+      return settle(
+        ticket,
+        copied.then(({ answer }) => ({ writeNumber: 0, answer })),
+      )
+    }
+    this.#limit.run(ticket, limited => {
+      const newest = promised<Receipt>(limited, own => this.#append(write, own))
       const name = nameOf(thingId, id)
       const settled = () => {
         if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
       }
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
-      settle(ticket, newest)
+      settle(limited, newest)
     })
   }
 }

@@ -1,3 +1,4 @@
+import type { Ticket } from '../core/ticket.ts'
 import { ThingwireError } from '../errors.ts'
 import type { CommitTicket } from './contract.ts'
 import type { LifeCycle } from './life-cycle.ts'
@@ -28,36 +29,29 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   expired = false
   readonly deadline: number
   readonly #life: Pick<LifeCycle, 'leave'>
-  readonly #resolve: (result: Result) => void
-  readonly #reject: (error: unknown) => void
+  readonly #ticket: Ticket<Result>
 
-  constructor(
-    deadline: number,
-    life: Pick<LifeCycle, 'leave'>,
-    resolve: (result: Result) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(ticket: Ticket<Result>, deadline: number, life: Pick<LifeCycle, 'leave'>) {
     super()
     this.deadline = deadline
     this.#life = life
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#ticket = ticket
   }
 
   resolve(result: Result): void {
     this.#settled()
-    this.#resolve(result)
+    if (!this.expired) this.#ticket.resolve(result)
   }
 
   reject(error: unknown): void {
     this.#settled()
-    this.#reject(error)
+    if (!this.expired) this.#ticket.reject(error)
   }
 
   expire(): void {
     this.leave()
     this.expired = true
-    this.#reject(new ThingwireError('store_timeout'))
+    this.#ticket.reject(new ThingwireError('store_timeout'))
   }
 
   #settled(): void {
@@ -93,18 +87,16 @@ export class TimeLimit {
     clearInterval(this.#sweep)
   }
 
-  /** What its ticket comes to, or store_timeout if that takes too long. */
-  run<Result>(begin: (ticket: CommitTicket<Result>) => void): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const waiter = new Waiter(performance.now() + this.#timeout, this.#life, resolve, reject)
-      this.#life.enter()
-      waiter.enter(this.#waiting)
-      try {
-        begin(waiter)
-      } catch (error) {
-        waiter.reject(error)
-      }
-    })
+  /** Settles `ticket` as the one that `begin` is given, with what that throws, or with store_timeout if it takes too long. */
+  run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void): undefined {
+    const waiter = new Waiter(ticket, performance.now() + this.#timeout, this.#life)
+    this.#life.enter()
+    waiter.enter(this.#waiting)
+    try {
+      begin(waiter)
+    } catch (error) {
+      waiter.reject(error)
+    }
   }
 
   #expireOverdue(): void {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { promiseOf } from '../../src/core/ticket.ts'
 import type { CommitTicket } from '../../src/store/contract.ts'
 import { TimeLimit } from '../../src/store/time-limit.ts'
 
@@ -11,7 +12,7 @@ function limited() {
   const limit = new TimeLimit(1_000, life)
   const begin = () => {
     const begun: { ticket?: CommitTicket<string> } = {}
-    const result = limit.run<string>(ticket => (begun.ticket = ticket))
+    const result = promiseOf<string>(ticket => limit.run(ticket, own => (begun.ticket = own)))
     result.catch(() => {})
     return { result, ticket: begun.ticket as CommitTicket<string> }
   }
@@ -49,9 +50,11 @@ test('run() gives up what is late, and nothing that has settled or began later',
 
 test('run() rejects with what is thrown at once', async () => {
   const { limit, life } = limited()
-  const thrown = limit.run(() => {
-    throw new Error('broken')
-  })
+  const thrown = promiseOf(ticket =>
+    limit.run(ticket, () => {
+      throw new Error('broken')
+    }),
+  )
   await expect(thrown).rejects.toThrow('broken')
   expect(life.left).toBe(0)
 })
