@@ -6,6 +6,7 @@ import type {
   Append,
   Follow,
   MagicRules,
+  Receipt,
   RecordStore,
   RefusedWrites,
   WriteAnswer,
@@ -102,6 +103,10 @@ export function createIngest(parts: IngestParts): Ingest {
   const { rate } = limits
   const refusals = new Refusals(refused)
   const room = new Room(parts.live, parts.storeTimeout)
+  const outcomes: Outcomes = {
+    kept,
+    failed: (request, ...failure) => observed(request, failed(request, ...failure)),
+  }
   return {
     write: request => promiseOf(ticket => submit(request, ticket)),
     submit,
@@ -214,25 +219,18 @@ export function createIngest(parts: IngestParts): Ingest {
       documents,
       lead,
     }
-    records.submit(write, {
-      resolve: ({ writeNumber, answer }) => {
-        const taken = store ? 'stored' : 'unstored'
-        tell(request, writeNumber === 0 ? 'repeated' : taken, write.records.length)
-        ticket.resolve(answer)
-      },
-      reject: error => settle(ticket, observed(request, failed(request, receivedAt, error, id))),
-    })
+    records.submit(write, new Appending(request, write, ticket, outcomes))
   }
 
-  async function failed(
-    request: WriteRequest,
-    receivedAt: number,
-    error: unknown,
-    writeId: string | undefined,
-  ): Promise<WriteAnswer> {
+  function kept(request: WriteRequest, { store, records }: Append, { writeNumber }: Receipt): void {
+    const taken = store ? 'stored' : 'unstored'
+    tell(request, writeNumber === 0 ? 'repeated' : taken, records.length)
+  }
+
+  async function failed(request: WriteRequest, write: Append, error: unknown): Promise<WriteAnswer> {
     if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') throw error
     limits.count(error.reason)
-    return await refuse(request, receivedAt, error, writeId)
+    return await refuse(request, write.receivedAt, error, write.id)
   }
 
   /** Nothing is kept, not even the write id. */
@@ -264,6 +262,36 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function tell(request: WriteRequest, outcome: WriteOutcome, records: number): void {
     observer?.wrote(doorOf(request), outcome, records)
+  }
+}
+
+/** What an append may come to. */
+interface Outcomes {
+  kept(request: WriteRequest, write: Append, receipt: Receipt): void
+  failed(request: WriteRequest, write: Append, error: unknown): Promise<WriteAnswer>
+}
+
+/** An append that the store has. Of a class: of thousands under way, closures would keep a context each. */
+class Appending implements Ticket<Receipt> {
+  readonly #request: WriteRequest
+  readonly #write: Append
+  readonly #ticket: Ticket<WriteAnswer>
+  readonly #outcomes: Outcomes
+
+  constructor(request: WriteRequest, write: Append, ticket: Ticket<WriteAnswer>, outcomes: Outcomes) {
+    this.#request = request
+    this.#write = write
+    this.#ticket = ticket
+    this.#outcomes = outcomes
+  }
+
+  resolve(receipt: Receipt): void {
+    this.#outcomes.kept(this.#request, this.#write, receipt)
+    this.#ticket.resolve(receipt.answer)
+  }
+
+  reject(error: unknown): void {
+    settle(this.#ticket, this.#outcomes.failed(this.#request, this.#write, error))
   }
 }
 

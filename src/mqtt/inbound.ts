@@ -11,8 +11,8 @@ const maximumBytesInHand = 1024 * 1024
  * what lives for as long as they do has to be moved about by the collector.
  */
 const maximumInHandOfAll = 1_024
-/** Enough for a connection to hear when one is done, and to read on; and for 1,000 a second where a sync takes 30 ms. */
-const leastInHand = 32
+/** Enough for a connection to hear when one is done, and to read on; and for 500 a second where a sync takes 30 ms. */
+const leastInHand = 16
 /** How many of one connection count at most, so that a few that flood do not leave the others with the least. */
 const largestShare = 64
 
