@@ -6,8 +6,7 @@ interface LookUp<Found> {
 
 /**
  * What was looked up in the store, kept in memory; what was not found is not kept. Callers that ask for one key
- * share one look-up and are answered in the order in which they asked, whether it is kept or still under way: the
- * writes of a connection must not overtake one another on the way to the store (contract §4).
+ * share one look-up. Those of `get` are answered in the order in which they asked, whether it is kept or still under way.
  */
 export class LookupCache<Found> {
   readonly #lookUp: (key: string) => Promise<Found | undefined>

@@ -48,8 +48,8 @@ export interface Ingest {
    */
   write(request: WriteRequest): Promise<WriteAnswer>
   /**
-   * The same for whoever has many under way: settles the ticket. What its rate refuses is thrown at once, so that the caller can
-   * hold back what comes behind it.
+   * The same for whoever has many under way: settles the ticket. What its rate refuses is thrown at once, and the ticket left as it
+   * is, so that the caller can hold back what comes behind it.
    *
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`
    */
@@ -286,8 +286,8 @@ class Appending implements Ticket<Receipt> {
   }
 
   resolve(receipt: Receipt): void {
-    this.#outcomes.kept(this.#request, this.#write, receipt)
     this.#ticket.resolve(receipt.answer)
+    this.#outcomes.kept(this.#request, this.#write, receipt)
   }
 
   reject(error: unknown): void {

@@ -68,7 +68,7 @@ function receiveBody(message: IncomingMessage, limit: number, settle: Settle): v
     if (length <= limit) chunks.push(chunk)
     // The answer goes out now and the rest is read and dropped: were the connection closed on a client that still
     // sends, as Fastify does it, the answer would be lost on its way.
-    else end(null, { bytes: Buffer.concat(chunks), problem: bodyTooLarge(limit) })
+    else if (!isSettled) end(null, { bytes: Buffer.concat(chunks), problem: bodyTooLarge(limit) })
     if (length > limit + maximumDropped) message.destroy()
   })
   message.on('end', () => end(null, { bytes: Buffer.concat(chunks) }))

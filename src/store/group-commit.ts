@@ -111,8 +111,15 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
     }
     for (const [index, { ticket }] of group.entries()) {
       const result = results[index]
-      if (result instanceof Error) ticket.reject(result)
-      else ticket.resolve(result as Result)
+      try {
+        if (result instanceof Error) ticket.reject(result)
+        else ticket.resolve(result as Result)
+      } catch (defect) {
+        // Of whoever is told: the others are told all the same, and it does not go unseen.
+        queueMicrotask(() => {
+          throw defect
+        })
+      }
     }
   }
 }

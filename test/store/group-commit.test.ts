@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { waitedFor } from '../../src/conformance/writes.ts'
 import { promised } from '../../src/store/commit-ticket.ts'
 import { type Committed, GroupCommit } from '../../src/store/group-commit.ts'
 
@@ -49,6 +50,26 @@ function heldGroups(
 }
 
 describe('GroupCommit', () => {
+  it('push() tells the others of a group what came of theirs when one that is told throws, and goes on', async () => {
+    const { groupCommit, begun, finish } = heldGroups()
+    const thrown: (() => void)[] = []
+    const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(task => void thrown.push(task))
+    onTestFinished(() => later.mockRestore())
+    const resolve = () => {
+      throw new Error('a defect')
+    }
+    groupCommit.push({ number: 1, ticket: { ...waitedFor(), resolve, reject: () => {} } })
+    const second = groupCommit.pushed(2)
+    await begun()
+    finish([10, 20])
+    expect(await second).toBe(20)
+    expect(thrown[0]).toThrow('a defect')
+    const third = groupCommit.pushed(3)
+    await begun()
+    finish([30])
+    expect(await third).toBe(30)
+  })
+
   it('push() puts what is handed in during one commit into the next', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
     const first = groupCommit.pushed(1)
