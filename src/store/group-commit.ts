@@ -5,34 +5,51 @@ export interface Committed<Result> {
   readonly ticket: CommitTicket<Result>
 }
 
+/** How groups are made durable. */
+export interface Committer<Item, Result> {
+  /**
+   * Makes a group durable; if it rejects, nothing of the group is kept for certain.
+   *
+   * @param begun called once nothing is left but to wait: what is handed in may be prepared from now on
+   * @returns one result per item, in order; one that is an Error rejects that item alone
+   */
+  commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
+  /**
+   * Begins with the next group while one is being committed: told of its items in order. Never throws.
+   *
+   * @returns whether it can; if not, that item and those behind it are only prepared when they are committed
+   */
+  prepare?(item: Item): boolean
+}
+
 /**
  * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
  * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came.
  */
 export class GroupCommit<Item extends Committed<Result>, Result> {
-  readonly #commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
+  readonly #committer: Committer<Item, Result>
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number
   readonly #turn: () => Promise<void> | undefined
   readonly #onCommitted: (items: number, seconds: number) => void
-  #queue: (Item | Task)[] = []
+  #queue: (Group<Item> | Task)[] = []
   #running = false
+  /** A group is being committed, and all of the next one so far is prepared. */
+  #isPreparing = false
 
   /**
-   * @param commit makes a group durable and gives one result per item, in order; if it rejects, every item of the
-   * group does. A result that is an Error rejects that item alone.
    * @param weigh size of an item, in whatever unit `maximumWeight` has; a group of one may be heavier
    * @param turn when the next group may be made: resolves then; undefined: now
    * @param onCommitted told of each group that was committed: how many items it had, and how long that took
    */
   constructor(
-    commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
+    committer: Committer<Item, Result>,
     weigh: (item: Item) => number,
     maximumWeight: number,
     turn: () => Promise<void> | undefined = () => undefined,
     onCommitted: (items: number, seconds: number) => void = () => {},
   ) {
-    this.#commit = commit
+    this.#committer = committer
     this.#weigh = weigh
     this.#maximumWeight = maximumWeight
     this.#turn = turn
@@ -41,7 +58,11 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
 
   /** Settles the ticket of the item. */
   push(item: Item): undefined {
-    this.#queue.push(item)
+    const weight = this.#weigh(item)
+    const last = this.#queue.at(-1)
+    if (last instanceof Group && last.weight + weight <= this.#maximumWeight) last.add(item, weight)
+    else this.#queue.push(new Group(item, weight))
+    if (this.#isPreparing) this.#prepare()
     this.#start()
   }
 
@@ -66,37 +87,32 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
     while (this.#queue.length > 0) {
       const turn = this.#turn()
       if (turn) await turn
-      const [first] = this.#queue
-      if (first instanceof Task) {
-        this.#queue.shift()
-        await first.run()
-      } else {
-        await this.#settle(this.#takeGroup())
-      }
+      const first = this.#queue.shift()
+      if (first instanceof Task) await first.run()
+      else if (first) await this.#settle(first.items)
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
     this.#running = false
   }
 
-  /** The items up to the next task or the maximum weight: at least one. */
-  #takeGroup(): Item[] {
-    const group: Item[] = []
-    let weight = 0
-    for (const entry of this.#queue) {
-      if (entry instanceof Task) break
-      weight += this.#weigh(entry)
-      if (group.length > 0 && weight > this.#maximumWeight) break
-      group.push(entry)
+  /** Prepares what is there of the next group, as far as that goes. */
+  #prepare(): void {
+    const [next] = this.#queue
+    if (!(next instanceof Group) || !this.#committer.prepare) return
+    for (let item = next.items[next.prepared]; item; item = next.items[++next.prepared]) {
+      this.#isPreparing = this.#committer.prepare(item)
+      if (!this.#isPreparing) return
     }
-    this.#queue = this.#queue.slice(group.length)
-    return group
   }
 
   async #settle(group: readonly Item[]): Promise<void> {
     let results: readonly (Result | Error)[]
     try {
       const begin = performance.now()
-      results = await this.#commit(group)
+      results = await this.#committer.commit(group, () => {
+        this.#isPreparing = true
+        this.#prepare()
+      })
       this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
     } catch (error) {
       for (const { ticket } of group) ticket.reject(error)
@@ -104,10 +120,12 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
       const left: Task[] = []
       for (const entry of this.#queue) {
         if (entry instanceof Task) left.push(entry)
-        else entry.ticket.reject(error)
+        else for (const { ticket } of entry.items) ticket.reject(error)
       }
       this.#queue = left
       return
+    } finally {
+      this.#isPreparing = false
     }
     for (const [index, { ticket }] of group.entries()) {
       const result = results[index]
@@ -121,6 +139,24 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
         })
       }
     }
+  }
+}
+
+/** What is committed together. */
+class Group<Item> {
+  readonly items: Item[]
+  weight: number
+  /** How many of the items, from the first on. */
+  prepared = 0
+
+  constructor(first: Item, weight: number) {
+    this.items = [first]
+    this.weight = weight
+  }
+
+  add(item: Item, weight: number): void {
+    this.items.push(item)
+    this.weight += weight
   }
 }
 

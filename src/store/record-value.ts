@@ -33,6 +33,13 @@ export function encodeRecord({ value, geo }: StoredRecord): Buffer {
   return bytes
 }
 
+const headWithoutGeo = '\0'
+
+/** As `encodeRecord`; a string stands for its bytes in UTF-8, and costs less to make. */
+export function recordValue(record: StoredRecord): Buffer | string {
+  return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
+}
+
 /** @param datetime milliseconds @param valueStart where the value begins, if it is not right behind the head */
 export function decodeRecord(
   key: string,

@@ -24,17 +24,22 @@ function heldGroups(
   weigh: (item: number) => number = () => 1,
   maximumWeight = 100,
   turn: () => Promise<void> | undefined = () => undefined,
+  prepare?: (item: number) => boolean,
 ) {
   const groups: (readonly number[])[] = []
   const waiting: ((results: readonly (number | Error)[] | Error) => void)[] = []
   let announce: () => void = () => {}
   const groupCommit = new Numbers(
-    items =>
-      new Promise((resolve, reject) => {
-        groups.push(numbersOf(items))
-        waiting.push(results => (results instanceof Error ? reject(results) : resolve(results)))
-        announce()
-      }),
+    {
+      commit: (items, begun) =>
+        new Promise((resolve, reject) => {
+          groups.push(numbersOf(items))
+          waiting.push(results => (results instanceof Error ? reject(results) : resolve(results)))
+          begun()
+          announce()
+        }),
+      ...(prepare && { prepare: ({ number }) => prepare(number) }),
+    },
     ({ number }) => weigh(number),
     maximumWeight,
     turn,
@@ -151,6 +156,62 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([[4, 6], [1], [50], [2]])
   })
 
+  it('push() has the next group prepared while one is committed, as far as that goes', async () => {
+    const prepared: number[] = []
+    const prepare = (item: number) => {
+      prepared.push(item)
+      return item !== 4 && item !== 6
+    }
+    const { groupCommit, begun, finish } = heldGroups(undefined, 3, undefined, prepare)
+    const pushed = [1, 2].map(number => groupCommit.pushed(number))
+    await begun()
+    pushed.push(groupCommit.pushed(3))
+    expect(prepared).toEqual([3])
+    pushed.push(...[4, 5, 6, 7].map(number => groupCommit.pushed(number)))
+    expect(prepared).toEqual([3, 4])
+    finish([1, 2])
+    await pushed[0]
+    await begun()
+    expect(prepared).toEqual([3, 4, 6])
+    finish([3, 4, 5])
+    await pushed[2]
+    await begun()
+    pushed.push(groupCommit.pushed(8))
+    expect(prepared).toEqual([3, 4, 6, 8])
+    finish([6, 7])
+    await pushed[5]
+    await begun()
+    finish([8])
+    expect(await Promise.all(pushed)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  it('push() has nothing prepared that is held back by alone(), nor anything between two commits', async () => {
+    const prepared: number[] = []
+    const prepare = (item: number) => prepared.push(item) > 0
+    const { groupCommit, begun, finish } = heldGroups(undefined, undefined, undefined, prepare)
+    const first = groupCommit.pushed(1)
+    await begun()
+    let release: () => void = () => {}
+    const task = groupCommit.alone(() => new Promise<void>(resolve => (release = resolve)))
+    const second = groupCommit.pushed(2)
+    finish([1])
+    await first
+    await setImmediate()
+    const third = groupCommit.pushed(3)
+    release()
+    await task
+    await begun()
+    expect(prepared).toEqual([])
+    const failed = expect(Promise.all([second, third])).rejects.toThrow('no disk')
+    finish(new Error('no disk'))
+    await failed
+    const fourth = groupCommit.pushed(4)
+    await begun()
+    finish([4])
+    await fourth
+    expect(prepared).toEqual([])
+  })
+
   it('alone() runs after what was handed in before it and holds back what comes after', async () => {
     const { groupCommit, groups, begun, finish } = heldGroups()
     const order: string[] = []
@@ -190,21 +251,13 @@ describe('GroupCommit', () => {
       },
     ],
   ])('alone() passes on that its task %s, and goes on', async (_, task) => {
-    const groupCommit = new Numbers(
-      async items => numbersOf(items),
-      () => 1,
-      100,
-    )
+    const groupCommit = new Numbers({ commit: async items => numbersOf(items) }, () => 1, 100)
     await expect(groupCommit.alone(task)).rejects.toThrow('broken')
     expect(await groupCommit.pushed(1)).toBe(1)
   })
 
   it('push() is never left lying, however many ticks after a commit it comes', async () => {
-    const groupCommit = new Numbers(
-      async items => numbersOf(items),
-      () => 1,
-      100,
-    )
+    const groupCommit = new Numbers({ commit: async items => numbersOf(items) }, () => 1, 100)
     for (let ticks = 0; ticks < 20; ticks++) {
       await groupCommit.pushed(ticks)
       for (let tick = 0; tick < ticks; tick++) await undefined

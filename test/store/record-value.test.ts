@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeRecord, encodeRecord } from '../../src/store/record-value.ts'
+import { decodeRecord, encodeRecord, recordValue } from '../../src/store/record-value.ts'
 
 const anyDegrees = (limit: number) =>
   fc.oneof(
@@ -10,11 +10,12 @@ const anyDegrees = (limit: number) =>
 
 test('decodeRecord() gives back what encodeRecord() was given, to the last bit', () => {
   const geo = fc.option(fc.record({ lat: anyDegrees(90), long: anyDegrees(180) }), { nil: undefined })
-  const value = fc.json({ maxDepth: 2 })
+  const value = fc.json({ maxDepth: 2, stringUnit: 'binary' })
   fc.assert(
     fc.property(value, geo, (value, geo) => {
       const record = { key: 'depth', datetime: 1, value, ...(geo ? { geo } : {}) }
       expect(decodeRecord('depth', 1, encodeRecord(record))).toEqual(record)
+      expect(Buffer.from(recordValue(record))).toEqual(encodeRecord(record))
     }),
     { numRuns: 2_000 },
   )

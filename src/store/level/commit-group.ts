@@ -1,14 +1,14 @@
 import { isMagicKey } from '../../core/key.ts'
 import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Waiting } from '../commit-ticket.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
-import { encodeRecord } from '../record-value.ts'
+import { recordValue } from '../record-value.ts'
+import { AddedKeys } from './added-keys.ts'
 import type { CommitLog } from './commit-log.ts'
 import { type Batch, type Database, putBytes, type Undo } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
-import type { Head } from './head.ts'
-import { numberBytes, recordKey, resourceByKeyKey, resourceKey } from './keys.ts'
+import type { Counters, Head } from './head.ts'
+import { numberBytes, recordKeyLength, resourceByKeyKey, resourceKey, writeRecordKey } from './keys.ts'
 import { crowdKeyOf, loadPoints } from './resend-check.ts'
 import type { Resource, Resources } from './resources.ts'
 import { StagedResource } from './staged-resource.ts'
@@ -22,71 +22,47 @@ export interface PendingCommit {
   readonly ticket: CommitTicket<Receipt>
 }
 
-export interface CommitParts {
+export interface GroupParts {
   readonly database: Database
   readonly head: Head
   readonly resources: Resources
   readonly writeIds: WriteIds
   readonly log: CommitLog
-  /** Whether a commit waits for fsync. */
-  readonly sync: boolean
   /** Whether there is too little free disk to keep records. */
   readonly isFull: () => boolean
-  readonly announce: (commit: Commit) => void
-  /** Makes the log say, too, that a commit is not broadcast. */
-  readonly quieten: (writeNumber: number) => void
   /** The thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
 }
 
-/**
- * Commits a group as one LevelDB batch: first everything that must be read, for all of them at once, then the
- * decisions, in order and without a pause, then the one write.
- *
- * @returns the receipt of each, or an error for one that was no longer waited for, has no room on the disk, or makes too
- * many resources
- * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
- */
-export async function commitGroup(
-  pending: readonly PendingCommit[],
-  parts: CommitParts,
-): Promise<(Receipt | Error)[]> {
-  const group = new Group(parts)
-  await group.load(pending)
-  const outcomes = pending.map(each => group.stage(each))
-  await group.commit()
-  return outcomes.map((outcome, index) => {
-    if (outcome instanceof Error) return outcome
-    if (outcome.commit) announce(outcome.commit, parts, pending[index]?.ticket)
-    return outcome.receipt
-  })
-}
-
-/** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
-function announce(commit: Commit, parts: CommitParts, ticket: Waiting | undefined): void {
-  const isLate = commit.broadcast && ticket?.expired === true
-  if (isLate && commit.stored) parts.quieten(commit.writeNumber)
-  parts.announce(isLate ? { ...commit, broadcast: false } : commit)
-}
-
-interface Outcome {
+export interface Outcome {
   readonly receipt: Receipt
   readonly commit?: Commit
 }
 
 const noStates: readonly Latest[] = []
 
+/** The key of a record while it is put: the batch copies it. */
+const keyBytes = Buffer.allocUnsafe(recordKeyLength)
+
 /** What comes of a put of documents alone. */
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
-/** One group on its way to the disk; what it changes in memory is only kept once it is there. */
-class Group {
-  readonly #parts: CommitParts
+/**
+ * One group on its way to the disk, as one LevelDB batch: first everything that must be read, for all of it at once, then the
+ * decisions, in order and without a pause, then the one write. What it changes in memory is only kept once it is on the disk.
+ */
+export class CommitGroup {
+  /** What comes of each that was staged, if the write succeeds. */
+  readonly outcomes: (Outcome | Error)[] = []
+  readonly #parts: GroupParts
+  /** The group before this one, while it is being written. */
+  #behind: CommitGroup | undefined
   readonly #batch: Batch
-  readonly #added: Buffer[] = []
+  readonly #added = new AddedKeys()
   /** The documents and states that are put, as they were before. */
   #before: Undo['before'] = []
-  readonly #resources = new Map<string, Map<string, StagedResource>>()
+  /** As they will be when the group is committed: by thing, then by key. */
+  readonly resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
   #points: Awaited<ReturnType<typeof loadPoints>> = new Map()
   /** How many resources each thing has that is given more by the group, where that is counted. */
@@ -96,10 +72,11 @@ class Group {
   #nextResource: number
   #newestReceipt: number
 
-  constructor(parts: CommitParts) {
+  constructor(parts: GroupParts, behind?: CommitGroup) {
     this.#parts = parts
+    this.#behind = behind
     this.#batch = parts.database.batch()
-    const { writeNumber, nextResource, newestReceipt } = parts.head.counters
+    const { writeNumber, nextResource, newestReceipt } = behind?.counters ?? parts.head.counters
     this.#writeNumber = writeNumber
     this.#nextResource = nextResource
     this.#newestReceipt = newestReceipt
@@ -140,7 +117,26 @@ class Group {
   }
 
   /** Decides on one append or put, in commit order. */
-  stage({ write, documents, ticket }: PendingCommit): Outcome | Error {
+  stage(pending: PendingCommit): void {
+    this.outcomes.push(this.#stage(pending))
+  }
+
+  /** Stages what needs nothing to be read. @returns whether it did */
+  stageUnread(pending: PendingCommit): boolean {
+    if (this.#needsRead(pending)) return false
+    this.stage(pending)
+    return true
+  }
+
+  #needsRead({ write, documents }: PendingCommit): boolean {
+    if (documents.length > 0) return true
+    if (!write) return false
+    const { thingId, id, store, records, states = noStates } = write
+    if (id !== undefined || states.length > 0) return true
+    return store && records.some(record => this.#staged(thingId, record.key)?.mayBeStored(record) !== false)
+  }
+
+  #stage({ write, documents, ticket }: PendingCommit): Outcome | Error {
     if (ticket.expired) return new ThingwireError('store_timeout')
     const outcome = write ? this.#stageWrite(write) : noWrite
     if (!(outcome instanceof Error)) this.#stageDocuments(documents)
@@ -185,10 +181,9 @@ class Group {
     const resource = this.#resource(thingId, record.key)
     const { count, isStored } = resource.look(record)
     if (isStored) return false
-    this.#put(
-      recordKey(resource.number, record.datetime, this.#writeNumber, record.place),
-      encodeRecord(record),
-    )
+    writeRecordKey(keyBytes, resource.number, record.datetime, this.#writeNumber, record.place)
+    putBytes(this.#batch, keyBytes, recordValue(record))
+    this.#added.addRecord(resource.number, record, this.#writeNumber)
     const crowd = crowdKeyOf(record, resource.number, count)
     if (crowd) this.#put(crowd, writeNumberBytes(this.#writeNumber))
     resource.add(record, count)
@@ -197,16 +192,26 @@ class Group {
 
   #put(key: Buffer, value: Buffer): void {
     putBytes(this.#batch, key, value)
-    this.#added.push(key)
+    this.#added.add(key)
   }
 
   #resource(thingId: string, key: string): StagedResource {
-    const ofThing = this.#resources.get(thingId) ?? new Map<string, StagedResource>()
-    const staged = ofThing.get(key)
+    return this.#staged(thingId, key) ?? this.#add(thingId, key, this.#newResource(thingId, key))
+  }
+
+  /** Undefined if the resource is not known. */
+  #staged(thingId: string, key: string): StagedResource | undefined {
+    const staged = this.resources.get(thingId)?.get(key)
     if (staged) return staged
-    const committed = this.#parts.resources.cached(thingId, key) ?? this.#newResource(thingId, key)
+    const before = this.#behind?.resources.get(thingId)?.get(key)
+    const committed = before ?? this.#parts.resources.cached(thingId, key)
+    return committed && this.#add(thingId, key, committed)
+  }
+
+  #add(thingId: string, key: string, committed: Resource): StagedResource {
     const resource = new StagedResource(committed, this.#points.get(committed.number))
-    this.#resources.set(thingId, ofThing.set(key, resource))
+    const ofThing = this.resources.get(thingId) ?? new Map<string, StagedResource>()
+    this.resources.set(thingId, ofThing.set(key, resource))
     return resource
   }
 
@@ -219,7 +224,7 @@ class Group {
   }
 
   #isResource(thingId: string, key: string): boolean {
-    const isStaged = this.#resources.get(thingId)?.has(key) === true
+    const isStaged = this.resources.get(thingId)?.has(key) === true
     return isStaged || this.#parts.resources.cached(thingId, key) !== undefined
   }
 
@@ -232,13 +237,24 @@ class Group {
     return { number, newest: -1, atNewest: undefined }
   }
 
-  async commit(): Promise<void> {
-    const { database, head, resources, sync } = this.#parts
-    const counters = {
+  /** The counters of the store when it is written. */
+  get counters(): Counters {
+    return {
       writeNumber: this.#writeNumber,
       nextResource: this.#nextResource,
       newestReceipt: this.#newestReceipt,
     }
+  }
+
+  /**
+   * Nothing is staged from now on.
+   *
+   * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
+   */
+  async write(sync: boolean): Promise<void> {
+    const { database, head, resources } = this.#parts
+    const { counters } = this
+    this.#behind = undefined
     if (this.#keepsAnything) {
       head.put(this.#batch, counters)
       await database.write(this.#batch, { sync }, { added: this.#added, before: this.#before })
@@ -246,13 +262,18 @@ class Group {
       await this.#batch.close()
     }
     head.counters = counters
-    for (const [thingId, ofThing] of this.#resources) {
+    for (const [thingId, ofThing] of this.resources) {
       for (const [key, { number, newest, atNewest }] of ofThing) {
         resources.remember(thingId, key, { number, newest, atNewest })
       }
     }
     for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)
     resources.evict()
+  }
+
+  /** In place of writing it. */
+  drop(): void {
+    this.#batch.close().catch(() => {})
   }
 }
 

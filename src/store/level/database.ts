@@ -15,23 +15,23 @@ export type Batch = ReturnType<Database['batch']>
 
 /** What abstract-level's chained batch hands on to LevelDB, and every implementation of it has. */
 interface Puts {
-  _put(key: Buffer, value: Buffer, options: object): void
+  _put(key: Buffer, value: Buffer | string, options: object): void
 }
 
 const noOptions = {}
 
 /**
- * `batch.put` for bytes, which are copied: without what it does for other encodings, sublevels and hooks, which is a third
- * of its time. They do not count for `batch.length`, and a batch of length 0 is not written: something else is to be put, too.
+ * `batch.put` for bytes, which are copied, and text, as UTF-8: without what it does for other encodings, sublevels and
+ * hooks, which is a third of its time. They do not count for `batch.length`, and a batch of length 0 is not written: something else is to be put, too.
  */
-export function putBytes(batch: Batch, key: Buffer, value: Buffer): void {
+export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
 }
 
 /** What takes a batch back again if its write fails. */
 export interface Undo {
   /** Keys to delete: they were not there before. */
-  readonly added: readonly Buffer[]
+  readonly added: Iterable<Buffer>
   /** Other keys of the batch, as they were before; undefined if they were not there. */
   readonly before: readonly (readonly [key: Buffer, bytes: Buffer | undefined])[]
 }

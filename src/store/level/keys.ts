@@ -134,12 +134,23 @@ export const logKeys: KeyRange = startingWith(Buffer.from(prefix.log))
 /** `r` resource (4) datetime (6) write number (6) place (2) → record. */
 export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
   const key = Buffer.allocUnsafe(recordKeyLength)
+  writeRecordKey(key, resource, datetime, writeNumber, place)
+  return key
+}
+
+/** @param key `recordKeyLength` bytes */
+export function writeRecordKey(
+  key: Buffer,
+  resource: number,
+  datetime: number,
+  writeNumber: number,
+  place: number,
+): void {
   key[0] = recordPrefix
   key.writeUInt32BE(resource, 1)
   key.writeUIntBE(datetime, 5, 6)
   key.writeUIntBE(writeNumber, 11, 6)
   key.writeUInt16BE(place, 17)
-  return key
 }
 
 /** Behind every record key of the resource. */

@@ -53,7 +53,8 @@ export async function loadPoints(
   return points
 }
 
-function mayBeStored(record: AcceptedRecord, resource: Resource): boolean {
+/** Whether a read is needed to know that. */
+export function mayBeStored(record: AcceptedRecord, resource: Resource): boolean {
   if (record.datetime !== resource.newest) return record.datetime < resource.newest
   return record.explicit || resource.atNewest === undefined
 }

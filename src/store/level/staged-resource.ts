@@ -1,5 +1,5 @@
 import { type AcceptedRecord, measurement } from '../../core/record.ts'
-import type { Point } from './resend-check.ts'
+import { mayBeStored, type Point } from './resend-check.ts'
 import type { Resource } from './resources.ts'
 
 /** A resource as it will be once the group that is being put together is committed. */
@@ -20,6 +20,11 @@ export class StagedResource implements Resource {
     this.atNewest = committed.atNewest
     this.#committed = { ...committed }
     this.#loaded = loaded
+  }
+
+  /** Whether the record may have been stored before this group, so that points have to be read. */
+  mayBeStored(record: AcceptedRecord): boolean {
+    return mayBeStored(record, this.#committed)
   }
 
   /** How many records of its datetime come before this one, and whether it is one of them (resend (a)). */

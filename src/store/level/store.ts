@@ -13,8 +13,9 @@ import type {
 } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { backUp } from './backup.ts'
-import { commitGroup, type PendingCommit } from './commit-group.ts'
+import type { PendingCommit } from './commit-group.ts'
 import { CommitLog } from './commit-log.ts'
+import { Committer } from './committer.ts'
 import { Database } from './database.ts'
 import { bytesInDirectory } from './directory-size.ts'
 import { createDocuments, encodeDocuments } from './documents.ts'
@@ -116,7 +117,7 @@ class LevelRecords implements DriverRecords {
     const announce = (commit: Commit) => {
       for (const listener of this.#listeners) listener(commit)
     }
-    const parts = {
+    const committer = new Committer({
       database,
       head: this.head,
       resources: this.#resources,
@@ -132,9 +133,12 @@ class LevelRecords implements DriverRecords {
         // Left behind by a failure, they are found again at the next trim.
         this.commits.alone(() => this.#writeIds.trim(thingId)).catch(() => {})
       },
-    }
+    })
     this.commits = new GroupCommit(
-      group => database.use(() => commitGroup(group, parts)),
+      {
+        commit: (group, begun) => database.use(() => committer.commit(group, begun)),
+        prepare: item => committer.prepare(item),
+      },
       weigh,
       maximumGroupBytes,
       undefined,

@@ -14,7 +14,7 @@ const commitsPerGroup = 1_000
 export function createMemoryStore(): StoreDriver {
   // In groups like a store with a disk, so that what is committed together meets the same order here.
   const commits = new GroupCommit<PendingCommit, Receipt>(
-    async group => group.map(commit => commit.run()),
+    { commit: async group => group.map(commit => commit.run()) },
     () => 1,
     commitsPerGroup,
   )

@@ -64,7 +64,7 @@ export class RedisRecords implements DriverRecords {
     follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
     const committer = new Committer(writes, follower)
     this.commits = new GroupCommit<QueuedCommit, Receipt>(
-      group => committer.commit(group),
+      committer,
       weigh,
       maximumGroupBytes,
       () => committer.turn(),

@@ -45,11 +45,7 @@ async function node(
   const client = await openClient(server.url)
   onTestFinished(() => client.disconnect())
   const partition = new DisturbedPartition(client, disturbances)
-  const oneByOne = new GroupCommit<never, never>(
-    async () => [],
-    () => 0,
-    1,
-  )
+  const oneByOne = new GroupCommit<never, never>({ commit: async () => [] }, () => 0, 1)
   const documents: DriverDocuments = createDocuments(partition, new NumberedWrites(partition), {
     put: (encoded, ticket) => {
       const put = Object.fromEntries(encoded.map(([name, json]) => [name, json && JSON.parse(json)]))

@@ -1,0 +1,96 @@
+import type { Waiting } from '../commit-ticket.ts'
+import type { Commit, Receipt } from '../contract.ts'
+import { CommitGroup, type GroupParts, type PendingCommit } from './commit-group.ts'
+
+export interface CommitterParts extends GroupParts {
+  /** Whether a commit waits for fsync. */
+  readonly sync: boolean
+  readonly announce: (commit: Commit) => void
+  /** Makes the log say, too, that a commit is not broadcast. */
+  readonly quieten: (writeNumber: number) => void
+}
+
+/**
+ * Commits groups, one after another, and puts the next one together while LevelDB's thread writes one, which takes
+ * about twice as long. Only as far as nothing has to be read, since what is being written cannot be read yet.
+ */
+export class Committer {
+  readonly #parts: CommitterParts
+  #writing: CommitGroup | undefined
+  /** What is put together behind it. */
+  #next: CommitGroup | undefined
+
+  constructor(parts: CommitterParts) {
+    this.#parts = parts
+  }
+
+  /** As `Committer.prepare` of ../group-commit.ts. */
+  prepare(item: PendingCommit): boolean {
+    try {
+      this.#next ??= new CommitGroup(this.#parts, this.#writing)
+      return this.#next.stageUnread(item)
+    } catch {
+      // It throws again, to someone who waits, when it is committed.
+      this.#dropNext()
+      return false
+    }
+  }
+
+  /**
+   * As `Committer.commit` of ../group-commit.ts.
+   *
+   * @returns the receipt of each, or an error for one that was no longer waited for, has no room on the disk, or makes too
+   * many resources
+   * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
+   */
+  async commit(pending: readonly PendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
+    const group = this.#takeNext(pending) ?? (await this.#load(pending))
+    const written = group.write(this.#parts.sync)
+    this.#writing = group
+    // Only then does LevelDB have it.
+    queueMicrotask(begun)
+    try {
+      await written
+    } catch (error) {
+      this.#dropNext()
+      throw error
+    } finally {
+      this.#writing = undefined
+    }
+    return group.outcomes.map((outcome, index) => {
+      if (outcome instanceof Error) return outcome
+      if (outcome.commit) this.#announce(outcome.commit, pending[index]?.ticket)
+      return outcome.receipt
+    })
+  }
+
+  /** What was put together, if that is all of these, and all of them are still waited for. */
+  #takeNext(pending: readonly PendingCommit[]): CommitGroup | undefined {
+    const next = this.#next
+    if (next?.outcomes.length === pending.length && !pending.some(({ ticket }) => ticket.expired)) {
+      this.#next = undefined
+      return next
+    }
+    this.#dropNext()
+    return undefined
+  }
+
+  #dropNext(): void {
+    this.#next?.drop()
+    this.#next = undefined
+  }
+
+  async #load(pending: readonly PendingCommit[]): Promise<CommitGroup> {
+    const group = new CommitGroup(this.#parts)
+    await group.load(pending)
+    for (const each of pending) group.stage(each)
+    return group
+  }
+
+  /** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
+  #announce(commit: Commit, ticket: Waiting | undefined): void {
+    const isLate = commit.broadcast && ticket?.expired === true
+    if (isLate && commit.stored) this.#parts.quieten(commit.writeNumber)
+    this.#parts.announce(isLate ? { ...commit, broadcast: false } : commit)
+  }
+}

@@ -1,0 +1,170 @@
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import {
+  appendTo,
+  givenUp,
+  measured,
+  readAll,
+  received,
+  waitedFor,
+  write,
+} from '../../../src/conformance/writes.ts'
+import type { Append, Commit, DriverRecords } from '../../../src/store/contract.ts'
+import { createLevelStore } from '../../../src/store/level/index.ts'
+import { createMemoryStore } from '../../../src/store/memory/index.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { writeBatches } from './write-batches.ts'
+
+const wholeLog = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100 } as const
+const refused = { reason: 'store_unavailable' }
+
+let location: string
+
+beforeEach(async () => {
+  location = join(await temporaryDirectory(), 'store')
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+async function open() {
+  const driver = createLevelStore({ location })
+  await driver.open()
+  driver.records.logWhen(() => true)
+  return driver
+}
+
+/** Holds the next batch back until it is let go, or reports it as failed although it is on the disk. */
+function holdNextBatch() {
+  let settle: (error?: Error) => void = () => {}
+  let announce: () => void = () => {}
+  let isNext = true
+  const held = new Promise<Error | undefined>(resolve => (settle = resolve))
+  const begun = new Promise<void>(resolve => (announce = resolve))
+  writeBatches(async written => {
+    if (!isNext) return await written()
+    isNext = false
+    announce()
+    await written()
+    const error = await held
+    if (error) throw error
+  })
+  return { begun, settle }
+}
+
+const batchesBegun = () => vi.mocked(ClassicLevel.prototype.batch).mock.calls.length
+
+const append = (records: DriverRecords, each: Append) => appendTo(records, each, waitedFor())
+
+/** What a store has after `first`, and then all of `others` at once. */
+async function inMemory(first: Append, others: readonly Append[]) {
+  const driver = createMemoryStore()
+  await driver.open()
+  driver.records.logWhen(() => true)
+  await append(driver.records, first)
+  const receipts = await Promise.all(others.map(each => append(driver.records, each)))
+  return { receipts, ...(await contentsOf(driver.records)) }
+}
+
+async function contentsOf(records: DriverRecords) {
+  return {
+    temperatures: await readAll(records),
+    depths: await readAll(records, { key: 'depth' }),
+    log: await records.readLog(wholeLog),
+  }
+}
+
+const first = write([measured(1_000, 1), received(2)])
+
+test.each<[string, readonly Append[], number]>([
+  [
+    'newer records, and those of the moment of its newest one',
+    [
+      write([received(3), received(4)]),
+      write([received(2), received(3)], { receivedAt: first.receivedAt + 1 }),
+      write([received('°', { geo: { lat: 1, long: 2 } })], { store: false }),
+      write([received(5)], { broadcast: false }),
+    ],
+    2,
+  ],
+  [
+    'records of an earlier moment, some of them its own',
+    [write([received(3)]), write([measured(1_000, 1), measured(1_000, 2)]), write([measured(900, 1)])],
+    3,
+  ],
+  [
+    'a new resource',
+    [write([received(3)]), write([{ ...received(4), key: 'depth' }]), write([received(5)])],
+    3,
+  ],
+  ['a write id, twice', [write([received(3)], { id: 'a' }), write([received(4)], { id: 'a' })], 3],
+])('append() while a group is written keeps %s', async (_, others, batches) => {
+  const driver = await open()
+  const { begun, settle } = holdNextBatch()
+  const before = append(driver.records, first)
+  await begun
+  const receipts = others.map(each => append(driver.records, each))
+  expect(batchesBegun()).toBe(2)
+  settle()
+  await before
+  const expected = await inMemory(first, others)
+  expect({ receipts: await Promise.all(receipts), ...(await contentsOf(driver.records)) }).toEqual(expected)
+  expect(batchesBegun()).toBe(batches)
+  await driver.close()
+  const reopened = await open()
+  expect({ receipts: expected.receipts, ...(await contentsOf(reopened.records)) }).toEqual(expected)
+  await reopened.close()
+})
+
+test('append() while a group is written fails with it, and nothing of either is kept', async () => {
+  const driver = await open()
+  const { records } = driver
+  await append(records, write([measured(1, 0)]))
+  const told: Commit[] = []
+  records.onCommit(commit => told.push(commit))
+  const contents = await contentsOf(records)
+  const { begun, settle } = holdNextBatch()
+  const failing = [expect(append(records, first)).rejects.toMatchObject(refused)]
+  await begun
+  const behind = [write([received(3)]), write([received('°', { geo: { lat: 1, long: 2 } })])]
+  failing.push(...behind.map(each => expect(append(records, each)).rejects.toMatchObject(refused)))
+  expect(batchesBegun()).toBe(2)
+  settle(Object.assign(new Error('fsync: input/output error'), { code: 'LEVEL_IO_ERROR' }))
+  await Promise.all(failing)
+  expect(await contentsOf(records)).toEqual(contents)
+  expect(told).toEqual([])
+  const again = await Promise.all(behind.map(each => append(records, each)))
+  expect(again.map(({ writeNumber }) => writeNumber)).toEqual([2, 3])
+  const kept = (await readAll(records)).map(({ value }) => value)
+  expect(kept).toEqual(['0', '3', '"°"'])
+  await driver.close()
+  const reopened = await open()
+  expect((await readAll(reopened.records)).map(({ value }) => value)).toEqual(kept)
+  await reopened.close()
+})
+
+test('append() whose time is up before the group in front is written is not kept', async () => {
+  const driver = await open()
+  const { records } = driver
+  const { begun, settle } = holdNextBatch()
+  const before = append(records, first)
+  await begun
+  const late = { ...waitedFor(), expired: false }
+  const behind = [
+    append(records, write([received(3)])),
+    expect(appendTo(records, write([received(4)]), late)).rejects.toMatchObject({ reason: 'store_timeout' }),
+    expect(appendTo(records, write([received(5)]), givenUp)).rejects.toMatchObject({
+      reason: 'store_timeout',
+    }),
+    append(records, write([received(6)])),
+  ]
+  late.expired = true
+  settle()
+  await before
+  await Promise.all(behind)
+  expect((await readAll(records)).map(({ value }) => value)).toEqual(['1', '2', '3', '6'])
+  expect((await records.readLog(wholeLog)).map(({ writeNumber }) => writeNumber)).toEqual([1, 2, 3])
+  await driver.close()
+})
