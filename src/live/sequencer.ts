@@ -3,6 +3,8 @@ import type { Commit } from '../core/ports.ts'
 
 /** How long commits are handed on in one go, milliseconds: sockets are read and acks written in between. */
 const slice = 5
+/** The same while at least half as many wait as when it was over the last time: more would come in than are handed on. */
+const longestSlice = 15
 /** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
 const maximumWaiting = 64 * 1024 * 1024
 /** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
@@ -26,6 +28,8 @@ export class Sequencer {
   #takenAt = 0
   /** Whether that is known of what is taken now: the clock is asked once a turn, since it costs as much as a take. */
   #isStamped = false
+  /** How many entries of the queue the last slice left. */
+  #left = 0
   #isScheduled = false
   #isStopped = false
 
@@ -146,7 +150,7 @@ export class Sequencer {
 
   #run(): void {
     this.#isStamped = false
-    const end = performance.now() + slice
+    const begin = performance.now()
     while (this.#next < this.#queue.length && !this.#isStopped) {
       const entry = this.#queue[this.#next++] as Commit | Mark
       this.#position = Math.max(this.#position, entry.writeNumber)
@@ -156,10 +160,13 @@ export class Sequencer {
         this.#weigh(entry, -1)
         this.#handOn(entry, this.#takenAt)
       }
-      if (performance.now() > end) break
+      const elapsed = performance.now() - begin
+      const isBehind = this.#queue.length - this.#next > this.#left / 2
+      if (elapsed > (isBehind ? longestSlice : slice)) break
     }
     this.#queue = this.#isStopped ? [] : this.#queue.slice(this.#next)
     this.#next = 0
+    this.#left = this.#queue.length
     this.#isScheduled = false
     if (this.#waiting <= maximumWaiting / 2) this.#giveRoom()
     if (this.#queue.length > 0) this.#schedule()

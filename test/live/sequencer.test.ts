@@ -13,6 +13,12 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
 }
 
+/** A millisecond's. */
+function work(): void {
+  const end = performance.now() + 1
+  while (performance.now() < end);
+}
+
 function start(position = 0) {
   const seen: (number | string)[] = []
   const sequencer: Sequencer = new Sequencer(position, ({ writeNumber }) => {
@@ -54,16 +60,25 @@ describe('take()', () => {
     const seen: number[] = []
     await new Promise<void>(resolve => {
       const sequencer = new Sequencer(0, ({ writeNumber }) => {
-        const end = performance.now() + 1
-        while (performance.now() < end);
+        work()
         seen.push(writeNumber)
-        if (writeNumber === 60) resolve()
+        if (writeNumber === 120) resolve()
       })
-      for (let number = 1; number <= 60; number++) sequencer.take(commit(number))
+      for (let number = 1; number <= 120; number++) sequencer.take(commit(number))
     })
     isOver = true
-    expect(seen).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+    expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
     expect(turns).toBeGreaterThan(4)
+  })
+
+  it('keeps up with more than it usually hands on in a turn', async () => {
+    const sequencer = new Sequencer(0, work)
+    let taken = 0
+    for (let turn = 0; turn < 200; turn++) {
+      for (let each = 0; each < 8; each++) sequencer.take(commit(++taken))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    expect(taken - sequencer.position).toBeLessThan(100)
   })
 })
 
