@@ -9,33 +9,43 @@ const nothing = Buffer.alloc(0)
  * The live messages of one commit (contract §7): one per ordinary record and per new latest, then one of the whole
  * write. Texts are made when the first subscriber wants them, and once for all of them.
  *
- * A message has a place: `keys[place]` is the resource it is about; `keys.length` is the place of the whole write.
+ * A message has a place, from 0 on; that of the whole write is the last.
  */
 export class LiveWrite {
   readonly commit: Commit
   /** When the store told it, by the monotonic clock; undefined: it is told again, later. */
   readonly committedAt: number | undefined
-  /** The resources of which there is a message each, in order. */
-  readonly keys: readonly string[]
-  readonly #latest: readonly Latest[]
-  readonly #payloads: Buffer[] = []
+  /** Of the message of the whole write: in front of it are those of single resources. */
+  readonly wholePlace: number
+  readonly #ordinary: readonly AcceptedRecord[]
+  readonly #payloads: (Buffer | undefined)[]
   #whole: Buffer | undefined
   #records: string | undefined
 
   constructor(commit: Commit, committedAt?: number) {
     this.commit = commit
     this.committedAt = committedAt
+    const { records, latest } = commit
     // Of a magic record the new state is told, once it is there: by a commit of its own.
-    const ordinary = commit.records.filter(({ key }) => !isMagicKey(key))
-    this.#latest = [...ordinary.map(record => ({ key: record.key, record })), ...commit.latest]
-    this.keys = this.#latest.map(({ key }) => key)
+    this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
+    this.wholePlace = this.#ordinary.length + latest.length
+    this.#payloads = new Array<Buffer | undefined>(this.wholePlace)
   }
 
-  /** Payload of the message on `values/<keys[place]>`; empty if nothing is left of the resource. */
+  /** Which resource the message at a place is about; undefined: the whole write. */
+  keyAt(place: number): string | undefined {
+    return this.#ordinary[place]?.key ?? this.#latestAt(place)?.key
+  }
+
+  #latestAt(place: number): Latest | undefined {
+    return this.commit.latest[place - this.#ordinary.length]
+  }
+
+  /** Payload of the message on `values/<keyAt(place)>`; empty if nothing is left of the resource. */
   value(place: number): Buffer {
     const made = this.#payloads[place]
     if (made) return made
-    const payload = valuePayload(this.#latest[place]?.record)
+    const payload = valuePayload(this.#ordinary[place] ?? this.#latestAt(place)?.record)
     this.#payloads[place] = payload
     return payload
   }
@@ -61,6 +71,10 @@ export class LiveWrite {
 /** Payload of a message on `values/<key>`, live or retained: the record as REST gives it. */
 export function valuePayload(record: StoredRecord | undefined): Buffer {
   return record ? Buffer.from(recordText(record)) : nothing
+}
+
+function isMagic({ key }: AcceptedRecord): boolean {
+  return isMagicKey(key)
 }
 
 function asWritten({ key, datetimeText, value, geo, written }: AcceptedRecord): string {

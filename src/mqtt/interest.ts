@@ -142,16 +142,11 @@ export class Interests {
   }
 }
 
-/** Places of the messages of a write that are wanted; of the whole write last (`LiveWrite`). */
-export function* wantedPlaces(
-  write: LiveWrite,
-  interest: Interest,
-): Generator<readonly [place: number, qos: DeliveredQoS]> {
-  for (const [place, key] of write.keys.entries()) {
-    const qos = interest.qosOf(key)
-    if (qos !== undefined) yield [place, qos]
-  }
-  if (write.hasWhole && interest.whole !== undefined) yield [write.keys.length, interest.whole]
+/** QoS at which the message at a place of a write is wanted; undefined: it is not. */
+export function wantedQoS(write: LiveWrite, place: number, interest: Interest): DeliveredQoS | undefined {
+  const key = write.keyAt(place)
+  if (key !== undefined) return interest.qosOf(key)
+  return write.hasWhole ? interest.whole : undefined
 }
 
 /** What a subscription is for: thing ids, or `+` for every thing. */

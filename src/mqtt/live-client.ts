@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { Client } from 'aedes'
 import type { Clock } from '../core/clock.ts'
 import { type Gap, type Live, type LiveWrite, Outbox, type Subscriber } from '../live/index.ts'
-import { type Subscription, wantedPlaces } from './interest.ts'
+import { type Subscription, wantedQoS } from './interest.ts'
 import { findMissed } from './missed.ts'
 import { messageAt, type Outgoing } from './outgoing.ts'
 import { encodePublish } from './publish-packet.ts'
@@ -218,7 +218,9 @@ export class LiveClient implements Subscriber {
     const { thingId, stored, writeNumber } = write.commit
     if (!this.#session) return
     const interest = this.#session.interests.in(thingId)
-    for (const [place, qos] of wantedPlaces(write, interest)) {
+    for (let place = 0; place <= write.wholePlace; place++) {
+      const qos = wantedQoS(write, place, interest)
+      if (qos === undefined) continue
       const message = messageAt(write, place, qos)
       // The number of a write that is not kept may be given to another one after a crash.
       this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)

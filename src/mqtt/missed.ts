@@ -1,6 +1,6 @@
 import type { Commit } from '../core/ports.ts'
 import { type CommitLog, LiveWrite } from '../live/index.ts'
-import { wantedPlaces } from './interest.ts'
+import { wantedQoS } from './interest.ts'
 import type { Session } from './session.ts'
 import type { Position } from './unacked.ts'
 
@@ -39,8 +39,9 @@ export async function findMissed(
   for await (const commit of log.read({ after, before: upTo + 1, order: 'desc', isOf })) {
     if (!commit.broadcast) continue
     const write = new LiveWrite(commit)
-    const places = [...wantedPlaces(write, interests.missedOf(write))].reverse()
-    for (const [place] of places) {
+    const interest = interests.missedOf(write)
+    for (let place = write.wholePlace; place >= 0; place--) {
+      if (wantedQoS(write, place, interest) === undefined) continue
       const position = { writeNumber: commit.writeNumber, place }
       const owed = unacked.owed(position)
       if (!owed) continue
@@ -54,5 +55,5 @@ export async function findMissed(
 
 /** Payload of the message at a place of a write. */
 export function payloadOf(write: LiveWrite, place: number): Buffer {
-  return place === write.keys.length ? write.whole() : write.value(place)
+  return place === write.wholePlace ? write.whole() : write.value(place)
 }

@@ -26,7 +26,7 @@ export interface Outgoing {
 /** The message at a place of a write. */
 export function messageAt(write: LiveWrite, place: number, qos: 0 | 1): Outgoing {
   const { thingId } = write.commit
-  const key = write.keys[place]
+  const key = write.keyAt(place)
   const topic = key === undefined ? wholeTopic : (ref: string) => valuesTopic(ref, key)
   return { thingId, topic, payload: payloadOf(write, place), qos, committedAt: write.committedAt }
 }

@@ -2,7 +2,7 @@ import { listDocuments } from '../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../core/ports.ts'
 import { type Follower, LiveWrite, type LoggedWrite } from '../live/index.ts'
 import { Coverage } from './coverage.ts'
-import { Interests, refsOf, type Subscription, wantedPlaces } from './interest.ts'
+import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
 import { type SessionDocument, sessionPrefix } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
@@ -71,12 +71,16 @@ class Need {
   take(write: LiveWrite): boolean {
     if (this.#messages >= maximumMissed.messages || this.#bytes > maximumMissed.bytes) return false
     const { writeNumber } = write.commit
-    const places = [...wantedPlaces(write, this.#interests.missedOf(write))]
-    const owed = places.filter(([place]) => this.#unacked.owed({ writeNumber, place }))
-    if (owed.length === 0) return false
-    this.#messages += owed.length
-    for (const [place] of owed) this.#bytes += payloadOf(write, place).length
-    return true
+    const interest = this.#interests.missedOf(write)
+    let isNeeded = false
+    for (let place = 0; place <= write.wholePlace; place++) {
+      if (wantedQoS(write, place, interest) === undefined) continue
+      if (!this.#unacked.owed({ writeNumber, place })) continue
+      isNeeded = true
+      this.#messages++
+      this.#bytes += payloadOf(write, place).length
+    }
+    return isNeeded
   }
 }
 

@@ -127,7 +127,7 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
     } finally {
       this.#isPreparing = false
     }
-    for (const [index, { ticket }] of group.entries()) {
+    group.forEach(({ ticket }, index) => {
       const result = results[index]
       try {
         if (result instanceof Error) ticket.reject(result)
@@ -138,7 +138,7 @@ export class GroupCommit<Item extends Committed<Result>, Result> {
           throw defect
         })
       }
-    }
+    })
   }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createThingId } from '../../src/core/token.ts'
 import { LiveWrite } from '../../src/live/index.ts'
-import { Interests, type Subscription, wantedPlaces } from '../../src/mqtt/interest.ts'
+import { Interests, type Subscription, wantedQoS } from '../../src/mqtt/interest.ts'
 
 const [a, b] = [createThingId(), createThingId()]
 
@@ -136,25 +136,18 @@ describe('missedOf()', () => {
   })
 })
 
-describe('wantedPlaces()', () => {
-  it('gives the places of the messages that are wanted, that of the whole write last', () => {
-    const interests = new Interests([
-      subscription(`things/${a}/values/x`, 0),
-      subscription(`things/${a}/values/z`, 1),
-      subscription(`v2/things/${a}`, 0),
-    ])
-    const wanted = (keys: readonly string[]) => [...wantedPlaces(write(a, 1, keys), interests.in(a))]
-    expect(wanted(['x', 'y', 'z', 'x'])).toEqual([
-      [0, 0],
-      [2, 1],
-      [3, 0],
-      [4, 0],
-    ])
-    // Of a magic record the state is told, by a commit of its own.
-    expect(wanted(['$geo', 'z'])).toEqual([
-      [0, 1],
-      [1, 0],
-    ])
-    expect([...wantedPlaces(write(b), interests.in(b))]).toEqual([])
-  })
+it('wantedQoS() is of the messages that are wanted, of which that of the whole write is the last', () => {
+  const interests = new Interests([
+    subscription(`things/${a}/values/x`, 0),
+    subscription(`things/${a}/values/z`, 1),
+    subscription(`v2/things/${a}`, 0),
+  ])
+  const wanted = (each: LiveWrite) =>
+    Array.from({ length: each.wholePlace + 1 }, (_, place) =>
+      wantedQoS(each, place, interests.in(each.commit.thingId)),
+    )
+  expect(wanted(write(a, 1, ['x', 'y', 'z', 'x']))).toEqual([0, undefined, 1, 0, 0])
+  // Of a magic record the state is told, by a commit of its own.
+  expect(wanted(write(a, 1, ['$geo', 'z']))).toEqual([1, 0])
+  expect(wanted(write(b))).toEqual([undefined, undefined])
 })

@@ -158,7 +158,7 @@ export class CommitGroup {
     if (takesRoom(write) && this.#parts.isFull()) return new ThingwireError('store_full')
     if (store && this.#makesTooManyResources(write)) return new ThingwireError('too_many_resources')
     const writeNumber = ++this.#writeNumber
-    const records = store ? write.records.filter(record => this.#stageRecord(thingId, record)) : write.records
+    const records = store ? this.#stageRecords(write) : write.records
     const latest = states ? stageStates(this.#batch, write, states) : noStates
     if (id !== undefined) this.#stageWriteId(write, id)
     if (store || id !== undefined) this.#keepsAnything = true
@@ -174,6 +174,18 @@ export class CommitGroup {
     for (const [key, value] of put) this.#put(key, value)
     this.#knownWrites.set(`${thingId} ${id}`, known)
     if (isTrimDue) this.#parts.trimWriteIds(thingId)
+  }
+
+  /** @returns those that are new */
+  #stageRecords({ thingId, records }: Append): readonly AcceptedRecord[] {
+    let repeated: Set<AcceptedRecord> | undefined
+    for (const record of records) {
+      if (this.#stageRecord(thingId, record)) continue
+      repeated ??= new Set()
+      repeated.add(record)
+    }
+    // Mostly all are new: then they are a commit's as they came.
+    return repeated ? records.filter(record => !repeated.has(record)) : records
   }
 
   /** @returns whether the record is new */

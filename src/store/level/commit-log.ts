@@ -30,9 +30,9 @@ export class CommitLog {
 
   /** The entry to put with a commit; undefined if it is not wanted. */
   entryOf(commit: Commit): readonly [key: Buffer, bytes: Buffer] | undefined {
-    const { thingId, records, latest, stored, broadcast } = commit
-    if (!this.isWanted || !stored || (records.length === 0 && latest.length === 0)) return undefined
-    if (!this.isWanted({ thingId, records, broadcast })) return undefined
+    const { records, latest, stored } = commit
+    if (!stored || (records.length === 0 && latest.length === 0)) return undefined
+    if (!this.isWanted?.(commit)) return undefined
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
