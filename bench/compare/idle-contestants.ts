@@ -29,7 +29,7 @@ export function starting(session: Session): Promise<Contestant> {
   return started(session, async (_, seconds) => seconds)
 }
 
-/** Bytes of resident memory that each of 1,000 connections adds that do nothing, with a credential. */
+/** Bytes of resident memory that each of 1,000 connections adds that do nothing, with a credential, where 1,000 are open. */
 export function idleConnections(session: Session): Promise<Contestant> {
   return started(session, async product => {
     const packet = (clientId: string) =>
@@ -45,8 +45,8 @@ export function idleConnections(session: Session): Promise<Contestant> {
       await delay(rest)
       return sockets
     }
-    // The first ones pay for code that is compiled once.
-    const early = await open(atOnce, 'early-')
+    // The first ones also pay for what there is once: code, and the room in which new objects are made.
+    const early = await open(connections, 'early-')
     const before = residentMemory(product.processId)
     const sockets = await open(connections, 'idle-')
     const growth = residentMemory(product.processId) - before
