@@ -3,12 +3,18 @@ import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import { recordValue } from '../record-value.ts'
-import { AddedKeys } from './added-keys.ts'
 import type { CommitLog } from './commit-log.ts'
 import { type Batch, type Database, putBytes, type Undo } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Counters, Head } from './head.ts'
-import { numberBytes, recordKeyLength, resourceByKeyKey, resourceKey, writeRecordKey } from './keys.ts'
+import {
+  numberBytes,
+  recordKey,
+  recordKeyLength,
+  resourceByKeyKey,
+  resourceKey,
+  writeRecordKey,
+} from './keys.ts'
 import { crowdKeyOf, loadPoints } from './resend-check.ts'
 import type { Resource, Resources } from './resources.ts'
 import { StagedResource } from './staged-resource.ts'
@@ -58,7 +64,8 @@ export class CommitGroup {
   /** The group before this one, while it is being written. */
   #behind: CommitGroup | undefined
   readonly #batch: Batch
-  readonly #added = new AddedKeys()
+  /** The keys that are put and were not there before, but for those of records. */
+  readonly #added: Buffer[] = []
   /** The documents and states that are put, as they were before. */
   #before: Undo['before'] = []
   /** As they will be when the group is committed: by thing, then by key. */
@@ -195,7 +202,6 @@ export class CommitGroup {
     if (isStored) return false
     writeRecordKey(keyBytes, resource.number, record.datetime, this.#writeNumber, record.place)
     putBytes(this.#batch, keyBytes, recordValue(record))
-    this.#added.addRecord(resource.number, record, this.#writeNumber)
     const crowd = crowdKeyOf(record, resource.number, count)
     if (crowd) this.#put(crowd, writeNumberBytes(this.#writeNumber))
     resource.add(record, count)
@@ -204,7 +210,7 @@ export class CommitGroup {
 
   #put(key: Buffer, value: Buffer): void {
     putBytes(this.#batch, key, value)
-    this.#added.add(key)
+    this.#added.push(key)
   }
 
   #resource(thingId: string, key: string): StagedResource {
@@ -269,7 +275,11 @@ export class CommitGroup {
     this.#behind = undefined
     if (this.#keepsAnything) {
       head.put(this.#batch, counters)
-      await database.write(this.#batch, { sync }, { added: this.#added, before: this.#before })
+      await database.write(
+        this.#batch,
+        { sync },
+        { added: { [Symbol.iterator]: () => this.#addedKeys() }, before: this.#before },
+      )
     } else {
       await this.#batch.close()
     }
@@ -281,6 +291,19 @@ export class CommitGroup {
     }
     for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)
     resources.evict()
+  }
+
+  /** For when the write has failed: to make the keys of records twice costs less than to keep them for that. */
+  *#addedKeys(): Generator<Buffer> {
+    yield* this.#added
+    for (const outcome of this.outcomes) {
+      const commit = outcome instanceof Error ? undefined : outcome.commit
+      if (!commit?.stored) continue
+      const { thingId, writeNumber, records } = commit
+      for (const { key, datetime, place } of records) {
+        yield recordKey(this.#resource(thingId, key).number, datetime, writeNumber, place)
+      }
+    }
   }
 
   /** In place of writing it. */
