@@ -35,6 +35,7 @@ function chart(rows: readonly Row[]): string {
   const floor = x(1)
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13">`,
+    '<title>The product beside its peers, as times the floor of each measure</title>',
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     text(
       12,
