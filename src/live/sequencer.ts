@@ -3,7 +3,10 @@ import type { Commit } from '../core/ports.ts'
 
 /** How long commits are handed on in one go, milliseconds: sockets are read and acks written in between. */
 const slice = 5
-/** The same while at least half as many wait as when it was over the last time: more would come in than are handed on. */
+/**
+ * The same while more than half as many wait as when it was over the last time, or anything if nothing did: what waits is to
+ * become less, even if more comes in.
+ */
 const longestSlice = 15
 /** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
 const maximumWaiting = 64 * 1024 * 1024

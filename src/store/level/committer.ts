@@ -17,8 +17,9 @@ export interface CommitterParts extends GroupParts {
 export class Committer {
   readonly #parts: CommitterParts
   #writing: CommitGroup | undefined
-  /** What is put together behind it. */
+  /** What is put together behind it, and the first that it has. */
   #next: CommitGroup | undefined
+  #firstOfNext: PendingCommit | undefined
 
   constructor(parts: CommitterParts) {
     this.#parts = parts
@@ -27,7 +28,10 @@ export class Committer {
   /** As `Committer.prepare` of ../group-commit.ts. */
   prepare(item: PendingCommit): boolean {
     try {
-      this.#next ??= new CommitGroup(this.#parts, this.#writing)
+      if (!this.#next) {
+        this.#next = new CommitGroup(this.#parts, this.#writing)
+        this.#firstOfNext = item
+      }
       return this.#next.stageUnread(item)
     } catch {
       // It throws again, to someone who waits, when it is committed.
@@ -67,7 +71,9 @@ export class Committer {
   /** What was put together, if that is all of these, and all of them are still waited for. */
   #takeNext(pending: readonly PendingCommit[]): CommitGroup | undefined {
     const next = this.#next
-    if (next?.outcomes.length === pending.length && !pending.some(({ ticket }) => ticket.expired)) {
+    // What was put together may have been rejected since, with the group in front.
+    const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
+    if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined
       return next
     }

@@ -113,7 +113,7 @@ export class Resources {
     return ofThing
   }
 
-  /** Keeps the cache in its bounds. Not while a group is staged: what it has loaded must stay. */
+  /** Keeps the cache in its bounds. Not while a group is loaded: what it has loaded must stay. */
   evict(): void {
     for (const oldest of this.#cache.keys()) {
       if (this.#cached <= maximumCached) return

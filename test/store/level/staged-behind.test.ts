@@ -145,6 +145,25 @@ test('append() while a group is written fails with it, and nothing of either is 
   await reopened.close()
 })
 
+test('append() is not taken for one that was rejected with a group whose listener threw', async () => {
+  const driver = await open()
+  const { records } = driver
+  const stop = records.onCommit(() => {
+    throw new Error('a defect')
+  })
+  const { begun, settle } = holdNextBatch()
+  const failing = [expect(append(records, first)).rejects.toThrow('a defect')]
+  await begun
+  failing.push(expect(append(records, write([received(3)]))).rejects.toThrow('a defect'))
+  expect(batchesBegun()).toBe(2)
+  settle()
+  await Promise.all(failing)
+  stop()
+  expect(await append(records, write([received(4)]))).toEqual({ writeNumber: 2, answer: {} })
+  expect((await readAll(records)).map(({ value }) => value)).toEqual(['1', '2', '4'])
+  await driver.close()
+})
+
 test('append() whose time is up before the group in front is written is not kept', async () => {
   const driver = await open()
   const { records } = driver
