@@ -55,7 +55,8 @@ const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
  * One group on its way to the disk, as one LevelDB batch: first everything that must be read, for all of it at once, then the
- * decisions, in order and without a pause, then the one write; or, of what needs nothing to be read, one decision at a time. What it changes in memory is only kept once it is on the disk.
+ * decisions, in order and without a pause, then the one write; or, of what needs nothing to be read, one decision at a time.
+ * What it changes in memory is only kept once it is on the disk.
  */
 export class CommitGroup {
   /** What comes of each that was staged, if the write succeeds. */

@@ -22,7 +22,8 @@ const noOptions = {}
 
 /**
  * `batch.put` for bytes, which are copied, and text, as UTF-8: without what it does for other encodings, sublevels and
- * hooks, which is a third of its time. They do not count for `batch.length`, and a batch of length 0 is not written: something else is to be put, too.
+ * hooks, which is a third of its time. They do not count for `batch.length`, and a batch of length 0 is not written:
+ * something else is to be put, too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
