@@ -5,6 +5,8 @@ export interface Session {
   /** Where every store is, the peers' too; on the disk that is to be measured. */
   readonly directory: string
   readonly filled: FilledStore
+  /** Of the product, on top of its own. */
+  readonly environment?: NodeJS.ProcessEnv
   /** Of a measured stretch. */
   readonly seconds: number
   /** Before it. */

@@ -14,7 +14,7 @@ const stretches = 4
 /** Bytes that the product causes to be written to disk for each record, until it is idle again. */
 export async function diskBytes(session: Session): Promise<Contestant> {
   const { filled, directory } = session
-  const product = await startProduct(filled, directory)
+  const product = await startProduct({ filled, directory })
   const writes = {
     ...ofOneThing(session, product.port),
     username: tokenOf(filled, 0),

@@ -9,7 +9,7 @@ import { settled, watch } from './usage.ts'
 
 type StartHttpPeer = (session: Session) => Promise<Peer>
 
-export const startProductPeer: StartHttpPeer = ({ filled, directory }) => startProduct(filled, directory)
+export const startProductPeer: StartHttpPeer = session => startProduct(session)
 export const startFastifyPeer: StartHttpPeer = () => startBareFastify()
 
 /** Each with one request on its way. */

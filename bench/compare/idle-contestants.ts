@@ -62,7 +62,7 @@ async function started(
 ): Promise<Contestant> {
   return {
     turn: async () => {
-      const product = await startProduct(filled, directory)
+      const product = await startProduct({ filled, directory })
       try {
         await settled(product)
         return { figure: await read(product, product.secondsToReady), cores: {} }

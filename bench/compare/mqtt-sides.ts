@@ -19,9 +19,10 @@ export interface MqttSide {
 
 export type StartMqttSide = (session: Session) => Promise<MqttSide>
 
-export async function startProductSide({ filled, directory }: Session): Promise<MqttSide> {
+export async function startProductSide(session: Session): Promise<MqttSide> {
+  const { filled } = session
   return {
-    peer: await startProduct(filled, directory),
+    peer: await startProduct(session),
     login: place => ({ username: tokenOf(filled, place) }),
     watcher: { username: 'operator', password: filled.adminKey },
     filter: place => `things/${tokenOf(filled, place)}/values/#`,

@@ -15,13 +15,21 @@ export interface Product extends Peer {
   recordsStored(): Promise<number>
 }
 
+export interface ProductSetup {
+  readonly filled: FilledStore
+  /** Where its data directory is made. */
+  readonly directory: string
+  /** Variables on top of its own. */
+  readonly environment?: NodeJS.ProcessEnv
+}
+
 /** What tests switch off: as it is unless said otherwise (docs/options.md). */
 const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824' }
 
 /** The product as `npm start` runs it, its rate limits on but set above the load, on a copy of the filled store. */
-export async function startProduct(filled: FilledStore, parent: string): Promise<Product> {
-  const dataDir = await copyStore(filled, parent)
-  const environment = { ...defaults, ...noRateLimits, THINGWIRE_ADMIN_KEY: filled.adminKey }
+export async function startProduct({ filled, directory, environment: own }: ProductSetup): Promise<Product> {
+  const dataDir = await copyStore(filled, directory)
+  const environment = { ...defaults, ...noRateLimits, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
   await built()
   const begin = performance.now()
   const server = await startServer({ dataDir, environment })

@@ -1,0 +1,96 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { comparisons } from '../compare/measures.ts'
+import { fillStore } from '../peers/filled-store.ts'
+import type { TurnTimes } from './turns-preload.ts'
+
+/**
+ * `npm run bench:turns [-- --seconds 5 --records 200000]`: how long the event loop is kept by one turn under the loads of
+ * `npm run bench` that keep it busiest. Exits with 1 if the bound is missed. Linux only.
+ */
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '5' },
+    records: { type: 'string', default: '200000' },
+  },
+})
+const seconds = Number(values.seconds)
+/** Processor time of one turn in a hundred at most, milliseconds. */
+const bound = 20
+const loads = [
+  'durable QoS 1, 1 value',
+  'durable QoS 1, 1 value, 1 subscriber',
+  'durable QoS 1, 100 values',
+  'durable HTTP, 1 value',
+  'durable HTTP, 100 values',
+  'QoS 0, 100 publishers, 1 subscriber',
+]
+
+const directory = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const preload = [import.meta.resolve('tsx'), new URL('turns-preload.ts', import.meta.url).href]
+const session = {
+  directory,
+  filled: await fillStore({ parent: directory, records: Number(values.records) }),
+  seconds,
+  warmUp: Math.min(seconds, 3),
+  connections: 10,
+  window: 100,
+}
+
+let worst = 0
+const rows: Record<string, string | number>[] = []
+for (const [place, load] of loads.entries()) {
+  process.stderr.write(`${load}\n`)
+  const { processor, wall } = await measure(load, join(directory, `${place}.sock`))
+  worst = Math.max(worst, percentile(processor, 0.99))
+  rows.push({
+    'load, ms of a turn': load,
+    turns: processor.length,
+    median: percentile(processor, 0.5).toFixed(1),
+    p99: percentile(processor, 0.99).toFixed(1),
+    longest: percentile(processor, 1).toFixed(1),
+    'p99 by the clock': percentile(wall, 0.99).toFixed(1),
+    'longest by the clock': percentile(wall, 1).toFixed(1),
+  })
+}
+console.table(rows)
+console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: ${worst.toFixed(1)}`)
+process.exit(worst <= bound ? 0 : 1)
+
+async function measure(load: string, socketPath: string): Promise<TurnTimes> {
+  const start = comparisons.find(({ name }) => name === load)?.sides.product
+  if (!start) throw new Error(`there is no measure ${load}`)
+  const environment = {
+    NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '),
+    BENCH_TURNS: socketPath,
+  }
+  const product = await start({ ...session, environment })
+  try {
+    // What is compiled first is no load's.
+    await product.turn()
+    const socket = connect(socketPath)
+    const turn = product.turn()
+    await delay((session.warmUp + seconds) * 1_000)
+    // While it is looked at, the process is never idle, for which the contestant waits at the end.
+    socket.end()
+    const times = JSON.parse(await text(socket)) as TurnTimes
+    await turn
+    return times
+  } finally {
+    await product.stop()
+  }
+}
+
+function percentile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((one, other) => one - other)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+}
