@@ -7,6 +7,7 @@ import type { Admission, ConnectRefused } from './connect.ts'
 import { Inbound, type InHand } from './inbound.ts'
 import type { Claim } from './latest-connections.ts'
 import { LiveClient, type LiveClientParts } from './live-client.ts'
+import type { ReadingTime } from './reading-time.ts'
 import type { Session } from './session.ts'
 import type { Will } from './will-documents.ts'
 
@@ -15,6 +16,7 @@ export interface ConnectionHandlers {
   onPacket(connection: Connection, packet: InboundPacket): boolean | Promise<void>
   readonly maxPacketSize: number
   readonly inHandOfAll: InHand
+  readonly readingTime: ReadingTime
   /** Where it gets its live messages from. */
   readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
   readonly observer: Observer | undefined
@@ -56,6 +58,7 @@ export class Connection {
     this.inbound = new Inbound(client, {
       maxPacketSize: handlers.maxPacketSize,
       inHandOfAll: handlers.inHandOfAll,
+      readingTime: handlers.readingTime,
       onPacket: packet => handlers.onPacket(this, packet),
       unreadAnswers: () => this.live.unreadAnswers,
       onUnread: () => this.live.watch(),

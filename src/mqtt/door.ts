@@ -7,6 +7,7 @@ import { ConnectDoor } from './connect-door.ts'
 import { Connection, type ConnectionHandlers } from './connection.ts'
 import { LatestConnections } from './latest-connections.ts'
 import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
+import { ReadingTime } from './reading-time.ts'
 import { RefusedMessages } from './refused-messages.ts'
 import type { Session } from './session.ts'
 import { Sessions } from './sessions.ts'
@@ -105,6 +106,7 @@ export class MqttDoor {
     this.#handlers = {
       maxPacketSize,
       inHandOfAll: { packets: 0 },
+      readingTime: new ReadingTime(),
       live: { live, clock, drainTimeout },
       observer,
       maySee: async ({ admission }, thingId) => {

@@ -1,11 +1,12 @@
 import type { Client } from 'aedes'
 import { ClientSeam, type InboundPacket } from './aedes-seams.ts'
+import type { ReadingTime } from './reading-time.ts'
 import { SlowArrival } from './slow-arrival.ts'
 
 /** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
 const maximumInHand = 256
 /** Most bytes of them: 256 packets of `maxPacketSize` would be too much for one connection. */
-const maximumBytesInHand = 1024 * 1024
+const maximumBytesInHand = 64 * 1024
 /**
  * Most packets of all connections together; beyond it each has `leastInHand` at most. More of them make no disk faster, and
  * what lives for as long as they do has to be moved about by the collector.
@@ -35,6 +36,8 @@ export interface InboundHandlers {
   readonly maxPacketSize: number
   /** Shared by all connections. */
   readonly inHandOfAll: InHand
+  /** Likewise. */
+  readonly readingTime: ReadingTime
 }
 
 /** How many packets are being dealt with. */
@@ -63,8 +66,8 @@ export class Inbound {
     this.#handlers = handlers
     this.#seam = new ClientSeam(client, {
       maxPacketSize: handlers.maxPacketSize,
-      mayParse: () => this.#mayParse(),
-      onReadable: () => this.#read(),
+      mayParse: () => this.#mayParse() && handlers.readingTime.isLeft(this.#read),
+      onReadable: this.#read,
       onPacket: packet => this.#onPacket(packet),
       onMalformed: error => this.#end(error, error.answer),
       onPacketDone: () => this.#onAedesDone(),
@@ -146,7 +149,7 @@ export class Inbound {
     return this.#handlers.inHandOfAll.packets < maximumInHandOfAll ? maximumInHand : leastInHand
   }
 
-  #read(): void {
+  readonly #read = (): void => {
     // A packet that is done at once calls back while the parser is still in the middle of it.
     if (this.#isParsing || this.#client.closed) return
     this.#isParsing = true
