@@ -237,8 +237,10 @@ describe('a client that reads no answers', () => {
     const thing = await createThing(service)
     const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken })
     client.stream.pause()
-    const unsubscribe: Packet = { cmd: 'unsubscribe', messageId: 7, unsubscriptions: ['things/x/errors'] }
-    const segment = encodePackets(...Array.from({ length: 2_000 }, () => unsubscribe))
+    // Each is answered with a byte for each of its filters.
+    const subscriptions = Array.from({ length: 500 }, () => ({ topic: 'a', qos: 0 as const }))
+    const subscribe: Packet = { cmd: 'subscribe', messageId: 7, subscriptions }
+    const segment = encodePackets(...Array.from({ length: 20 }, () => subscribe))
     let isOpen = true
     const closed = client.closed.then(() => {
       isOpen = false
