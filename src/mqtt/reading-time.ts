@@ -3,35 +3,42 @@ const longest = 6
 
 /**
  * When packets of all connections may be read: for a while in each turn of the event loop, so that timers, HTTP and live
- * messages do not wait for all that a hundred sockets have received.
+ * messages do not wait for all that a hundred sockets have received. Who finds none left waits behind the others: a
+ * connection that takes a whole turn does not take the next one.
  */
 export class ReadingTime {
   readonly #now: () => number
   /** When the first packet of this turn was read. */
   #begin: number | undefined
-  #waiting = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
 
   /** @param now a monotonic clock, milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** @param resume called in the next turn, once, if there is none left in this one */
+  /** @param resume called in a later turn, once, if there is none left in this one */
   isLeft(resume: () => void): boolean {
+    if (this.#hasTime()) return true
+    this.#waiting.add(resume)
+    return false
+  }
+
+  #hasTime(): boolean {
     const now = this.#now()
     if (this.#begin === undefined) {
       this.#begin = now
       setImmediate(() => this.#startTurn())
     }
-    if (now - this.#begin < longest) return true
-    this.#waiting.add(resume)
-    return false
+    return now - this.#begin < longest
   }
 
   #startTurn(): void {
     this.#begin = undefined
-    const waiting = this.#waiting
-    this.#waiting = new Set()
-    for (const resume of waiting) resume()
+    for (const resume of this.#waiting) {
+      if (!this.#hasTime()) return
+      this.#waiting.delete(resume)
+      resume()
+    }
   }
 }

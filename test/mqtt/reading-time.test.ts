@@ -31,27 +31,23 @@ describe('ReadingTime', () => {
     expect(resumed).toEqual(['first', 'second'])
   })
 
-  it('lets who is resumed wait again behind the others', async () => {
+  it('gives each a turn before it gives one that never has enough another one', async () => {
     let now = 0
     const time = new ReadingTime(() => now)
-    const resumed: string[] = []
-    const reader = (name: string) => {
-      const resume = () => {
-        resumed.push(name)
-        if (time.isLeft(resume)) now += tooLong
+    const reads: string[] = []
+    const reader = (name: string, packets: number) => {
+      let left = packets
+      const read = () => {
+        for (; left > 0 && time.isLeft(read); left--) {
+          reads.push(name)
+          now += tooLong
+        }
       }
-      return resume
+      return read
     }
-    const readers = ['first', 'second', 'third'].map(reader)
-    expect(time.isLeft(() => {})).toBe(true)
-    now += tooLong
-    for (const resume of readers) time.isLeft(resume)
-
-    await nextTurn()
-    expect(resumed).toEqual(['first', 'second', 'third'])
-    await nextTurn()
-    expect(resumed).toEqual(['first', 'second', 'third', 'second', 'third'])
-    await nextTurn()
-    expect(resumed.slice(5)).toEqual(['third'])
+    for (const read of [reader('flood', 5), reader('first', 1), reader('second', 2)]) read()
+    expect(reads).toEqual(['flood'])
+    for (let turn = 0; turn < 7; turn++) await nextTurn()
+    expect(reads).toEqual(['flood', 'flood', 'first', 'second', 'flood', 'second', 'flood', 'flood'])
   })
 })
