@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createThing } from '../../test/helpers/http-client.ts'
+import { preload } from '../../test/helpers/preload.ts'
 import { startServer } from '../../test/helpers/server-process.ts'
 import { startIdleProcess } from '../live/observed.ts'
 import { Crowd } from './crowd.ts'
@@ -50,11 +51,10 @@ let broken = 0
 const quiet = new Map<Door, number>()
 const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
 const memoryPath = join(dataDir, 'memory.sock')
-const preload = [import.meta.resolve('tsx'), new URL('memory-preload.ts', import.meta.url).href]
 const server = await startServer({
   dataDir,
   environment: {
-    NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '),
+    ...preload(new URL('memory-preload.ts', import.meta.url)),
     BENCH_MEMORY: memoryPath,
     THINGWIRE_ADMIN_KEY: randomBytes(32).toString('hex'),
   },

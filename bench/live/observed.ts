@@ -6,10 +6,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { preload } from '../../test/helpers/preload.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import type { EventLoopDelay } from './observer.ts'
-
-const preload = [import.meta.resolve('tsx'), new URL('observer.ts', import.meta.url).href]
 
 /** A process of which the event loop is watched from inside. */
 export interface Observed {
@@ -63,7 +62,7 @@ export async function startIdleProcess(dataDir: string): Promise<Observed> {
 }
 
 function environmentOf(socketPath: string): NodeJS.ProcessEnv {
-  return { NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '), BENCH_OBSERVER: socketPath }
+  return { ...preload(new URL('observer.ts', import.meta.url)), BENCH_OBSERVER: socketPath }
 }
 
 async function ask(path: string): Promise<EventLoopDelay> {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { preload } from '../../test/helpers/preload.ts'
 import { comparisons } from '../compare/measures.ts'
 import { fillStore } from '../peers/filled-store.ts'
 import type { TurnTimes } from './turns-preload.ts'
@@ -36,7 +37,6 @@ const loads = [
 const directory = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-const preload = [import.meta.resolve('tsx'), new URL('turns-preload.ts', import.meta.url).href]
 const session = {
   directory,
   filled: await fillStore({ parent: directory, records: Number(values.records) }),
@@ -70,7 +70,7 @@ async function measure(load: string, socketPath: string): Promise<TurnTimes> {
   const start = comparisons.find(({ name }) => name === load)?.sides.product
   if (!start) throw new Error(`there is no measure ${load}`)
   const environment = {
-    NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '),
+    ...preload(new URL('turns-preload.ts', import.meta.url)),
     BENCH_TURNS: socketPath,
   }
   const product = await start({ ...session, environment })

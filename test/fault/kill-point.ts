@@ -1,3 +1,5 @@
+import { preload } from '../helpers/preload.ts'
+
 /**
  * Where a process is killed under load. `torn write`: between two of the writes to the log that one group takes.
  * `QoS 2 before PUBREL`: PUBREC was sent, and PUBREL has arrived and is not read.
@@ -25,12 +27,6 @@ export function isWithinServer(point: KillPoint): boolean {
   return point !== 'random moment' && point !== 'torn write' && point !== 'during reopen'
 }
 
-const preload = [
-  import.meta.resolve('tsx'),
-  ...(process.env.EXTRA_PRELOAD ? [process.env.EXTRA_PRELOAD] : []),
-  new URL('kill-points.ts', import.meta.url).href,
-]
-
 /**
  * The environment of a server that kills itself at the point.
  *
@@ -47,5 +43,5 @@ export function killedOnOrder(order: string, proof: string): NodeJS.ProcessEnv {
 }
 
 function watched(proof: string): NodeJS.ProcessEnv {
-  return { NODE_OPTIONS: preload.map(url => `--import=${url}`).join(' '), FAULT_PROOF: proof }
+  return { ...preload(new URL('kill-points.ts', import.meta.url)), FAULT_PROOF: proof }
 }

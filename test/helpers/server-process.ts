@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { built } from './built.ts'
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 /** What `npm start` gives to Node; docs/decisions.md says why. */
 const nodeFlags = [
@@ -110,9 +109,7 @@ export async function startServer({
 
 function launch({ args = [], environment = {}, program }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
-  // What is preloaded replaces parts of the sources.
-  const typescript = program ?? (environment.NODE_OPTIONS === undefined ? undefined : source)
-  const run = typescript === undefined ? [command] : ['--import', tsx, typescript]
+  const run = program === undefined ? [command] : ['--import', tsx, program]
   const child = spawn(process.execPath, [...nodeFlags, ...run, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
