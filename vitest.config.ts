@@ -4,10 +4,14 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** What the services that `test/doors/service.ts` starts keep everything in. */
     store: 'embedded' | 'redis' | 'redis-cluster'
+    /** Which doors the case table is tried through. */
+    doors: 'all' | 'one of each protocol'
   }
 }
 
 const shared = {
+  // A quarter of the processor time would go into importing the same modules for each file.
+  isolate: false,
   // Awaited events have deadlines far beyond what is promised; what is promised is measured in bench/. A test of many
   // processes takes 40 s where it is alone, and several times that on a machine that others load.
   testTimeout: 300_000,
@@ -35,6 +39,9 @@ const longNodesTests = [
   'removal',
 ].map(name => `test/cluster/${name}.test.ts`)
 
+/** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
+const redisClusterTest = 'test/store/redis-cluster.test.ts'
+
 /** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
 const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
   folder => `test/${folder}/**/*.test.ts`,
@@ -51,15 +58,15 @@ export default defineConfig({
   test: {
     globalSetup: 'test/helpers/built.ts',
     // vitest takes one less than there are cores; many tests only wait, for a time-out of the server's or another process.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       {
         test: {
           ...shared,
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: longNodesTests,
-          provide: { store: 'embedded' },
+          exclude: [...longNodesTests, redisClusterTest],
+          provide: { store: 'embedded', doors: 'all' },
         },
       },
       {
@@ -68,8 +75,6 @@ export default defineConfig({
           name: 'fast',
           include: fastTests,
           exclude: slowerTests,
-          // Half of the time goes into importing the same modules again.
-          isolate: false,
           provide: { store: 'embedded' },
         },
       },
@@ -79,7 +84,8 @@ export default defineConfig({
           ...shared,
           name: 'redis',
           include: suites(...doorSuites),
-          provide: { store: 'redis' },
+          // All of them take minutes, and are tried on a cluster: `npm run nodes`.
+          provide: { store: 'redis', doors: 'one of each protocol' },
         },
       },
       {
@@ -89,8 +95,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'redis-cluster',
-          include: suites(...doorSuites),
-          provide: { store: 'redis-cluster' },
+          include: [...suites(...doorSuites), redisClusterTest],
+          provide: { store: 'redis-cluster', doors: 'all' },
         },
       },
     ],

@@ -12,26 +12,40 @@ export interface Verdict {
   readonly red: readonly string[]
 }
 
+interface ConformanceTest {
+  readonly name: string
+  readonly body: () => Promise<void>
+}
+
 /** A broken store may leave a promise hanging; a test that takes this long is red. Milliseconds. */
 const testTimeout = 20_000
 
 /** Runs the conformance suite on a store, mutated if a mutation is given. */
 export async function judge(store: StoreUnderTest, mutation?: Mutation): Promise<Verdict> {
-  const tests: (readonly [name: string, body: () => Promise<void>])[] = []
+  const tests = testsOf(store, mutation)
+  const red: string[] = []
+  for (const { name, body } of tests) if (!(await passes(body))) red.push(name)
+  return { tests: tests.length, red }
+}
+
+/** Whether any test turns red; none is run behind the first that does. */
+export async function isNoticed(store: StoreUnderTest, mutation: Mutation): Promise<boolean> {
+  for (const { body } of testsOf(store, mutation)) if (!(await passes(body))) return true
+  return false
+}
+
+function testsOf(store: StoreUnderTest, mutation: Mutation | undefined): readonly ConformanceTest[] {
+  const tests: ConformanceTest[] = []
   storeConformance({
     capabilities: store.capabilities,
-    test: (name, body) => tests.push([name, body]),
+    test: (name, body) => tests.push({ name, body }),
     factory: async () => {
       const place = await store.factory()
       if (mutation === undefined) return place
       return { ...place, driver: () => settlingDriver(mutation.mutate(promisedDriver(place.driver()))) }
     },
   })
-  const red: string[] = []
-  for (const [name, body] of tests) {
-    if (!(await passes(body))) red.push(name)
-  }
-  return { tests: tests.length, red }
+  return tests
 }
 
 /** The mutations of this folder, by name. */
