@@ -46,12 +46,11 @@ test.concurrent('KillRun finds the writes of a server that acknowledges before i
 test.concurrent('KillRun finds the writes of a server that forgets the packet ids of QoS 2 when it dies', async ({
   onTestFinished,
 }) => {
-  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  // A kill finds writes in hand as a rule, and not always.
-  for (let kills = 0; kills < 3; kills++) {
-    const { proof } = await run.kill('forgotten packet ids')
-    expect(proof).toBeDefined()
-  }
+  // Those with an id or datetimes are stored once even by this server.
+  const kinds = ['plain'] as const
+  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load, kinds })
+  const { proof } = await run.kill('forgotten packet ids')
+  expect(proof).toBeDefined()
   expect((await run.finalCheck()).repeated.length).toBeGreaterThan(0)
 })
 

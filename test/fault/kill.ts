@@ -9,7 +9,7 @@ import { isWithinServer, type KillPoint, killedAt } from './kill-point.ts'
 import { Ledger, type Violations, wholeWrites } from './ledger.ts'
 import { levelLogFile, readLevelLog } from './level-log.ts'
 import { Connection, postWrite, runLoad } from './load.ts'
-import type { PlannedWrite } from './planned-write.ts'
+import type { PlannedWrite, WriteKind } from './planned-write.ts'
 import { createDevices, resumeAll } from './served.ts'
 import { storedValues } from './stored-values.ts'
 import { Strace } from './strace.ts'
@@ -36,6 +36,8 @@ export interface KillRunSetup {
   readonly connections: number
   /** Over MQTT; every third has a clean session. */
   readonly devices: number
+  /** Of the writes of the load. Default: all. */
+  readonly kinds?: readonly WriteKind[]
 }
 
 const thingCount = 3
@@ -100,6 +102,7 @@ export class KillRun {
   }
 
   async #load({ url, mqttUrl }: ServerProcess, point: KillPoint): Promise<void> {
+    const { connections, kinds } = this.#setup
     await runLoad({
       url,
       mqttUrl,
@@ -107,9 +110,10 @@ export class KillRun {
       devices: this.#devices,
       ledger: this.ledger,
       run: `r${this.#round}`,
-      connections: this.#setup.connections,
+      connections,
       // A group that LevelDB's log takes in one piece cannot be torn.
       sizes: point === 'torn write' ? 'any' : 'mostly small',
+      ...(kinds && { kinds }),
     })
   }
 
