@@ -7,9 +7,9 @@ import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'
 
 export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrough'> {
-  readonly records: Pick<RecordStore, 'append' | 'state' | 'onCommit' | 'readLog'>
+  readonly records: Pick<RecordStore, 'append' | 'state' | 'onCommit' | 'readLog' | 'snapshot'>
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
-  readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap'>
+  readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap' | 'isAlone'>
   readonly clock: Pick<Clock, 'receive'>
   /** The removals that these documents asked for are done. */
   readonly onRemoved: (names: readonly string[]) => void
@@ -78,8 +78,18 @@ export class Applier {
     return this.#queue.backlog
   }
 
-  /** @throws ThingwireError store_unavailable if it ends before the state is durably gone */
-  remove(thingId: string, key: string, name?: string): Promise<void> {
+  /**
+   * Removes a state, or a part of one, after what was acknowledged before the call, by whichever node.
+   *
+   * @throws ThingwireError of the store; store_unavailable if it ends before the state is durably gone
+   */
+  async remove(thingId: string, key: string): Promise<void> {
+    await this.#hearOthers()
+    await this.#remove(thingId, key)
+  }
+
+  /** @param name of the document that asks for it, if there is one */
+  #remove(thingId: string, key: string, name?: string): Promise<void> {
     const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.receive(), name)
     const held = this.#held
     if (!held) return remove()
@@ -92,7 +102,7 @@ export class Applier {
   /** A document asks for it. */
   removeAsAsked({ name, thingId, key }: RemovalRequest): void {
     // One that fails is done by whoever applies next.
-    this.remove(thingId, key, name).then(
+    this.#remove(thingId, key, name).then(
       () => this.#parts.onRemoved([name]),
       () => {},
     )
@@ -108,8 +118,10 @@ export class Applier {
   async #takeUp(): Promise<void> {
     this.#loaded = await this.#marks.load()
     this.#seen = this.#loaded.through
-    // Before the log: what was acknowledged before it was asked for is then read before it is done.
+    // Before the log, and then behind what was told so far: what was acknowledged before it was asked for is in one of them.
     const requests = await listRemovalRequests(this.#parts.documents)
+    await this.#hearOthers()
+    for (const request of requests) this.removeAsAsked(request)
     for (;;) {
       const part = { after: this.#seen, before: this.#firstHeld, order: 'asc' } as const
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
@@ -122,13 +134,19 @@ export class Applier {
     }
     const held = this.#held ?? []
     this.#held = undefined
-    for (const request of requests) this.removeAsAsked(request)
     for (const each of held) {
       if (typeof each === 'function') each()
       else this.#take(each)
     }
     this.#loaded = { through: 0, ofThings: new Map() }
     this.#isUpToDate()
+  }
+
+  /** Resolves when what other nodes have acknowledged before the call was told. @throws ThingwireError of the store */
+  async #hearOthers(): Promise<void> {
+    if (this.#parts.nodes.isAlone) return
+    const snapshot = await this.#parts.records.snapshot()
+    await snapshot.close()
   }
 
   #takeOrHold(commit: Commit): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Nodes } from '../core/nodes.ts'
-import type { Append, Commit, RecordStore } from '../core/ports.ts'
+import type { Append, Commit } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import { AppliedMarks, isApplied } from './applied-marks.ts'
@@ -14,8 +14,7 @@ import { stateOf } from './state-draft.ts'
 const defaultRetryDelay = 1_000
 
 export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved'> {
-  readonly records: ApplierParts['records'] & Pick<RecordStore, 'snapshot'>
-  readonly nodes: Pick<Nodes, 'lead' | 'onDocuments' | 'onGap' | 'isAlone'>
+  readonly nodes: ApplierParts['nodes'] & Pick<Nodes, 'lead'>
   readonly retryDelay?: number
 }
 
@@ -33,7 +32,7 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  * the handler is a follower of that log. How far it has come, the marks say.
  */
 export class RetainedState {
-  readonly #parts: ApplierParts & Pick<RetainedStateParts, 'records' | 'nodes'>
+  readonly #parts: ApplierParts & Pick<RetainedStateParts, 'nodes'>
   readonly #requests: RemovalRequests
   readonly #stopListening: () => void
   readonly #stopLeading: () => Promise<void>
@@ -101,7 +100,6 @@ export class RetainedState {
    */
   async remove(thingId: string, key: string): Promise<void> {
     if (!this.#parts.magic.find(key)) return
-    if (this.#applier) await this.#hearOthers()
     const applier = this.#applier
     if (applier) {
       const isDone = await applier.remove(thingId, key).then(
@@ -125,14 +123,6 @@ export class RetainedState {
     await this.#stopLeading()
     this.#stopListening()
     this.#requests.close()
-  }
-
-  /** Resolves when what other nodes have acknowledged before the call was told. @throws ThingwireError of the store */
-  async #hearOthers(): Promise<void> {
-    const { nodes, records } = this.#parts
-    if (nodes.isAlone) return
-    const snapshot = await records.snapshot()
-    await snapshot.close()
   }
 
   /** Never rejects. */

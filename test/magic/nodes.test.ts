@@ -6,10 +6,11 @@ import { openClient } from '../../src/store/redis/connection.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
-import { type OpenRetained, openRetained } from './open-retained.ts'
+import { type OpenRetained, openRetained, startThing } from './open-retained.ts'
 
 const things = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb', 'cccccccccccccccc']
 const [one = '', two = ''] = things
+const removals = 'magic/removals/'
 const settings = (value: unknown) => ({ key: '$settings', value })
 
 /** What is applied, in order: twice, out of turn or not at all is seen. */
@@ -100,7 +101,7 @@ describe('RetainedState on two nodes', () => {
         for (const thingId of [one, two]) {
           expect(await store.records.state(thingId, '$settings')).toBeUndefined()
         }
-        expect(await store.documents.list('magic/removals/', { limit: 10 })).toEqual([])
+        expect(await store.documents.list(removals, { limit: 10 })).toEqual([])
       }
     }
     for (const thingId of [one, two]) {
@@ -121,6 +122,49 @@ describe('RetainedState on two nodes', () => {
     await expect(removing).rejects.toMatchObject({ reason: 'store_unavailable' })
     await closing
     end()
+  })
+})
+
+describe('RetainedState that starts', () => {
+  it('removes what was asked for behind what was acknowledged before, be that told late', async () => {
+    const { told } = await openRetained({
+      duringStart: [settings({ a: 1 })],
+      between: ({ nodes: { isAlone, ...nodes }, records, documents }) => {
+        const late: (() => void)[] = []
+        const tellLate = () => {
+          for (const tell of late.splice(0)) tell()
+        }
+        const acknowledged = new Promise(resolve => records.onCommit(resolve))
+        return {
+          nodes,
+          records: {
+            ...records,
+            onCommit: (listener: (commit: Commit) => void) =>
+              records.onCommit(commit => late.push(() => listener(commit))),
+            // Another node's commits are told at the latest once there is a snapshot with them.
+            snapshot: () => {
+              tellLate()
+              return records.snapshot()
+            },
+            readLog: (part: Parameters<typeof records.readLog>[0]) => {
+              tellLate()
+              return records.readLog(part)
+            },
+          },
+          documents: {
+            ...documents,
+            list: async (prefix: string, page: Parameters<typeof documents.list>[1]) => {
+              if (prefix === removals) {
+                await acknowledged
+                await documents.put({ [`${removals}${startThing}/random/$settings`]: {} })
+              }
+              return await documents.list(prefix, page)
+            },
+          },
+        }
+      },
+    })
+    await expect.poll(() => told(startThing)).toEqual([settings({ a: 1 }), settings(undefined)])
   })
 })
 
