@@ -20,8 +20,8 @@ export interface Observer {
   refusedWrite(door: WriteDoor | 'magic', reason: Reason): void
   /** Records were added to the store by this process: those that it had already are not among them. */
   stored(records: number): void
-  /** PUBACK or PUBREC. @param seconds since the PUBLISH was read */
-  acknowledged(seconds: number): void
+  /** A write was answered: 201, PUBACK, PUBREC. @param seconds since it was received */
+  acknowledged(door: 'http' | 'mqtt', seconds: number): void
   /** @param changes writes, and changes of documents, that shared the commit */
   committed(changes: number, seconds: number): void
   /** Live messages were handed to the socket of a subscriber. @param seconds since the commit of the oldest of them */

@@ -42,7 +42,7 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
 
 /** What the request was refused with; undefined: it was not, or not in the words of this door. */
 export function refusalReason(reply: FastifyReply): Reason | undefined {
-  return reasons.get(reply)
+  return reply.statusCode < 400 ? undefined : reasons.get(reply)
 }
 
 /** The body of an error answer. */

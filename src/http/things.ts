@@ -2,6 +2,7 @@ import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '..
 import type { Limits } from '../access/limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
+import type { Observer } from '../core/observer.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
 import type { Live } from '../live/index.ts'
 import type { MagicStates } from './magic-states.ts'
@@ -22,6 +23,8 @@ export interface HttpThings {
   readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: Clock
+  /** Told of each write that is answered. */
+  readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
   backup(): AsyncIterable<Uint8Array>
   /** Whether a write could be taken now. */

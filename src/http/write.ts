@@ -1,5 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Observer } from '../core/observer.ts'
 import type { WriteOptions } from '../core/parse.ts'
+import type { WriteAnswer } from '../core/ports.ts'
+import type { Ticket } from '../core/ticket.ts'
 import { ThingwireError } from '../errors.ts'
 import { credentialOf } from './credential.ts'
 import { writeRecords } from './operations/write.ts'
@@ -14,8 +17,14 @@ const created = { status: 'created', message: 'created' }
 const allCreated = JSON.stringify(created)
 const noOptions: WriteOptions = {}
 
+type RequestOfThing = FastifyRequest<OfThing>
+
 /** `POST /v2/things/<ref>` [seed 4.1]. */
-export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThings, bodyLimit: number): void {
+export function writeRoute(
+  scope: FastifyInstance,
+  { ingest, access, observer }: HttpThings,
+  bodyLimit: number,
+): void {
   const order = new WriteOrder(scope)
 
   scope.post<OfThing>(
@@ -27,34 +36,75 @@ export function writeRoute(scope: FastifyInstance, { ingest, access }: HttpThing
         done()
       },
     },
-    async (request, reply) => {
-      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
-      let options: WriteOptions
-      let body: Buffer
-      try {
-        options = writeOptions(request)
-        body = bodyOf(request, bodyLimit)
-      } catch (error) {
-        await noteRefused(thingId, request, error)
-        throw error
-      }
-      const turn = order.turnOf(request)
-      await turn.wait()
-      const writing = ingest.write({ thingId, door: 'http', body, options })
-      turn.done()
-      const { rejected } = await writing
-      return replyJson(reply, 201, rejected ? JSON.stringify({ ...created, rejected }) : allCreated)
+    (request, reply) => {
+      const answer = new Answer(reply, observer)
+      const thingId = access.authoriseKnown(request.params.ref, credentialOf(request), 'write')
+      const waiting = order.turnOf(request).wait()
+      // At once where nothing is waited for: promises would cost more than all that they are for.
+      if (thingId === undefined || waiting) return writeInTurn(request, answer, waiting)
+      return write(thingId, request, answer)
     },
   )
 
+  async function writeInTurn(
+    request: RequestOfThing,
+    answer: Answer,
+    waiting: Promise<void> | undefined,
+  ): Promise<FastifyReply> {
+    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
+    await waiting
+    await write(thingId, request, answer)
+    return answer.reply
+  }
+
+  /** @returns undefined: it is answered when it has settled */
+  function write(thingId: string, request: RequestOfThing, answer: Answer): Promise<never> | undefined {
+    let options: WriteOptions
+    let body: Buffer
+    try {
+      options = writeOptions(request)
+      body = bodyOf(request, bodyLimit)
+    } catch (error) {
+      return refuse(thingId, request, error)
+    }
+    try {
+      ingest.submit({ thingId, door: 'http', body, options }, answer)
+    } finally {
+      order.done(request)
+    }
+    return undefined
+  }
+
   /** What is wrong around the body is no business of the core, and still a refused write of the thing. */
-  async function noteRefused(thingId: string, request: FastifyRequest, error: unknown): Promise<void> {
+  async function refuse(thingId: string, request: RequestOfThing, error: unknown): Promise<never> {
     const body = receivedBody(request).bytes
     if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
+    throw error
   }
 }
 
-function writeOptions(request: FastifyRequest): WriteOptions {
+/** What comes of a write, to its sender. */
+class Answer implements Ticket<WriteAnswer> {
+  readonly reply: FastifyReply
+  readonly #observer: Observer | undefined
+  readonly #takenAt = performance.now()
+
+  constructor(reply: FastifyReply, observer: Observer | undefined) {
+    this.reply = reply
+    this.#observer = observer
+  }
+
+  resolve({ rejected }: WriteAnswer): void {
+    replyJson(this.reply, 201, rejected ? JSON.stringify({ ...created, rejected }) : allCreated)
+    this.#observer?.acknowledged('http', (performance.now() - this.#takenAt) / 1_000)
+  }
+
+  reject(error: unknown): void {
+    this.reply.send(error)
+  }
+}
+
+function writeOptions(request: RequestOfThing): WriteOptions {
   const hasOptions = request.raw.url?.includes('?') || request.headers['idempotency-key'] !== undefined
   if (!hasOptions) return noOptions
   const query = new Query(request)

@@ -139,7 +139,7 @@ export class Acks {
       acks[end + 1] = 2
       acks.writeUInt16BE(messageId, end + 2)
       end += ackLength
-      this.#observer?.acknowledged((sentAt - takenAt) / 1_000)
+      this.#observer?.acknowledged('mqtt', (sentAt - takenAt) / 1_000)
     }
     if (end > 0) conn.write(end === acks.length ? acks : acks.subarray(0, end))
   }

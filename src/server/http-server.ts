@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { hostOptions } from '../http/index.ts'
-import { refuseCutUpgrades, UpgradableRequest } from './upgradable-request.ts'
+import { refuseCutUpgrade, UpgradableRequest } from './upgradable-request.ts'
 
 /** Milliseconds. A device on GPRS must get a body through; one that holds a socket and says nothing must not last. */
 export interface HttpTimeouts {
@@ -37,7 +37,7 @@ export function createHttpServer(
   timeouts: HttpTimeouts,
   { insecureHTTPParser }: { readonly insecureHTTPParser: boolean },
 ): Server {
-  const server = createServer(
+  const server: Server = createServer(
     {
       ...hostOptions.http,
       headersTimeout: timeouts.headers,
@@ -47,13 +47,16 @@ export function createHttpServer(
       IncomingMessage: UpgradableRequest,
       insecureHTTPParser,
     },
-    listener,
+    // In one listener: Node copies the list of several for each request.
+    (request, response) => {
+      refuseCutUpgrade(server, request)
+      listener(request, response)
+    },
   )
   server.setTimeout(timeouts.idle)
   // A client that closes its half right after the request, as `nc` does, still wants the answer. Not in Node's types.
   Object.assign(server, { httpAllowHalfOpen: true })
   // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  refuseCutUpgrades(server)
   return server
 }

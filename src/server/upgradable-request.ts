@@ -36,16 +36,14 @@ function asksForMqtt({ method, url = '', headers, httpVersion }: IncomingMessage
  * Refuses a request whose upgrade is ignored when its client has closed its half before the end of the body. Node's
  * parser does not: it takes what it cannot read behind an Upgrade header for another protocol.
  *
- * @param server made with `UpgradableRequest`; told as by 'clientError'
+ * @param server told as by 'clientError'
  */
-export function refuseCutUpgrades(server: Server): void {
-  server.on('request', request => {
-    if (!(request instanceof UpgradableRequest && request.isUpgradeIgnored)) return
-    const { socket } = request
-    const ended = () => {
-      if (!request.complete) server.emit('clientError', new ThingwireError('bad_request'), socket)
-    }
-    socket.once('end', ended)
-    request.once('close', () => socket.off('end', ended))
-  })
+export function refuseCutUpgrade(server: Server, request: IncomingMessage): void {
+  if (!(request instanceof UpgradableRequest && request.isUpgradeIgnored)) return
+  const { socket } = request
+  const ended = () => {
+    if (!request.complete) server.emit('clientError', new ThingwireError('bad_request'), socket)
+  }
+  socket.once('end', ended)
+  request.once('close', () => socket.off('end', ended))
 }

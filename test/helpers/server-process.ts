@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { built } from './built.ts'
 
-const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const ownCommand = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 /** What `npm start` gives to Node; docs/decisions.md says why. */
 const nodeFlags = [
@@ -28,6 +28,8 @@ export interface CliSetup {
   readonly environment?: NodeJS.ProcessEnv
   /** What is run instead of the command: a file, in TypeScript, that takes the same arguments. */
   readonly program?: string
+  /** The built command, `dist/cli/main.js` of some tree. Default: that of this one. */
+  readonly command?: string | undefined
 }
 
 export interface ServerSetup extends CliSetup {
@@ -75,11 +77,13 @@ export async function startServer({
   args = [],
   environment = {},
   program,
+  command,
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
   const { child, exited, output } = launch({
     ...(program === undefined ? {} : { program }),
+    command,
     args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
@@ -107,7 +111,7 @@ export async function startServer({
   }
 }
 
-function launch({ args = [], environment = {}, program }: CliSetup) {
+function launch({ args = [], environment = {}, program, command = ownCommand }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
   const child = spawn(process.execPath, [...nodeFlags, ...run, ...args], {

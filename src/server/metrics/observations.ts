@@ -46,8 +46,7 @@ export class Observations implements Observer {
   readonly httpErrors = new Tally<Reason>()
   storedRecords = 0
   droppedMessages = 0
-  readonly #httpAcks = this.acks.series({ door: 'http' })
-  readonly #mqttAcks = this.acks.series({ door: 'mqtt' })
+  readonly #acks = { http: this.acks.series({ door: 'http' }), mqtt: this.acks.series({ door: 'mqtt' }) }
   readonly #commitChanges = this.commitChanges.series()
   readonly #commitSeconds = this.commitSeconds.series()
   readonly #fanOut = this.fanOut.series()
@@ -66,8 +65,8 @@ export class Observations implements Observer {
     this.storedRecords += records
   }
 
-  acknowledged(seconds: number): void {
-    this.#mqttAcks.observe(seconds)
+  acknowledged(door: 'http' | 'mqtt', seconds: number): void {
+    this.#acks[door].observe(seconds)
   }
 
   committed(changes: number, seconds: number): void {
@@ -81,11 +80,6 @@ export class Observations implements Observer {
 
   dropped(messages: number): void {
     this.droppedMessages += messages
-  }
-
-  /** A write was answered with 201. @param seconds since its request was received */
-  answeredWrite(seconds: number): void {
-    this.#httpAcks.observe(seconds)
   }
 
   /** A request was answered with an error. */
