@@ -7,6 +7,8 @@ export interface Session {
   readonly filled: FilledStore
   /** Of the product, on top of its own. */
   readonly environment?: NodeJS.ProcessEnv
+  /** The built command of the product. Default: that of this tree. */
+  readonly command?: string
   /** Of a measured stretch. */
   readonly seconds: number
   /** Before it. */

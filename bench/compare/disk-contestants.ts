@@ -13,11 +13,10 @@ const stretches = 4
 
 /** Bytes that the product causes to be written to disk for each record, until it is idle again. */
 export async function diskBytes(session: Session): Promise<Contestant> {
-  const { filled, directory } = session
-  const product = await startProduct({ filled, directory })
+  const product = await startProduct(session)
   const writes = {
     ...ofOneThing(session, product.port),
-    username: tokenOf(filled, 0),
+    username: tokenOf(session.filled, 0),
     payload: batch,
   }
   return {

@@ -26,7 +26,7 @@ export async function growing(session: Session): Promise<Contestant> {
     turn: async () => {
       const directory = await mkdtemp(join(session.directory, 'growing-'))
       const filled = await fillStore({ parent: directory, records: 0 })
-      const product = await startProduct({ filled, directory })
+      const product = await startProduct({ ...session, filled, directory })
       try {
         return await grow(product, { ...session, filled }, session.filled.records * sliceShare)
       } finally {

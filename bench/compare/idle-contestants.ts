@@ -57,12 +57,12 @@ export function idleConnections(session: Session): Promise<Contestant> {
 
 /** A turn starts the product on a copy of the filled store of its own. */
 async function started(
-  { filled, directory }: Session,
+  session: Session,
   read: (product: Product, secondsToReady: number) => Promise<number>,
 ): Promise<Contestant> {
   return {
     turn: async () => {
-      const product = await startProduct({ filled, directory })
+      const product = await startProduct(session)
       try {
         await settled(product)
         return { figure: await read(product, product.secondsToReady), cores: {} }

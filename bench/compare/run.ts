@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fillStore } from '../peers/filled-store.ts'
+import { besideBefore } from './before.ts'
 import { writeChart } from './chart.ts'
 import { describeMachine } from './machine.ts'
 import { comparisons } from './measures.ts'
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     records: { type: 'string', default: '2000000' },
     /** Where the stores are: a directory on the disk that is to be measured. */
     directory: { type: 'string', default: tmpdir() },
+    /** Another tree, built, to be measured in the place of the peers. */
+    before: { type: 'string' },
     json: { type: 'string' },
     chart: { type: 'boolean', default: false },
   },
@@ -36,9 +39,12 @@ const records = Number(values.records)
 const judgedFrom = 2_000_000
 const longestWarmUp = 3
 
-const chosen = comparisons.filter(({ name, bars }) =>
+const named = comparisons.filter(({ name, bars }) =>
   [name, ...bars.map(({ measure }) => `${name}: ${measure}`)].some(text => text.includes(values.only)),
 )
+const before = values.before === undefined ? undefined : resolve(values.before, 'dist/cli/main.js')
+const chosen =
+  before === undefined ? named : named.flatMap(comparison => besideBefore(comparison, before) ?? [])
 if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
 const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
@@ -65,7 +71,7 @@ const session = {
 for (const comparison of chosen) outcomes.push(await compare(comparison, session, rounds, progress))
 if (values.json !== undefined)
   await writeFile(values.json, JSON.stringify({ machine, options: values, outcomes }, null, 2))
-if (values.chart)
+if (values.chart && before === undefined)
   await writeChart(outcomes.flatMap(({ name, verdicts }) => verdicts.map(verdict => ({ name, verdict }))))
 console.log(`${records.toLocaleString('en')} records in the store, ${rounds} rounds of ${seconds} s\n`)
 console.log(

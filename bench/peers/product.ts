@@ -21,18 +21,21 @@ export interface ProductSetup {
   readonly directory: string
   /** Variables on top of its own. */
   readonly environment?: NodeJS.ProcessEnv
+  /** As in `CliSetup`. */
+  readonly command?: string
 }
 
 /** What tests switch off: as it is unless said otherwise (docs/options.md). */
 const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824' }
 
 /** The product as `npm start` runs it, its rate limits on but set above the load, on a copy of the filled store. */
-export async function startProduct({ filled, directory, environment: own }: ProductSetup): Promise<Product> {
+export async function startProduct(setup: ProductSetup): Promise<Product> {
+  const { filled, directory, environment: own, command } = setup
   const dataDir = await copyStore(filled, directory)
   const environment = { ...defaults, ...noRateLimits, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
   await built()
   const begin = performance.now()
-  const server = await startServer({ dataDir, environment })
+  const server = await startServer({ dataDir, environment, command })
   const secondsToReady = (performance.now() - begin) / 1_000
   endWithUs(server.process)
   const processId = server.process.pid ?? 0
