@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
-import { asAdmin, openHost, reasonOf } from './host.ts'
+import { asAdmin, connectTo, openHost, postText, reasonOf } from './host.ts'
 
 const body = { values: [{ key: 'temperature', value: 21.5 }] }
 
@@ -19,6 +19,22 @@ describe('POST /v2/things/<ref>', () => {
     ])
     expect(answer.headers['content-type']).toBe('application/json')
     expect(answer.headers['content-length']).toBe('40')
+  })
+
+  it('ends the connection, and nothing else, where a hook of the host has begun an answer of its own', async () => {
+    const { app, path, inject } = await openHost({
+      prepare: host => {
+        host.addHook('onSend', (request, reply, _payload, done) => {
+          if (request.headers['x-own'] !== undefined) reply.raw.writeHead(200).write('own')
+          done()
+        })
+      },
+    })
+    expect((await inject({ method: 'POST', url: path, body })).statusCode).toBe(201)
+    const connection = await connectTo(app)
+    connection.send(postText(path, body, 'X-Own: 1\r\n'))
+    expect(await connection.closed()).not.toContain('created')
+    expect((await inject({ method: 'POST', url: path, body })).statusCode).toBe(201)
   })
 
   it('takes a thing id with a credential of that thing', async () => {
