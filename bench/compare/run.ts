@@ -45,6 +45,8 @@ const named = comparisons.filter(({ name, bars }) =>
 const before = values.before === undefined ? undefined : resolve(values.before, 'dist/cli/main.js')
 const chosen =
   before === undefined ? named : named.flatMap(comparison => besideBefore(comparison, before) ?? [])
+if (before !== undefined && values.chart)
+  throw new Error('--chart draws what is held to floors: leave out --before')
 if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
 const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
@@ -71,7 +73,7 @@ const session = {
 for (const comparison of chosen) outcomes.push(await compare(comparison, session, rounds, progress))
 if (values.json !== undefined)
   await writeFile(values.json, JSON.stringify({ machine, options: values, outcomes }, null, 2))
-if (values.chart && before === undefined)
+if (values.chart)
   await writeChart(outcomes.flatMap(({ name, verdicts }) => verdicts.map(verdict => ({ name, verdict }))))
 console.log(`${records.toLocaleString('en')} records in the store, ${rounds} rounds of ${seconds} s\n`)
 console.log(
