@@ -8,7 +8,7 @@ import {
   positionInRecordKey,
   resourceInRecordKey,
 } from '../../src/store/level/keys.ts'
-import { decodeRecord } from '../../src/store/record-value.ts'
+import { namedRecords } from '../../src/store/level/record-run.ts'
 
 /** A record of the load in its place of the commit order. */
 export interface Stored extends Position {
@@ -34,12 +34,13 @@ export async function commitOrders(dataDir: string): Promise<ReadonlyMap<string,
     thingOf.set(number.readUInt32BE(), namesInThingKey(name).thingId)
   }
   const stored = new Map<string, Stored[]>()
-  for await (const [key, bytes] of level.iterator(allRecordKeys)) {
-    const thingId = thingOf.get(resourceInRecordKey(key)) ?? ''
-    const value = String(JSON.parse(decodeRecord('', 0, bytes).value))
-    const ofThing = stored.get(thingId) ?? []
-    ofThing.push({ ...positionInRecordKey(key), value })
-    stored.set(thingId, ofThing)
+  for await (const entry of level.iterator(allRecordKeys)) {
+    for (const { name, record } of namedRecords('', entry)) {
+      const thingId = thingOf.get(resourceInRecordKey(name)) ?? ''
+      const ofThing = stored.get(thingId) ?? []
+      ofThing.push({ ...positionInRecordKey(name), value: String(JSON.parse(record.value)) })
+      stored.set(thingId, ofThing)
+    }
   }
   await level.close()
   return new Map([...stored].map(([thingId, records]) => [thingId, orderOf(records)]))

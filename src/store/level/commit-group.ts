@@ -4,7 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import { recordValue } from '../record-value.ts'
 import type { CommitLog } from './commit-log.ts'
-import { type Batch, type Database, putBytes, type Undo } from './database.ts'
+import { type Batch, type Database, putBytes } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Counters, Head } from './head.ts'
 import {
@@ -15,7 +15,8 @@ import {
   resourceKey,
   writeRecordKey,
 } from './keys.ts'
-import { crowdKeyOf, loadPoints } from './resend-check.ts'
+import { type Run, RunDraft, runKey, runValue } from './record-run.ts'
+import { crowdKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import type { Resource, Resources } from './resources.ts'
 import { StagedResource } from './staged-resource.ts'
 import { keysOfStates, stageStates } from './states.ts'
@@ -67,12 +68,14 @@ export class CommitGroup {
   readonly #batch: Batch
   /** The keys that are put and were not there before, but for those of records. */
   readonly #added: Buffer[] = []
-  /** The documents and states that are put, as they were before. */
-  #before: Undo['before'] = []
+  /** The documents, states and runs of records that are put anew, as they were before. */
+  readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   /** As they will be when the group is committed: by thing, then by key. */
   readonly resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
-  #points: Awaited<ReturnType<typeof loadPoints>> = new Map()
+  #surroundings: ReadonlyMap<number, Surroundings> = new Map()
+  /** Resources with a draft of the write that is being staged. */
+  #drafted: StagedResource[] = []
   /** How many resources each thing has that is given more by the group, where that is counted. */
   #growing = new Map<string, number>()
   #keepsAnything = false
@@ -97,7 +100,10 @@ export class CommitGroup {
     const loading = resources.load(stored)
     await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), loading])
     this.#growing = await loading
-    this.#points = await loadPoints(database, resources, stored)
+    this.#surroundings = await loadSurroundings(database, resources, stored)
+    for (const { runs } of this.#surroundings.values()) {
+      for (const [name, bytes] of runs) this.#before.push([name, bytes])
+    }
   }
 
   async #loadKnownWrites(writes: readonly Append[]): Promise<void> {
@@ -121,7 +127,7 @@ export class CommitGroup {
     }
     if (keys.length === 0) return
     const stored = await this.#parts.database.level.getMany(keys)
-    this.#before = keys.map((key, index) => [key, stored[index]])
+    for (const [index, key] of keys.entries()) this.#before.push([key, stored[index]])
   }
 
   /** Decides on one append or put, in commit order. */
@@ -187,26 +193,68 @@ export class CommitGroup {
   /** @returns those that are new */
   #stageRecords({ thingId, records }: Append): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
+    const isAlone = records.length === 1
     for (const record of records) {
-      if (this.#stageRecord(thingId, record)) continue
+      if (this.#stageRecord(thingId, record, isAlone)) continue
       repeated ??= new Set()
       repeated.add(record)
     }
+    if (this.#drafted.length > 0) this.#putDrafts()
     // Mostly all are new: then they are a commit's as they came.
     return repeated ? records.filter(record => !repeated.has(record)) : records
   }
 
-  /** @returns whether the record is new */
-  #stageRecord(thingId: string, record: AcceptedRecord): boolean {
+  /** @param isAlone whether it is the only one of its write @returns whether the record is new */
+  #stageRecord(thingId: string, record: AcceptedRecord, isAlone: boolean): boolean {
     const resource = this.#resource(thingId, record.key)
     const { count, isStored } = resource.look(record)
     if (isStored) return false
-    writeRecordKey(keyBytes, resource.number, record.datetime, this.#writeNumber, record.place)
-    putBytes(this.#batch, keyBytes, recordValue(record))
+    if (record.datetime < resource.newest) this.#stageLate(resource, record)
+    else if (isAlone) this.#putAlone(resource, record)
+    else this.#draft(resource, record)
     const crowd = crowdKeyOf(record, resource.number, count)
     if (crowd) this.#put(crowd, writeNumberBytes(this.#writeNumber))
     resource.add(record, count)
     return true
+  }
+
+  #putAlone({ number }: StagedResource, record: AcceptedRecord): void {
+    writeRecordKey(keyBytes, number, record.datetime, this.#writeNumber, record.place)
+    putBytes(this.#batch, keyBytes, recordValue(record))
+  }
+
+  #draft(resource: StagedResource, record: AcceptedRecord): void {
+    if (resource.draft?.add(record, record.place)) return
+    if (resource.draft) this.#putDraft(resource)
+    else this.#drafted.push(resource)
+    resource.draft = new RunDraft(resource.number, this.#writeNumber)
+    resource.draft.add(record, record.place)
+  }
+
+  /** One that does not stand behind all others may part a run. */
+  #stageLate(resource: StagedResource, record: AcceptedRecord): void {
+    this.#putDraft(resource)
+    const parts = resource.part(record.datetime)
+    if (parts) {
+      for (const part of parts) this.#putRun(resource, part)
+      this.#added.push(runKey(parts[1]))
+    }
+    this.#putAlone(resource, record)
+  }
+
+  #putDrafts(): void {
+    for (const resource of this.#drafted) this.#putDraft(resource)
+    this.#drafted = []
+  }
+
+  #putDraft(resource: StagedResource): void {
+    if (resource.draft) this.#putRun(resource, resource.draft)
+    resource.draft = undefined
+  }
+
+  #putRun(resource: StagedResource, run: Run): void {
+    putBytes(this.#batch, runKey(run), runValue(run))
+    resource.hold(run)
   }
 
   #put(key: Buffer, value: Buffer): void {
@@ -228,7 +276,7 @@ export class CommitGroup {
   }
 
   #add(thingId: string, key: string, committed: Resource): StagedResource {
-    const resource = new StagedResource(committed, this.#points.get(committed.number))
+    const resource = new StagedResource(committed, this.#surroundings.get(committed.number))
     const ofThing = this.resources.get(thingId) ?? new Map<string, StagedResource>()
     this.resources.set(thingId, ofThing.set(key, resource))
     return resource

@@ -4,8 +4,8 @@ import { ThingwireError } from '../../errors.ts'
 import { indexByKey } from './index-by-key.ts'
 import { formatKey } from './keys.ts'
 
-/** Version of the layout in keys.ts and ../record-value.ts; a higher one is refused. */
-export const formatVersion = 2
+/** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; a higher one is refused. */
+export const formatVersion = 3
 
 const writeBufferBytes = 16 * 1024 * 1024
 const reopenDelay = 1_000
@@ -199,8 +199,9 @@ export class Database {
     }
     const version = Number(stored.toString())
     if (version === formatVersion) return
-    if (version === 1) {
-      await indexByKey(this.#level)
+    if (version === 1) await indexByKey(this.#level)
+    // What format 2 has is the same here, and all of it.
+    if (version === 1 || version === 2) {
       await this.#level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
       return
     }

@@ -131,7 +131,7 @@ export function logKey(writeNumber: number): Buffer {
 
 export const logKeys: KeyRange = startingWith(Buffer.from(prefix.log))
 
-/** `r` resource (4) datetime (6) write number (6) place (2) → record. */
+/** `r` resource (4) datetime (6) write number (6) place (2) → run of records that begins with that one. */
 export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
   const key = Buffer.allocUnsafe(recordKeyLength)
   writeRecordKey(key, resource, datetime, writeNumber, place)
@@ -151,6 +151,11 @@ export function writeRecordKey(
   key.writeUIntBE(datetime, 5, 6)
   key.writeUIntBE(writeNumber, 11, 6)
   key.writeUInt16BE(place, 17)
+}
+
+/** The first key behind this one. */
+export function behind(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.of(0)])
 }
 
 /** Behind every record key of the resource. */

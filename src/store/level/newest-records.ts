@@ -21,7 +21,7 @@ export class NewestRecords {
     this.#snapshot = snapshot
   }
 
-  /** The newest record's entry of each of these resource numbers; undefined where it has none. */
+  /** The entry of the newest record of each of these resource numbers; undefined where it has none. */
   async read(resources: readonly number[]): Promise<readonly (Entry | undefined)[]> {
     const found: (Entry | undefined)[] = []
     let begun = 0

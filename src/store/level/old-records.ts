@@ -1,13 +1,14 @@
 import type { RemovedOld } from '../contract.ts'
-import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
-import { crowdKeys, keyAtPosition, positionInRecordKey, positionText, recordKeys } from './keys.ts'
+import { crowdKeys, keyAtPosition, positionText, recordKeys } from './keys.ts'
+import { type NamedRecord, newestName } from './record-run.ts'
+import { takeOut } from './remove-records.ts'
 import { crowdKeyAt } from './resend-check.ts'
 import type { Resources } from './resources.ts'
-import { lastEntry } from './scan.ts'
+import { firstEntries, lastEntry } from './scan.ts'
 
-/** So few that a commit that waits for them waits for a few milliseconds. */
-const removedAtOnce = 250
+/** Entries, and bytes of them: so few that a commit that waits for them waits for a few milliseconds. */
+const readAtOnce = { atOnce: 250, highWaterMarkBytes: 16 * 1024 }
 /** What so many records have left on the disk is worth the tables that are written anew without it. */
 const compactedAtOnce = 100_000
 
@@ -23,7 +24,10 @@ export class OldRecords {
   /** How many records of a resource were removed since it was compacted, by its number. */
   readonly #uncompacted = new Map<number, number>()
 
-  /** @param inTurn runs a task when no other removal is under way: what one leaves as the newest record the other must not take */
+  /**
+   * @param inTurn runs a task when no other removal is under way, nor a commit: what one leaves as the newest record the other
+   * must not take
+   */
   constructor(database: Database, resources: Resources, inTurn: <T>(task: () => Promise<T>) => Promise<T>) {
     this.#database = database
     this.#resources = resources
@@ -45,29 +49,35 @@ export class OldRecords {
     // The record that it names is gone.
     const start = (from === undefined ? undefined : keyAtPosition(resource, from)) ?? gte
     if (Buffer.compare(start, lt) >= 0) return undefined
-    const names = await this.#database.level.keys({ gte: start, lt, limit: removedAtOnce }).all()
-    if (names.length === 0) return undefined
-    const newest = await lastEntry(this.#database, recordKeys(resource))
-    const old = names.filter(name => newest && !name.equals(newest[0]))
-    const name = old.at(-1)
-    if (!name) return undefined
-    const crowd = await this.#crowdKeysOf(resource, old)
+    const entries = await firstEntries(this.#database, { gte: start, lt }, readAtOnce)
+    const newestEntry = await lastEntry(this.#database, recordKeys(resource))
+    if (!newestEntry) return undefined
+    const newest = newestName(newestEntry)
+    const old: NamedRecord[] = []
     const batch = this.#database.batch()
-    for (const each of [...old, ...crowd]) batch.del(each)
+    for (const entry of entries) {
+      takeOut(batch, entry, record => {
+        const isOld = Buffer.compare(record.name, lt) < 0 && !record.name.equals(newest)
+        if (isOld) old.push(record)
+        return isOld
+      })
+    }
+    const name = old.at(-1)?.name
+    if (!name) {
+      await batch.close()
+      return undefined
+    }
+    for (const crowd of await this.#crowdKeysOf(resource, old)) batch.del(crowd)
     await this.#database.write(batch, { sync: false })
     return { count: old.length, name }
   }
 
   /** What these records have left in crowds. That of a record of the same measurement which stays is among it: it is too old, too. */
-  async #crowdKeysOf(resource: number, names: readonly Buffer[]): Promise<Buffer[]> {
-    const datetimes = names.map(name => positionInRecordKey(name).datetime)
-    const crowds = crowdKeys(resource, datetimes[0], (datetimes.at(-1) ?? 0) + 1)
+  async #crowdKeysOf(resource: number, records: readonly NamedRecord[]): Promise<Buffer[]> {
+    const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
+    const crowds = crowdKeys(resource, first, last + 1)
     if (!(await lastEntry(this.#database, crowds))) return []
-    const values = await this.#database.level.getMany([...names])
-    return values.flatMap((bytes, index) => {
-      const datetime = datetimes[index] ?? 0
-      return bytes ? [crowdKeyAt(resource, datetime, decodeRecord('', datetime, bytes))] : []
-    })
+    return records.map(({ record }) => crowdKeyAt(resource, record.datetime, record))
   }
 
   /** Not in turn: it may take a second, and moves nothing. */

@@ -1,10 +1,12 @@
+import type { AbstractSnapshot } from 'abstract-level'
 import { maximumPageText } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
-import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
-import { keyAtPosition, positionInRecordKey, positionText, recordKeys } from './keys.ts'
+import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
+import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
+import { entryStart } from './scan.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
@@ -21,45 +23,63 @@ export async function readPage(
 ): Promise<Page> {
   const range = recordKeys(resource, from, to)
   const after = cursor === undefined ? undefined : cursorKey(resource, cursor)
-  const bounds = after
+  const wanted: KeyRange = after
     ? order === 'asc'
-      ? { gt: after, lt: range.lt }
-      : { gte: range.gte, lt: after }
+      ? { ...range, gte: behind(after) }
+      : { ...range, lt: after }
     : range
   // A cursor from outside the range would turn the bounds round.
-  if (Buffer.compare('gt' in bounds ? bounds.gt : bounds.gte, bounds.lt) >= 0) return { records: [] }
-  const iterator = database.level.iterator({ ...bounds, reverse: order === 'desc', limit: limit + 1 })
+  if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
+  // One for both reads: a write between them is seen by neither.
+  const snapshot = database.level.snapshot()
   try {
-    return await takePage(iterator, key, limit)
+    return await takePage(database, snapshot, wanted, { key, order, limit })
   } finally {
-    await iterator.close()
+    await snapshot.close()
   }
 }
 
 async function takePage(
-  iterator: { nextv(size: number): Promise<[Buffer, Buffer][]> },
-  key: string,
-  limit: number,
+  database: Database,
+  snapshot: AbstractSnapshot,
+  wanted: KeyRange,
+  { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
 ): Promise<Page> {
+  const reverse = order === 'desc'
+  const gte = await entryStart(database, wanted.gte, snapshot)
+  const iterator = database.level.iterator({ gte, lt: wanted.lt, reverse, limit: limit + 1, snapshot })
   const records: StoredRecord[] = []
   let characters = 0
   let last: Buffer | undefined
-  for (
-    let entries = await iterator.nextv(limit + 1);
-    entries.length > 0;
-    entries = await iterator.nextv(limit + 1)
-  ) {
-    for (const [entryKey, bytes] of entries) {
-      if (last && (records.length === limit || characters >= maximumPageText)) {
-        return { records, next: positionText(last) }
+  try {
+    for (
+      let entries = await iterator.nextv(limit + 1);
+      entries.length > 0;
+      entries = await iterator.nextv(limit + 1)
+    ) {
+      for (const entry of entries) {
+        for (const { name, record } of wantedOf(entry, key, wanted, reverse)) {
+          if (last && (records.length === limit || characters >= maximumPageText)) {
+            return { records, next: positionText(last) }
+          }
+          records.push(record)
+          characters += record.value.length
+          last = name
+        }
       }
-      const record = decodeRecord(key, positionInRecordKey(entryKey).datetime, bytes)
-      records.push(record)
-      characters += record.value.length
-      last = entryKey
     }
+  } finally {
+    await iterator.close()
   }
   return { records }
+}
+
+/** The records of an entry that are in the range. */
+function wantedOf(entry: Entry, key: string, { gte, lt }: KeyRange, reverse: boolean): NamedRecord[] {
+  const found = namedRecords(key, entry).filter(
+    ({ name }) => Buffer.compare(name, gte) >= 0 && Buffer.compare(name, lt) < 0,
+  )
+  return reverse ? found.reverse() : found
 }
 
 /** A cursor is the position of the last record given. */

@@ -1,21 +1,26 @@
 import { isMagicKey } from '../../core/key.ts'
+import type { StoredRecord } from '../../core/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
-import { decodeRecord } from '../record-value.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { Database } from './database.ts'
 import type { Head } from './head.ts'
 import {
+  behind,
   crowdKeys,
   emptiedKey,
+  lastRecordKey,
   numberBytes,
   positionInRecordKey,
   recordKeys,
   resourceByKeyKey,
+  resourceInRecordKey,
   resourceKey,
 } from './keys.ts'
+import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
 import { removeKeys } from './remove-keys.ts'
+import { removeRecords, takeOut } from './remove-records.ts'
 import type { Resources } from './resources.ts'
-import { lastEntry, scan } from './scan.ts'
+import { entryStart, lastEntry, scan } from './scan.ts'
 
 export interface RemovalParts {
   readonly database: Database
@@ -36,8 +41,6 @@ interface Removal {
   /** Whether listeners are told what is latest then. */
   readonly isTold: boolean
 }
-
-type Entry = readonly [name: Buffer, bytes: Buffer]
 
 const nothing = Buffer.alloc(0)
 const readAtOnce = 64
@@ -78,56 +81,67 @@ export class Removals {
     if (resource === undefined) return 0
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
-    const isMeant = (name: Buffer) => positionInRecordKey(name).writeNumber <= lastWrite
     // First, so that nothing is held for stored because of a record that is gone.
     const crowds = crowdKeys(resource, range.from, range.to)
     await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
-    const removed = last ? await removeKeys(database, { gte: records.gte, lt: last[0] }, isMeant) : 0
+    const removed = last ? await removeRecords(database, alone, { gte: records.gte, lt: last }, lastWrite) : 0
     await alone(() => this.#finish(removal, resource, last))
     return removed + (last ? 1 : 0)
   }
 
-  async #lastMeant(resource: number, { range, lastWrite }: Removal) {
-    const records = recordKeys(resource, range.from, range.to)
-    if (Buffer.compare(records.gte, records.lt) >= 0) return undefined
-    const options = { atOnce: readAtOnce, reverse: true }
-    for await (const entries of scan(this.#parts.database, records, options)) {
-      const meant = entries.find(([name]) => positionInRecordKey(name).writeNumber <= lastWrite)
-      if (meant) return meant
+  /** The key of the last record. */
+  async #lastMeant(resource: number, { range, lastWrite }: Removal): Promise<Buffer | undefined> {
+    const { database } = this.#parts
+    const { gte, lt } = recordKeys(resource, range.from, range.to)
+    if (Buffer.compare(gte, lt) >= 0) return undefined
+    const isMeant = ({ name }: NamedRecord) =>
+      positionInRecordKey(name).writeNumber <= lastWrite &&
+      Buffer.compare(name, gte) >= 0 &&
+      Buffer.compare(name, lt) < 0
+    const records = { gte: await entryStart(database, gte), lt }
+    for await (const entries of scan(database, records, { atOnce: readAtOnce, reverse: true })) {
+      for (const entry of entries) {
+        const meant = namedRecords('', entry).findLast(isMeant)
+        if (meant) return meant.name
+      }
     }
     return undefined
   }
 
   /** Removes the last record of a removal, and the resource if it is empty then, and tells what is latest. */
-  async #finish(removal: Removal, resource: number, last: Entry | undefined): Promise<void> {
+  async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
     const { database, head, resources, log, announce } = this.#parts
     const { thingId, key, isTold } = removal
-    const records = recordKeys(resource)
-    const newest = await lastEntry(database, records)
-    const isNewest = last !== undefined && newest?.[0].equals(last[0]) === true
-    const left = isNewest ? await lastEntry(database, { gte: records.gte, lt: last[0] }) : newest
+    const newest = await newestBefore(database, key, lastRecordKey(resource))
+    const isNewest = last !== undefined && newest?.name.equals(last) === true
+    const left = isNewest ? await newestBefore(database, key, last) : newest
     if (!last && left) return
 
-    const removed = [...(last ? [last] : []), ...(left ? [] : entriesOfResource(thingId, key, resource))]
     const batch = database.batch()
-    for (const [name] of removed) batch.del(name)
+    const holder = last && (await entryOf(database, last))
+    const parts = holder && takeOut(batch, holder, ({ name }) => name.equals(last))
+    const ofResource = left ? [] : entriesOfResource(thingId, key, resource)
+    for (const [name] of ofResource) batch.del(name)
     if (!left) batch.put(emptiedKey(thingId, key), nothing)
-    const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left) : undefined
+    const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
     const entry = commit && log.entryOf(commit)
     if (entry) batch.put(...entry)
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
     // That of a thing, which nobody is told of, ends with a commit that is synced, and begins again after a crash.
-    await database.write(batch, { sync: isTold }, { added: entry ? [entry[0]] : [], before: removed })
+    const undo = {
+      added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
+      before: [...(holder ? [holder] : []), ...ofResource],
+    }
+    await database.write(batch, { sync: isTold }, undo)
     head.counters = counters
     if (!left) resources.forget(thingId, key)
     if (commit) announce(commit)
   }
 
-  #commitOf({ thingId, key }: Removal, left: Entry | undefined): Commit {
+  #commitOf({ thingId, key }: Removal, record: StoredRecord | undefined): Commit {
     const { writeNumber, newestReceipt } = this.#parts.head.counters
-    const record = left && decodeRecord(key, positionInRecordKey(left[0]).datetime, left[1])
     return {
       thingId,
       writeNumber: writeNumber + 1,
@@ -138,6 +152,23 @@ export class Removals {
       broadcast: true,
     }
   }
+}
+
+/** The newest record of a resource in front of a record key of it. */
+async function newestBefore(
+  database: Database,
+  key: string,
+  before: Buffer,
+): Promise<NamedRecord | undefined> {
+  const { gte } = recordKeys(resourceInRecordKey(before))
+  const entry = await lastEntry(database, { gte, lt: before })
+  return entry && namedRecords(key, entry).findLast(({ name }) => Buffer.compare(name, before) < 0)
+}
+
+/** The entry that a record is in. */
+async function entryOf(database: Database, name: Buffer): Promise<Entry | undefined> {
+  const { gte } = recordKeys(resourceInRecordKey(name))
+  return await lastEntry(database, { gte, lt: behind(name) })
 }
 
 /** What makes the resource known. */

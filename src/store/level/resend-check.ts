@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../core/record.ts'
 import type { Append } from '../contract.ts'
-import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
-import { crowdKey, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
+import { crowdKey, type KeyRange, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
+import { decodeRun, type Entry, firstDatetime, isRun, lastDatetime, newestIn } from './record-run.ts'
 import type { Resource, Resources } from './resources.ts'
 
 /**
@@ -25,15 +25,20 @@ export interface Point {
   readonly measurements: Set<string>
 }
 
-/** Points by resource number, then by datetime. */
-export type Points = Map<number, Map<number, Point>>
+/** What is stored of a resource around the records of a group. */
+export interface Surroundings {
+  /** By datetime. */
+  readonly points: Map<number, Point>
+  /** Runs of records between which one may come to stand. */
+  readonly runs: readonly Entry[]
+}
 
-/** Loads the points of all records of these writes that may be stored already. */
-export async function loadPoints(
+/** What is stored around all records of these writes that may be stored already, by resource number. */
+export async function loadSurroundings(
   database: Database,
   resources: Resources,
   writes: readonly Append[],
-): Promise<Points> {
+): Promise<Map<number, Surroundings>> {
   const suspects = new Map<number, Map<number, AcceptedRecord[]>>()
   for (const { thingId, records } of writes) {
     for (const record of records) {
@@ -45,12 +50,12 @@ export async function loadPoints(
       suspects.set(resource.number, ofResource.set(record.datetime, ofPoint))
     }
   }
-  const points: Points = new Map()
+  const surroundings = new Map<number, Surroundings>()
   const loading = [...suspects].map(async ([resource, byDatetime]) => {
-    points.set(resource, await loadPointsOf(database, resource, byDatetime))
+    surroundings.set(resource, await loadSurroundingsOf(database, resource, byDatetime))
   })
   await Promise.all(loading)
-  return points
+  return surroundings
 }
 
 /** Whether a read is needed to know that. */
@@ -59,13 +64,13 @@ export function mayBeStored(record: AcceptedRecord, resource: Resource): boolean
   return record.explicit || resource.atNewest === undefined
 }
 
-async function loadPointsOf(
+async function loadSurroundingsOf(
   database: Database,
   resource: number,
   suspects: ReadonlyMap<number, readonly AcceptedRecord[]>,
-): Promise<Map<number, Point>> {
+): Promise<Surroundings> {
   const datetimes = [...suspects.keys()].sort((a, b) => a - b)
-  const points = await compareOneByOne(database, resource, datetimes)
+  const { points, runs } = await compareOneByOne(database, resource, datetimes)
   for (const [datetime, { count, measurements }] of points) {
     if (count < comparedOneByOne) continue
     const candidates = (suspects.get(datetime) ?? []).map(measurement)
@@ -75,7 +80,7 @@ async function loadPointsOf(
       if (found[index]) measurements.add(candidate)
     }
   }
-  return points
+  return { points, runs }
 }
 
 /** One pass over the time line, which leaps where the next datetime is far: late records may be dense or sparse. */
@@ -83,30 +88,96 @@ async function compareOneByOne(
   database: Database,
   resource: number,
   datetimes: readonly number[],
-): Promise<Map<number, Point>> {
+): Promise<Surroundings> {
   const points = new Map(datetimes.map(datetime => [datetime, { count: 0, measurements: new Set<string>() }]))
-  const iterator = database.level.iterator(recordKeys(resource, datetimes[0], (datetimes.at(-1) ?? 0) + 1))
+  const parted = new PartedRuns(datetimes)
+  const line = new TimeLine(database, resource, (datetimes.at(-1) ?? 0) + 1)
   try {
     let wanted = 0
-    for (let page = await iterator.nextv(pageSize); page.length > 0; page = await iterator.nextv(pageSize)) {
+    await line.goTo(recordKey(resource, datetimes[0] ?? 0, 0, 0))
+    for (let page = await line.next(); page.length > 0; page = await line.next()) {
       let datetime = 0
-      for (const [key, bytes] of page) {
-        datetime = positionInRecordKey(key).datetime
-        const point = points.get(datetime)
-        if (!point || point.count === comparedOneByOne) continue
-        point.count++
-        point.measurements.add(measurement(decodeRecord('', datetime, bytes)))
+      for (const entry of page) {
+        parted.look(entry)
+        for (const record of decodeRun('', entry).records) {
+          datetime = record.datetime
+          const point = points.get(datetime)
+          if (!point || point.count === comparedOneByOne) continue
+          point.count++
+          point.measurements.add(measurement(record))
+        }
       }
       const isCrowded = points.get(datetime)?.count === comparedOneByOne
       while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (isCrowded ? 1 : 0)) wanted++
+      // The rest of a crowd is leapt over, and its last record may be in a run that goes on behind it.
+      if (isCrowded) parted.look(await line.before(recordKey(resource, datetime + 1, 0, 0)))
       const next = datetimes[wanted]
       if (next === undefined) break
-      if (next > datetime) iterator.seek(recordKey(resource, next, 0, 0))
+      if (next > datetime) await line.goTo(recordKey(resource, next, 0, 0))
     }
   } finally {
-    await iterator.close()
+    await line.close()
   }
-  return points
+  return { points, runs: parted.found }
+}
+
+/** The entries of a resource, read on from anywhere. */
+class TimeLine {
+  readonly #forward: ReturnType<typeof openCursor>
+  readonly #backward: ReturnType<typeof openCursor>
+
+  /** @param end datetime behind all that is read */
+  constructor(database: Database, resource: number, end: number) {
+    this.#forward = openCursor(database, recordKeys(resource, 0, end), false)
+    // A cursor finds nothing from a key that is out of its range.
+    this.#backward = openCursor(database, recordKeys(resource), true)
+  }
+
+  /** To the entry in which a record with this key would be. */
+  async goTo(key: Buffer): Promise<void> {
+    const before = await this.before(key)
+    const isInside =
+      before !== undefined && newestIn('', before).datetime >= positionInRecordKey(key).datetime
+    this.#forward.seek(isInside ? before[0] : key)
+  }
+
+  next(): Promise<readonly Entry[]> {
+    return this.#forward.nextv(pageSize)
+  }
+
+  /** The last entry whose key is lower. */
+  async before(key: Buffer): Promise<Entry | undefined> {
+    this.#backward.seek(key)
+    const [entry] = await this.#backward.nextv(1)
+    return entry
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#forward.close(), this.#backward.close()])
+  }
+}
+
+function openCursor(database: Database, { gte, lt }: KeyRange, reverse: boolean) {
+  return database.level.iterator({ gte, lt, reverse })
+}
+
+/** Gathers the runs that a record of one of some datetimes would part. */
+class PartedRuns {
+  readonly found: Entry[] = []
+  readonly #datetimes: readonly number[]
+
+  /** @param datetimes ascending */
+  constructor(datetimes: readonly number[]) {
+    this.#datetimes = datetimes
+  }
+
+  /** @param entry not in front of those that were looked at before */
+  look(entry: Entry | undefined): void {
+    if (!entry || !isRun(entry[1]) || this.found.at(-1)?.[0].equals(entry[0])) return
+    const run = decodeRun('', entry)
+    const [first, last] = [firstDatetime(run), lastDatetime(run)]
+    if (this.#datetimes.some(datetime => datetime >= first && datetime < last)) this.found.push(entry)
+  }
 }
 
 /** The crowd key that a record leaves if `count` records of its datetime are there before it. */

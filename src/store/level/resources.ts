@@ -3,13 +3,13 @@ import type { Database } from './database.ts'
 import {
   allResourceKeys,
   nameInResourceKey,
-  positionInRecordKey,
   recordKeys,
   resourceKey,
   resourceKeys,
   thingInKey,
 } from './keys.ts'
-import { scan } from './scan.ts'
+import { newestIn } from './record-run.ts'
+import { lastEntry, scan } from './scan.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {
@@ -174,7 +174,7 @@ export class Resources {
   }
 
   async #newest(resource: number): Promise<number> {
-    const [key] = await this.#database.level.keys({ ...recordKeys(resource), reverse: true, limit: 1 }).all()
-    return key ? positionInRecordKey(key).datetime : -1
+    const entry = await lastEntry(this.#database, recordKeys(resource))
+    return entry ? newestIn('', entry).datetime : -1
   }
 }

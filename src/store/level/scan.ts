@@ -1,6 +1,7 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Database } from './database.ts'
-import type { KeyRange } from './keys.ts'
+import { type KeyRange, recordKeys, resourceInRecordKey } from './keys.ts'
+import { newestName } from './record-run.ts'
 
 export interface ScanOptions {
   /** Most entries that are given at once. */
@@ -41,4 +42,26 @@ export async function lastEntry(
 ): Promise<Entry | undefined> {
   const [entry] = await database.level.iterator({ gte, lt, reverse: true, limit: 1, snapshot }).all()
   return entry
+}
+
+/** The first entries of a range, as many as `scan` gives at once. */
+export async function firstEntries(
+  database: Database,
+  range: KeyRange,
+  options: ScanOptions,
+): Promise<readonly Entry[]> {
+  for await (const entries of scan(database, range, options)) return entries
+  return []
+}
+
+/** Where the entry begins that a record key is in: a run in front of it may reach it. The key itself if none does. */
+export async function entryStart(
+  database: Database,
+  key: Buffer,
+  snapshot?: AbstractSnapshot,
+): Promise<Buffer> {
+  const { gte } = recordKeys(resourceInRecordKey(key))
+  if (Buffer.compare(key, gte) <= 0) return key
+  const before = await lastEntry(database, { gte, lt: key }, snapshot)
+  return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
 }

@@ -1,9 +1,7 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import { isMagicKey } from '../../core/key.ts'
-import type { StoredRecord } from '../../core/record.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
 import { latestPages } from '../latest-pages.ts'
-import { decodeRecord } from '../record-value.ts'
 import type { Database } from './database.ts'
 import {
   allResourceKeys,
@@ -11,7 +9,6 @@ import {
   type KeyRange,
   namesInThingKey,
   ordinaryResourceKeys,
-  positionInRecordKey,
   recordKeys,
   resourceByKeyKeys,
   resourceKey,
@@ -20,6 +17,7 @@ import {
   thingInResourceByKeyKey,
 } from './keys.ts'
 import { NewestRecords } from './newest-records.ts'
+import { newestIn } from './record-run.ts'
 import { lastEntry, scan } from './scan.ts'
 import { decodeState } from './states.ts'
 
@@ -63,7 +61,7 @@ export class LevelSnapshot implements Snapshot {
     const number = await this.#database.level.get(resourceKey(thingId, key), { snapshot })
     if (!number) return
     const entry = await lastEntry(this.#database, recordKeys(number.readUInt32BE(0)), snapshot)
-    if (entry) yield [{ thingId, key, record: recordIn(entry, key) }]
+    if (entry) yield [{ thingId, key, record: newestIn(key, entry) }]
   }
 
   async *#findStates(key: string): AsyncIterable<readonly LatestOfThing[]> {
@@ -110,7 +108,7 @@ export class LevelSnapshot implements Snapshot {
         const found = await newest.read(resources.map(({ number }) => number))
         yield resources.flatMap(({ thingId, key }, index) => {
           const entry = found[index]
-          return entry ? [{ thingId, key, record: recordIn(entry, key) }] : []
+          return entry ? [{ thingId, key, record: newestIn(key, entry) }] : []
         })
       }
     } finally {
@@ -121,8 +119,4 @@ export class LevelSnapshot implements Snapshot {
   #scan(range: KeyRange) {
     return scan(this.#database, range, { atOnce: readAtOnce, snapshot: this.#snapshot })
   }
-}
-
-function recordIn([name, bytes]: readonly [Buffer, Buffer], key: string): StoredRecord {
-  return decodeRecord(key, positionInRecordKey(name).datetime, bytes)
 }

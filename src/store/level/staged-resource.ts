@@ -1,5 +1,6 @@
 import { type AcceptedRecord, measurement } from '../../core/record.ts'
-import { mayBeStored, type Point } from './resend-check.ts'
+import { decodeRun, firstDatetime, lastDatetime, partedAt, type Run, type RunDraft } from './record-run.ts'
+import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
 import type { Resource } from './resources.ts'
 
 /** A resource as it will be once the group that is being put together is committed. */
@@ -13,13 +14,19 @@ export class StagedResource implements Resource {
   #points: Map<number, Point> | undefined
   readonly #staged: AcceptedRecord[] = []
 
-  /** @param loaded points of the resource that were read for this group, by datetime */
-  constructor(committed: Resource, loaded: ReadonlyMap<number, Point> | undefined) {
+  /** Of the write that is being staged: its newest records, while more may come. */
+  draft: RunDraft | undefined
+  /** Between whose records one may come to stand. */
+  #runs: Run[] = []
+
+  /** @param surroundings what was read of the resource for this group */
+  constructor(committed: Resource, surroundings: Surroundings | undefined) {
     this.number = committed.number
     this.newest = committed.newest
     this.atNewest = committed.atNewest
     this.#committed = { ...committed }
-    this.#loaded = loaded
+    this.#loaded = surroundings?.points
+    if (surroundings) this.#runs = surroundings.runs.map(entry => decodeRun('', entry))
   }
 
   /** Whether the record may have been stored before this group, so that points have to be read. */
@@ -45,6 +52,19 @@ export class StagedResource implements Resource {
     }
     if (this.#points) this.#addToPoint(record)
     else this.#staged.push(record)
+  }
+
+  /** That the group puts this run. */
+  hold(run: Run): void {
+    // Between records of one datetime none can come to stand.
+    if (firstDatetime(run) < lastDatetime(run)) this.#runs.push(run)
+  }
+
+  /** The run between whose records one of this datetime stands, in the two parts that are to be put in its place. */
+  part(datetime: number): [Run, Run] | undefined {
+    const index = this.#runs.findIndex(run => firstDatetime(run) <= datetime && datetime < lastDatetime(run))
+    const [run] = index === -1 ? [] : this.#runs.splice(index, 1)
+    return run && partedAt(run, datetime)
   }
 
   #point(datetime: number): Point {

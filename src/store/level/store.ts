@@ -152,7 +152,9 @@ class LevelRecords implements DriverRecords {
       announce,
       alone: task => this.commits.alone(task),
     })
-    this.#old = new OldRecords(database, this.#resources, task => this.#removals.inTurn(task))
+    this.#old = new OldRecords(database, this.#resources, task =>
+      this.#removals.inTurn(() => this.commits.alone(task)),
+    )
   }
 
   append(write: Append, ticket: CommitTicket<Receipt>): undefined {

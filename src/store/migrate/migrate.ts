@@ -106,7 +106,9 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
   let isFirst = true
   for (const [index, stage] of stages.entries()) {
     if (index < first) continue
-    for await (const entries of source.entries(stage.range, index === first ? after : undefined)) {
+    const behind = index === first ? after : undefined
+    const reading = stage.read ? stage.read(source, behind) : source.entries(stage.range, behind)
+    for await (const entries of reading) {
       const last = entries.at(-1)
       if (!last) continue
       const loading = target.load(last[0], await stage.commands(entries, move)).then(() => {

@@ -6,20 +6,21 @@ import { type Counters, Head } from '../level/head.ts'
 import {
   allRecordKeys,
   allResourceKeys,
+  behind,
   documentKeys,
   type KeyRange,
   namesInThingKey,
   positionInRecordKey,
   recordKey,
+  recordKeyLength,
   resourceInRecordKey,
 } from '../level/keys.ts'
-import { type ScanOptions, scan } from '../level/scan.ts'
+import { type Entry, singles } from '../level/record-run.ts'
+import { entryStart, type ScanOptions, scan } from '../level/scan.ts'
 import type { ResourceName } from '../redis/latest.ts'
 
-export type Entry = readonly [key: Buffer, bytes: Buffer]
-
-const atOnce: ScanOptions = { atOnce: 1_000, highWaterMarkBytes: 256 * 1024 }
-const keysAtOnce = 10_000
+const mostAtOnce = 1_000
+const atOnce: ScanOptions = { atOnce: mostAtOnce, highWaterMarkBytes: 256 * 1024 }
 
 /** An embedded store that is moved away. Held alone, and nothing in it changes. */
 export class Source {
@@ -65,45 +66,49 @@ export class Source {
     }
   }
 
-  /** The entries of a range by key, some at a time. @param after key behind which to begin */
+  /** The entries of a range by key, some at a time, but of records: see `records`. @param after key behind which to begin */
   entries({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     return scan(this.database, { gte: after ? behind(after) : gte, lt }, atOnce)
   }
 
+  /** Records of a range, each with the key and the value that it would have alone. @param after as of `entries` */
+  async *records({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
+    const start = after ? behind(after) : gte
+    const from = start.length < recordKeyLength ? start : await entryStart(this.database, start)
+    for await (const entries of scan(this.database, { gte: from, lt }, atOnce)) {
+      const records = entries
+        .flatMap(singles)
+        .filter(([key]) => Buffer.compare(key, start) >= 0 && Buffer.compare(key, lt) < 0)
+      for (let from = 0; from < records.length; from += mostAtOnce) {
+        yield records.slice(from, from + mostAtOnce)
+      }
+    }
+  }
+
   /** How many records there are. @param after key of the record behind which to begin */
   async countRecords(after?: Buffer): Promise<number> {
-    const { gte, lt } = allRecordKeys
-    const range = { gte: after ? behind(after) : gte, lt, highWaterMarkBytes: 1024 * 1024 }
-    const iterator = this.database.level.keys(range)
     let count = 0
-    try {
-      for (
-        let keys = await iterator.nextv(keysAtOnce);
-        keys.length > 0;
-        keys = await iterator.nextv(keysAtOnce)
-      ) {
-        // What a crash has left of a removed resource is no record.
-        for (const key of keys) if (this.resources.has(resourceInRecordKey(key))) count++
-      }
-    } finally {
-      await iterator.close()
+    for await (const entries of this.records(allRecordKeys, after)) {
+      // What a crash has left of a removed resource is no record.
+      for (const [key] of entries) if (this.resources.has(resourceInRecordKey(key))) count++
     }
     return count
   }
 
   /** How many records of its resource and datetime stand before a record, `most` at most. */
   async countBefore(key: Buffer, most: number): Promise<number> {
-    const gte = recordKey(resourceInRecordKey(key), positionInRecordKey(key).datetime, 0, 0)
-    return (await this.database.level.keys({ gte, lt: key, limit: most }).all()).length
+    const first = recordKey(resourceInRecordKey(key), positionInRecordKey(key).datetime, 0, 0)
+    let count = 0
+    for await (const entries of this.records({ gte: first, lt: key })) {
+      count += entries.length
+      if (count >= most) return most
+    }
+    return count
   }
 
   close(): Promise<void> {
     return this.database.close()
   }
-}
-
-function behind(key: Buffer): Buffer {
-  return Buffer.concat([key, Buffer.of(0)])
 }
 
 async function resourcesIn(database: Database): Promise<Map<number, ResourceName>> {

@@ -16,13 +16,14 @@ import {
   resourceInRecordKey,
   thingInKey,
 } from '../level/keys.ts'
+import type { Entry } from '../level/record-run.ts'
 import { decodeState } from '../level/states.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'
 import { commitText } from '../redis/logged-commit.ts'
 import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
 import type { Argument } from '../redis/script.ts'
-import type { Entry, Source } from './source.ts'
+import type { Source } from './source.ts'
 import { movedWriteIds } from './write-ids.ts'
 
 /** A command of Redis, by its words. */
@@ -42,6 +43,8 @@ export interface Move {
 export interface Stage {
   /** Where it is in the embedded store. */
   readonly range: KeyRange
+  /** How it is read. Default: its entries. */
+  readonly read?: (source: Source, after?: Buffer) => AsyncIterable<readonly Entry[]>
   /** What makes it in Redis. @param entries of the range, in order */
   readonly commands: (entries: readonly Entry[], move: Move) => Command[] | Promise<Command[]>
 }
@@ -51,6 +54,7 @@ const compared = 256
 
 const records: Stage = {
   range: allRecordKeys,
+  read: (source, after) => source.records(allRecordKeys, after),
   async commands(entries, { source, keys, numberOf }) {
     const ofResources = new Map<number, { members: Argument[]; crowd: Argument[] }>()
     const [first] = entries

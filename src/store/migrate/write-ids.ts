@@ -1,7 +1,8 @@
 import { ordinalInKey, thingInKey, writeIdKey } from '../level/keys.ts'
+import type { Entry } from '../level/record-run.ts'
 import type { KnownWrite } from '../level/write-ids.ts'
 import { rememberedFor } from '../write-id.ts'
-import type { Entry, Source } from './source.ts'
+import type { Source } from './source.ts'
 
 /** A write id as Redis keeps it. */
 export interface MovedWriteId {

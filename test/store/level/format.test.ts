@@ -55,7 +55,7 @@ const byKey = { depth: things, 'depth.b': things, heading: things }
 test('open() makes the index by key that a store of format 1 has not', async () => {
   const location = await storeOfFormat1()
   expect(await thingsByKey(location)).toEqual(byKey)
-  expect(await formatOf(location)).toBe('2')
+  expect(await formatOf(location)).toBe('3')
 })
 
 test('open() makes the index anew where it was broken off', async () => {
@@ -64,7 +64,7 @@ test('open() makes the index anew where it was broken off', async () => {
   await expect(openStore(createLevelStore({ location }))).rejects.toThrow()
   expect(await formatOf(location)).toBe('1')
   expect(await thingsByKey(location)).toEqual(byKey)
-  expect(await formatOf(location)).toBe('2')
+  expect(await formatOf(location)).toBe('3')
 })
 
 test('open() makes an index of more resources than it puts at once', async () => {
@@ -91,8 +91,26 @@ test('open() makes an index of more resources than it puts at once', async () =>
   expect(numbers.every((number, index) => number === index + 1)).toBe(true)
 })
 
+test('open() takes a store of format 2, which has an entry for each record, as it is', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const store = await openStore(createLevelStore({ location }))
+  for (const value of ['1', '2']) {
+    const record = { key: 'depth', datetime: 1, value, place: 0, explicit: false }
+    await store.records.append({ ...fixed, thingId: 'aaaaaaaaaaaaaaaa', records: [record] })
+  }
+  await store.close()
+  const level = new ClassicLevel(location)
+  await level.put('m:format', '2')
+  await level.close()
+  const reopened = await openStore(createLevelStore({ location }))
+  const page = await reopened.records.read('aaaaaaaaaaaaaaaa', 'depth', { order: 'asc', limit: 10 })
+  expect(page?.records.map(({ value }) => value)).toEqual(['1', '2'])
+  await reopened.close()
+  expect(await formatOf(location)).toBe('3')
+})
+
 test('open() refuses a format that it does not know, and changes nothing', async () => {
-  for (const format of ['3', '0', 'x']) {
+  for (const format of ['4', '0', 'x']) {
     const location = await storeOfFormat1()
     const level = new ClassicLevel(location)
     await level.put('m:format', format)

@@ -2,6 +2,7 @@ import type { ClassicLevel } from 'classic-level'
 import { isMagicKey, isOrdinaryKey } from '../../../core/key.ts'
 import { decodeCommit } from '../commit-log.ts'
 import {
+  allRecordKeys,
   allResourceKeys,
   crowdParts,
   formatKey,
@@ -17,18 +18,18 @@ import {
   thingInKey,
   writeIdOrderKey,
 } from '../keys.ts'
+import { type Entry, isRun, namedRecords } from '../record-run.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
-import { faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'
+import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
 
 type Level = ClassicLevel<Buffer, Buffer>
-type Entry = readonly [key: Buffer, bytes: Buffer]
 
 /** A resource by what `k` says of it, and what was found of it. */
 interface Found {
   readonly key: Buffer
   isListed: boolean
-  records: number
+  isWritten: boolean
 }
 
 const readAtOnce = 1_000
@@ -42,6 +43,8 @@ export class EntryCheck {
   readonly #faults: Faults
   readonly #resources = new Map<number, Found>()
   #head = { writeNumber: 0, nextResource: 0 }
+  /** The key that the last record which was looked at would have alone. */
+  #lastRecord = allRecordKeys.gte
 
   constructor(level: Level, faults: Faults) {
     this.#level = level
@@ -62,8 +65,8 @@ export class EntryCheck {
       done += entries.length
       onProgress(done)
     }
-    for (const { key, isListed, records } of this.#resources.values()) {
-      if (records === 0) this.#faults.addOf(key, 'a resource without a record')
+    for (const { key, isListed, isWritten } of this.#resources.values()) {
+      if (!isWritten) this.#faults.addOf(key, 'a resource without a record')
       const { key: name } = namesInThingKey(key)
       if (!isListed && !isMagicKey(name)) this.#faults.addOf(key, 'a resource that has no b key')
     }
@@ -125,7 +128,7 @@ export class EntryCheck {
         else if (number >= this.#head.nextResource)
           this.#faults.addOf(key, `its number ${number} is above what the head knows`)
         if (number === undefined || this.#resources.has(number)) continue
-        this.#resources.set(number, { key, isListed: false, records: 0 })
+        this.#resources.set(number, { key, isListed: false, isWritten: false })
       }
     }
   }
@@ -158,14 +161,25 @@ export class EntryCheck {
   }
 
   #checkRecord(key: Buffer, bytes: Buffer): string | undefined {
-    this.counts.records++
     if (key.length !== recordKeyLength) return 'it is no record: of another length'
     const resource = this.#resources.get(resourceInRecordKey(key))
     if (!resource) return 'a record of no resource'
-    resource.records++
+    resource.isWritten = true
     if (this.#isAhead(positionInRecordKey(key).writeNumber))
       return 'its write number is above that of the head'
-    return faultOfRecord(undefined, bytes)
+    const fault = isRun(bytes) ? faultOfRun([key, bytes]) : faultOfRecord(undefined, bytes)
+    return fault ?? this.#checkOrder([key, bytes])
+  }
+
+  /** Counts the records of an entry, of which each must stand behind the one before. */
+  #checkOrder(entry: Entry): string | undefined {
+    let isInOrder = true
+    for (const { name } of namedRecords('', entry)) {
+      this.counts.records++
+      isInOrder &&= Buffer.compare(this.#lastRecord, name) < 0
+      this.#lastRecord = name
+    }
+    return isInOrder ? undefined : 'its records do not stand behind those before it'
   }
 
   async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {
@@ -177,7 +191,14 @@ export class EntryCheck {
       gte: recordKey(resource, datetime, number, 0),
       lt: recordKey(resource, datetime, number + 1, 0),
     }
-    const [record] = await this.#level.keys({ ...range, limit: 1 }).all()
+    // They may be in a run that begins before them, and are the last of it or in an entry of their own.
+    const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt, reverse: true, limit: 1 }
+    const [entry] = await this.#level.iterator(before).all()
+    const record =
+      entry &&
+      namedRecords('', entry).find(
+        ({ name }) => Buffer.compare(name, range.gte) >= 0 && Buffer.compare(name, range.lt) < 0,
+      )
     return record ? undefined : 'the record that it is of is not there'
   }
 

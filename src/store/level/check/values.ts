@@ -1,6 +1,7 @@
 import type { StoredRecord } from '../../../core/record.ts'
 import type { Commit } from '../../contract.ts'
 import { decodeRecord } from '../../record-value.ts'
+import { decodeRun, type Entry, runKey } from '../record-run.ts'
 
 /** Higher first bytes of a record's value are of no position that there is (record-value.ts). */
 const highestKind = 2
@@ -27,13 +28,32 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
   if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is no record'
   try {
-    const { value, geo } = decode ? decode() : decodeRecord('', 0, payload)
-    if (parseJson(value) === undefined) return 'its value is no JSON'
-    const isOnEarth = !geo || (Math.abs(geo.lat) <= 90 && Math.abs(geo.long) <= 180)
-    return isOnEarth ? undefined : 'its position is none'
+    return faultOfContent(decode ? decode() : decodeRecord('', 0, payload))
   } catch {
     return 'its value is no record'
   }
+}
+
+/** What is wrong with a run of several records. */
+export function faultOfRun(entry: Entry): string | undefined {
+  try {
+    const run = decodeRun('', entry)
+    const { records, places } = run
+    const isRun =
+      records.every(({ datetime }) => Number.isSafeInteger(datetime)) &&
+      places.every(place => Number.isSafeInteger(place)) &&
+      runKey(run).equals(entry[0])
+    if (!isRun) return 'its value is no run of records'
+    return records.map(faultOfContent).find(fault => fault !== undefined)
+  } catch {
+    return 'its value is no run of records'
+  }
+}
+
+function faultOfContent({ value, geo }: StoredRecord): string | undefined {
+  if (parseJson(value) === undefined) return 'its value is no JSON'
+  const isOnEarth = !geo || (Math.abs(geo.lat) <= 90 && Math.abs(geo.long) <= 180)
+  return isOnEarth ? undefined : 'its position is none'
 }
 
 /** What is wrong with an entry of the commit log. */
