@@ -236,7 +236,7 @@ export class CommitGroup {
     this.#putDraft(resource)
     const parts = resource.part(record.datetime)
     if (parts) {
-      for (const part of parts) this.#putRun(resource, part)
+      for (const part of parts) this.#putRun(part)
       this.#added.push(runKey(parts[1]))
     }
     this.#putAlone(resource, record)
@@ -248,13 +248,14 @@ export class CommitGroup {
   }
 
   #putDraft(resource: StagedResource): void {
-    if (resource.draft) this.#putRun(resource, resource.draft)
+    if (!resource.draft) return
+    this.#putRun(resource.draft)
+    resource.hold(resource.draft)
     resource.draft = undefined
   }
 
-  #putRun(resource: StagedResource, run: Run): void {
+  #putRun(run: Run): void {
     putBytes(this.#batch, runKey(run), runValue(run))
-    resource.hold(run)
   }
 
   #put(key: Buffer, value: Buffer): void {

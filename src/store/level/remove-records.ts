@@ -12,8 +12,8 @@ import {
 } from './record-run.ts'
 import { entryStart, firstEntries } from './scan.ts'
 
-const entriesAtOnce = 2_000
-const bytesAtOnce = 256 * 1024
+/** So few that taking them apart holds nobody up. */
+const readAtOnce = { atOnce: 2_000, highWaterMarkBytes: 64 * 1024 }
 
 /**
  * Removes the records of a range that were written up to a write, in pieces; durable when it resolves.
@@ -39,8 +39,7 @@ export async function removeRecords(
 async function removePiece(database: Database, { gte, lt }: KeyRange, lastWrite: number) {
   if (Buffer.compare(gte, lt) >= 0) return { count: 0 }
   const start = await entryStart(database, gte)
-  const options = { atOnce: entriesAtOnce, highWaterMarkBytes: bytesAtOnce }
-  const entries = await firstEntries(database, { gte: start, lt }, options)
+  const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
   const last = entries.at(-1)
   if (!last) return { count: 0 }
   const batch = database.batch()

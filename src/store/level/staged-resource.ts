@@ -16,8 +16,8 @@ export class StagedResource implements Resource {
 
   /** Of the write that is being staged: its newest records, while more may come. */
   draft: RunDraft | undefined
-  /** Between whose records one may come to stand. */
-  #runs: Run[] = []
+  /** Between whose records one may come to stand, in order. */
+  readonly #runs: Run[]
 
   /** @param surroundings what was read of the resource for this group */
   constructor(committed: Resource, surroundings: Surroundings | undefined) {
@@ -26,7 +26,7 @@ export class StagedResource implements Resource {
     this.atNewest = committed.atNewest
     this.#committed = { ...committed }
     this.#loaded = surroundings?.points
-    if (surroundings) this.#runs = surroundings.runs.map(entry => decodeRun('', entry))
+    this.#runs = surroundings?.runs.map(entry => decodeRun('', entry)) ?? []
   }
 
   /** Whether the record may have been stored before this group, so that points have to be read. */
@@ -54,17 +54,31 @@ export class StagedResource implements Resource {
     else this.#staged.push(record)
   }
 
-  /** That the group puts this run. */
+  /** That the group puts this run, behind all others. */
   hold(run: Run): void {
-    // Between records of one datetime none can come to stand.
-    if (firstDatetime(run) < lastDatetime(run)) this.#runs.push(run)
+    if (canBeParted(run)) this.#runs.push(run)
   }
 
-  /** The run between whose records one of this datetime stands, in the two parts that are to be put in its place. */
+  /** Parts the run between whose records one of this datetime stands, if there is one. @returns what is to be put in its place */
   part(datetime: number): [Run, Run] | undefined {
-    const index = this.#runs.findIndex(run => firstDatetime(run) <= datetime && datetime < lastDatetime(run))
-    const [run] = index === -1 ? [] : this.#runs.splice(index, 1)
-    return run && partedAt(run, datetime)
+    const index = this.#indexBehind(datetime) - 1
+    const run = this.#runs[index]
+    if (!run || lastDatetime(run) <= datetime) return undefined
+    const parts = partedAt(run, datetime)
+    this.#runs.splice(index, 1, ...parts.filter(canBeParted))
+    return parts
+  }
+
+  /** How many of the runs begin at this datetime or before. */
+  #indexBehind(datetime: number): number {
+    let low = 0
+    let high = this.#runs.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (firstDatetime(this.#runs[middle] as Run) <= datetime) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   #point(datetime: number): Point {
@@ -91,4 +105,9 @@ export class StagedResource implements Resource {
     point.count++
     point.measurements.add(measurement(record))
   }
+}
+
+/** Between records of one datetime none can come to stand. */
+function canBeParted(run: Run): boolean {
+  return firstDatetime(run) < lastDatetime(run)
 }
