@@ -11,6 +11,7 @@ import {
   otherThing,
   readAll,
   received,
+  removeAllOld,
   thing,
   valuesOf,
   write,
@@ -176,18 +177,6 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.ok(bytes >= before.bytes + 1_000_000, `${before.bytes} bytes, then ${bytes}`)
     assert.ok(limit === undefined || limit > 0)
   })
-}
-
-/** Piece by piece, to its end. */
-async function removeAllOld(records: RecordStore, before: number, ofKey = key): Promise<number> {
-  let removed = 0
-  let next: string | undefined
-  do {
-    const piece = await records.removeOld(thing, ofKey, before, next)
-    removed += piece.count
-    next = piece.next
-  } while (next !== undefined)
-  return removed
 }
 
 function valuesIn(page: Awaited<ReturnType<RecordStore['read']>>): readonly string[] | undefined {

@@ -132,3 +132,15 @@ export async function readDuring(working: Promise<void>, read: () => Promise<voi
 export function count(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
 }
+
+/** What `removeOld` removes of a resource, piece by piece, to its end. */
+export async function removeAllOld(records: RecordStore, before: number, ofKey = key): Promise<number> {
+  let removed = 0
+  let next: string | undefined
+  do {
+    const piece = await records.removeOld(thing, ofKey, before, next)
+    removed += piece.count
+    next = piece.next
+  } while (next !== undefined)
+  return removed
+}

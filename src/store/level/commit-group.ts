@@ -66,16 +66,16 @@ export class CommitGroup {
   /** The group before this one, while it is being written. */
   #behind: CommitGroup | undefined
   readonly #batch: Batch
-  /** The keys that are put and were not there before, but for those of records. */
+  /** The keys that are put and were not there before, but for those of the writes' records. */
   readonly #added: Buffer[] = []
-  /** The documents, states and runs of records that are put anew, as they were before. */
+  /** The documents and states that are put anew, and the runs that may be, as they were before. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   /** As they will be when the group is committed: by thing, then by key. */
   readonly resources = new Map<string, Map<string, StagedResource>>()
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
   /** Resources with a draft of the write that is being staged. */
-  #drafted: StagedResource[] = []
+  readonly #drafted = new Set<StagedResource>()
   /** How many resources each thing has that is given more by the group, where that is counted. */
   #growing = new Map<string, number>()
   #keepsAnything = false
@@ -102,7 +102,7 @@ export class CommitGroup {
     this.#growing = await loading
     this.#surroundings = await loadSurroundings(database, resources, stored)
     for (const { runs } of this.#surroundings.values()) {
-      for (const [name, bytes] of runs) this.#before.push([name, bytes])
+      for (const { entry } of runs) this.#before.push([...entry])
     }
   }
 
@@ -199,7 +199,7 @@ export class CommitGroup {
       repeated ??= new Set()
       repeated.add(record)
     }
-    if (this.#drafted.length > 0) this.#putDrafts()
+    if (this.#drafted.size > 0) this.#putDrafts()
     // Mostly all are new: then they are a commit's as they came.
     return repeated ? records.filter(record => !repeated.has(record)) : records
   }
@@ -226,7 +226,7 @@ export class CommitGroup {
   #draft(resource: StagedResource, record: AcceptedRecord): void {
     if (resource.draft?.add(record, record.place)) return
     if (resource.draft) this.#putDraft(resource)
-    else this.#drafted.push(resource)
+    else this.#drafted.add(resource)
     resource.draft = new RunDraft(resource.number, this.#writeNumber)
     resource.draft.add(record, record.place)
   }
@@ -234,17 +234,13 @@ export class CommitGroup {
   /** One that does not stand behind all others may part a run. */
   #stageLate(resource: StagedResource, record: AcceptedRecord): void {
     this.#putDraft(resource)
-    const parts = resource.part(record.datetime)
-    if (parts) {
-      for (const part of parts) this.#putRun(part)
-      this.#added.push(runKey(parts[1]))
-    }
+    resource.part(record.datetime)
     this.#putAlone(resource, record)
   }
 
   #putDrafts(): void {
     for (const resource of this.#drafted) this.#putDraft(resource)
-    this.#drafted = []
+    this.#drafted.clear()
   }
 
   #putDraft(resource: StagedResource): void {
@@ -324,6 +320,7 @@ export class CommitGroup {
     const { counters } = this
     this.#behind = undefined
     if (this.#keepsAnything) {
+      this.#putParts()
       head.put(this.#batch, counters)
       await database.write(
         this.#batch,
@@ -341,6 +338,17 @@ export class CommitGroup {
     }
     for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)
     resources.evict()
+  }
+
+  #putParts(): void {
+    for (const ofThing of this.resources.values()) {
+      for (const resource of ofThing.values()) {
+        for (const part of resource.parts()) {
+          this.#putRun(part)
+          this.#added.push(runKey(part))
+        }
+      }
+    }
   }
 
   /** For when the write has failed: to make the keys of records twice costs less than to keep them for that. */

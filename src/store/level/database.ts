@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import { ThingwireError } from '../../errors.ts'
 import { indexByKey } from './index-by-key.ts'
-import { formatKey } from './keys.ts'
+import { batchKey, formatKey } from './keys.ts'
 
 /** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; a higher one is refused. */
 export const formatVersion = 3
@@ -29,7 +29,7 @@ export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): voi
   ;(batch as unknown as Puts)._put(key, value, noOptions)
 }
 
-/** What takes a batch back again if its write fails. */
+/** What takes a batch back again if its write fails, and it is there all the same. */
 export interface Undo {
   /** Keys to delete: they were not there before. */
   readonly added: Iterable<Buffer>
@@ -44,7 +44,9 @@ const noUndo: Undo = { added: [], before: [] }
  *
  * After a failed write or fsync the log's tail is unknown: a record appended behind it could be unreadable after a
  * restart. So nothing more is written to that log: the database is closed and opened again, which cuts the tail
- * off, and what the failed batch may have left is taken back before the next write is taken.
+ * off, and what the failed batch may have left is taken back before the next write is taken. With the tail, batches in front of
+ * it may be gone that were not waited for on the disk; then it is gone, too, and there is nothing to take back: what was read for
+ * that is of a state that is no more. So each batch that can be taken back has a number, which it puts.
  */
 export class Database {
   readonly #level: ClassicLevel<Buffer, Buffer>
@@ -55,6 +57,9 @@ export class Database {
   #attempt: Promise<boolean> | undefined
   /** Of the batch whose write failed: no other is written until it is done. */
   #undo = noUndo
+  #failedBatch: number | undefined
+  /** Of the newest batch that can be taken back. */
+  #batchNumber = 0
   /** Settles when the newest write has. */
   #writing: Promise<void> = Promise.resolve()
 
@@ -75,6 +80,7 @@ export class Database {
     }
     try {
       await this.#checkFormat()
+      this.#batchNumber = await this.#storedBatchNumber()
     } catch (error) {
       await this.#level.close()
       throw error
@@ -122,12 +128,15 @@ export class Database {
 
   async #write(batch: Batch, options: { sync: boolean }, undo: Undo): Promise<void> {
     this.#assertUsable()
+    const number = undo === noUndo ? undefined : ++this.#batchNumber
     try {
+      if (number !== undefined) batch.put(batchKey, batchNumberBytes(number))
       await batch.write(options)
     } catch (cause) {
       // Closed by the recovery from another batch: nothing of this one was written.
       if (hasCode(cause, 'LEVEL_BATCH_NOT_OPEN')) throw storeFailed('store_unavailable', cause)
       this.#undo = undo
+      this.#failedBatch = number
       this.#failed = true
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
@@ -171,19 +180,27 @@ export class Database {
     try {
       await this.#level.close()
       await this.#level.open()
-      const batch = this.#level.batch()
-      for (const key of this.#undo.added) batch.del(key)
-      for (const [key, bytes] of this.#undo.before) {
-        if (bytes === undefined) batch.del(key)
-        else batch.put(key, bytes)
-      }
-      await batch.write({ sync: true })
+      if ((await this.#storedBatchNumber()) === this.#failedBatch) await this.#takeBack(this.#undo)
       this.#undo = noUndo
       this.#failed = false
       return true
     } catch {
       return false
     }
+  }
+
+  async #takeBack({ added, before }: Undo): Promise<void> {
+    const batch = this.#level.batch()
+    for (const key of added) batch.del(key)
+    for (const [key, bytes] of before) {
+      if (bytes === undefined) batch.del(key)
+      else batch.put(key, bytes)
+    }
+    await batch.write({ sync: true })
+  }
+
+  async #storedBatchNumber(): Promise<number> {
+    return (await this.#level.get(batchKey))?.readUIntBE(0, 6) ?? 0
   }
 
   #assertUsable(): void {
@@ -209,6 +226,12 @@ export class Database {
       `cannot open the store in ${this.#level.location}: its format is ${version}, this version knows ${formatVersion}`,
     )
   }
+}
+
+function batchNumberBytes(number: number): Buffer {
+  const bytes = Buffer.allocUnsafe(6)
+  bytes.writeUIntBE(number, 0, 6)
+  return bytes
 }
 
 function hasCode(error: unknown, start: string): boolean {

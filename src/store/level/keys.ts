@@ -43,6 +43,7 @@ export interface Position {
 
 export const formatKey = Buffer.from(`${prefix.meta}:format`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
+export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 
 /** `k` thing NUL key → resource number. */
 export function resourceKey(thingId: string, key: string): Buffer {
@@ -151,6 +152,10 @@ export function writeRecordKey(
   key.writeUIntBE(datetime, 5, 6)
   key.writeUIntBE(writeNumber, 11, 6)
   key.writeUInt16BE(place, 17)
+}
+
+export function isWithin(key: Buffer, { gte, lt }: KeyRange): boolean {
+  return Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0
 }
 
 /** The first key behind this one. */

@@ -1,8 +1,7 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Database } from './database.ts'
 import { allRecordKeys, lastRecordKey, resourceInRecordKey } from './keys.ts'
-
-type Entry = [key: Buffer, bytes: Buffer]
+import type { Entry } from './record-run.ts'
 
 /** As many as there are threads for them; more would only keep appends from theirs. */
 const cursorCount = 4

@@ -4,7 +4,7 @@ import type { StoredRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
 import type { Database } from './database.ts'
-import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
+import { behind, isWithin, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
 import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
 import { entryStart } from './scan.ts'
 
@@ -75,10 +75,8 @@ async function takePage(
 }
 
 /** The records of an entry that are in the range. */
-function wantedOf(entry: Entry, key: string, { gte, lt }: KeyRange, reverse: boolean): NamedRecord[] {
-  const found = namedRecords(key, entry).filter(
-    ({ name }) => Buffer.compare(name, gte) >= 0 && Buffer.compare(name, lt) < 0,
-  )
+function wantedOf(entry: Entry, key: string, wanted: KeyRange, reverse: boolean): NamedRecord[] {
+  const found = namedRecords(key, entry).filter(({ name }) => isWithin(name, wanted))
   return reverse ? found.reverse() : found
 }
 

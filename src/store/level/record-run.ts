@@ -139,33 +139,42 @@ export function isRun(bytes: Buffer): boolean {
 
 /** What is left of a run without some of its records: runs of those that stood together. */
 export function partsOf(run: Run, isLeft: (name: Buffer, record: StoredRecord) => boolean): Run[] {
-  const parts: RunDraft[] = []
-  let part: RunDraft | undefined
+  const parts: { records: StoredRecord[]; places: number[] }[] = []
+  let part: (typeof parts)[number] | undefined
   for (const [index, record] of run.records.entries()) {
     if (!isLeft(nameIn(run, index), record)) {
       part = undefined
       continue
     }
     if (!part) {
-      part = new RunDraft(run.resource, run.writeNumber)
+      part = { records: [], places: [] }
       parts.push(part)
     }
-    part.add(record, run.places[index] ?? 0)
+    part.records.push(record)
+    part.places.push(run.places[index] ?? 0)
   }
-  return parts
+  return parts.map(part => ({ ...run, ...part }))
 }
 
-/** The two runs between which a record of this datetime stands that was written later. */
-export function partedAt({ resource, writeNumber, records, places }: Run, datetime: number): [Run, Run] {
-  const found = records.findIndex(record => record.datetime > datetime)
-  const at = found === -1 ? records.length : found
-  const part = (from: number, to: number) => ({
+/** The runs between which records of these datetimes stand that were written later. */
+export function partedAt(
+  { resource, writeNumber, records, places }: Run,
+  datetimes: readonly number[],
+): Run[] {
+  const sorted = [...datetimes].sort((a, b) => a - b)
+  const starts = [0]
+  let next = 0
+  for (let index = 1; index < records.length; index++) {
+    const [before, behind] = [records[index - 1]?.datetime ?? 0, records[index]?.datetime ?? 0]
+    while ((sorted[next] ?? before) < before) next++
+    if ((sorted[next] ?? behind) < behind) starts.push(index)
+  }
+  return starts.map((start, index) => ({
     resource,
     writeNumber,
-    records: records.slice(from, to),
-    places: places.slice(from, to),
-  })
-  return [part(0, at), part(at, records.length)]
+    records: records.slice(start, starts[index + 1]),
+    places: places.slice(start, starts[index + 1]),
+  }))
 }
 
 function nameIn({ resource, writeNumber, records, places }: Run, index: number): Buffer {

@@ -8,6 +8,7 @@ import {
   behind,
   crowdKeys,
   emptiedKey,
+  isWithin,
   lastRecordKey,
   numberBytes,
   positionInRecordKey,
@@ -92,17 +93,15 @@ export class Removals {
   /** The key of the last record. */
   async #lastMeant(resource: number, { range, lastWrite }: Removal): Promise<Buffer | undefined> {
     const { database } = this.#parts
-    const { gte, lt } = recordKeys(resource, range.from, range.to)
-    if (Buffer.compare(gte, lt) >= 0) return undefined
+    const meant = recordKeys(resource, range.from, range.to)
+    if (Buffer.compare(meant.gte, meant.lt) >= 0) return undefined
     const isMeant = ({ name }: NamedRecord) =>
-      positionInRecordKey(name).writeNumber <= lastWrite &&
-      Buffer.compare(name, gte) >= 0 &&
-      Buffer.compare(name, lt) < 0
-    const records = { gte: await entryStart(database, gte), lt }
+      positionInRecordKey(name).writeNumber <= lastWrite && isWithin(name, meant)
+    const records = { ...meant, gte: await entryStart(database, meant.gte) }
     for await (const entries of scan(database, records, { atOnce: readAtOnce, reverse: true })) {
       for (const entry of entries) {
-        const meant = namedRecords('', entry).findLast(isMeant)
-        if (meant) return meant.name
+        const last = namedRecords('', entry).findLast(isMeant)
+        if (last) return last.name
       }
     }
     return undefined

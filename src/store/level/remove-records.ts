@@ -1,5 +1,5 @@
 import type { Batch, Database } from './database.ts'
-import { behind, type KeyRange, positionInRecordKey } from './keys.ts'
+import { behind, isWithin, type KeyRange, positionInRecordKey } from './keys.ts'
 import {
   decodeRun,
   type Entry,
@@ -36,7 +36,8 @@ export async function removeRecords(
   return removed
 }
 
-async function removePiece(database: Database, { gte, lt }: KeyRange, lastWrite: number) {
+async function removePiece(database: Database, range: KeyRange, lastWrite: number) {
+  const { gte, lt } = range
   if (Buffer.compare(gte, lt) >= 0) return { count: 0 }
   const start = await entryStart(database, gte)
   const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
@@ -46,8 +47,7 @@ async function removePiece(database: Database, { gte, lt }: KeyRange, lastWrite:
   let count = 0
   for (const entry of entries) {
     if (positionInRecordKey(entry[0]).writeNumber > lastWrite) continue
-    const isMeant = ({ name }: NamedRecord) => Buffer.compare(name, gte) >= 0 && Buffer.compare(name, lt) < 0
-    count += takeOut(batch, entry, isMeant).count
+    count += takeOut(batch, entry, ({ name }) => isWithin(name, range)).count
   }
   if (count > 0) await database.write(batch, { sync: true })
   else await batch.close()

@@ -3,7 +3,7 @@ import { type AcceptedRecord, measurement, type StoredRecord } from '../../core/
 import type { Append } from '../contract.ts'
 import type { Database } from './database.ts'
 import { crowdKey, type KeyRange, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
-import { decodeRun, type Entry, firstDatetime, isRun, lastDatetime, newestIn } from './record-run.ts'
+import { decodeRun, type Entry, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
 import type { Resource, Resources } from './resources.ts'
 
 /**
@@ -25,12 +25,18 @@ export interface Point {
   readonly measurements: Set<string>
 }
 
+/** A run, and the entry that it is. */
+export interface StoredRun {
+  readonly entry: Entry
+  readonly run: Run
+}
+
 /** What is stored of a resource around the records of a group. */
 export interface Surroundings {
   /** By datetime. */
   readonly points: Map<number, Point>
   /** Runs of records between which one may come to stand. */
-  readonly runs: readonly Entry[]
+  readonly runs: readonly StoredRun[]
 }
 
 /** What is stored around all records of these writes that may be stored already, by resource number. */
@@ -98,8 +104,9 @@ async function compareOneByOne(
     for (let page = await line.next(); page.length > 0; page = await line.next()) {
       let datetime = 0
       for (const entry of page) {
-        parted.look(entry)
-        for (const record of decodeRun('', entry).records) {
+        const run = decodeRun('', entry)
+        parted.look({ entry, run })
+        for (const record of run.records) {
           datetime = record.datetime
           const point = points.get(datetime)
           if (!point || point.count === comparedOneByOne) continue
@@ -110,7 +117,8 @@ async function compareOneByOne(
       const isCrowded = points.get(datetime)?.count === comparedOneByOne
       while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (isCrowded ? 1 : 0)) wanted++
       // The rest of a crowd is leapt over, and its last record may be in a run that goes on behind it.
-      if (isCrowded) parted.look(await line.before(recordKey(resource, datetime + 1, 0, 0)))
+      const last = isCrowded ? await line.before(recordKey(resource, datetime + 1, 0, 0)) : undefined
+      if (last) parted.look({ entry: last, run: decodeRun('', last) })
       const next = datetimes[wanted]
       if (next === undefined) break
       if (next > datetime) await line.goTo(recordKey(resource, next, 0, 0))
@@ -163,20 +171,22 @@ function openCursor(database: Database, { gte, lt }: KeyRange, reverse: boolean)
 
 /** Gathers the runs that a record of one of some datetimes would part. */
 class PartedRuns {
-  readonly found: Entry[] = []
+  readonly found: StoredRun[] = []
   readonly #datetimes: readonly number[]
+  /** Those in front of this one are in front of every run to come. */
+  #next = 0
 
   /** @param datetimes ascending */
   constructor(datetimes: readonly number[]) {
     this.#datetimes = datetimes
   }
 
-  /** @param entry not in front of those that were looked at before */
-  look(entry: Entry | undefined): void {
-    if (!entry || !isRun(entry[1]) || this.found.at(-1)?.[0].equals(entry[0])) return
-    const run = decodeRun('', entry)
-    const [first, last] = [firstDatetime(run), lastDatetime(run)]
-    if (this.#datetimes.some(datetime => datetime >= first && datetime < last)) this.found.push(entry)
+  /** @param stored not in front of those that were looked at before */
+  look(stored: StoredRun): void {
+    const [first, last] = [firstDatetime(stored.run), lastDatetime(stored.run)]
+    while ((this.#datetimes[this.#next] ?? first) < first) this.#next++
+    const isParted = (this.#datetimes[this.#next] ?? last) < last
+    if (isParted && !this.found.at(-1)?.entry[0].equals(stored.entry[0])) this.found.push(stored)
   }
 }
 

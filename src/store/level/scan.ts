@@ -1,7 +1,7 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Database } from './database.ts'
 import { type KeyRange, recordKeys, resourceInRecordKey } from './keys.ts'
-import { newestName } from './record-run.ts'
+import { type Entry, newestName } from './record-run.ts'
 
 export interface ScanOptions {
   /** Most entries that are given at once. */
@@ -11,8 +11,6 @@ export interface ScanOptions {
   readonly reverse?: boolean
   readonly snapshot?: AbstractSnapshot | undefined
 }
-
-type Entry = [key: Buffer, bytes: Buffer]
 
 /** The entries of a range, some at a time, as the database is when the scan begins. */
 export async function* scan(

@@ -1,5 +1,5 @@
 import { type AcceptedRecord, measurement } from '../../core/record.ts'
-import { decodeRun, firstDatetime, lastDatetime, partedAt, type Run, type RunDraft } from './record-run.ts'
+import { firstDatetime, lastDatetime, partedAt, type Run, type RunDraft } from './record-run.ts'
 import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
 import type { Resource } from './resources.ts'
 
@@ -18,6 +18,8 @@ export class StagedResource implements Resource {
   draft: RunDraft | undefined
   /** Between whose records one may come to stand, in order. */
   readonly #runs: Run[]
+  /** The datetimes at which runs are parted. */
+  readonly #cuts = new Map<Run, number[]>()
 
   /** @param surroundings what was read of the resource for this group */
   constructor(committed: Resource, surroundings: Surroundings | undefined) {
@@ -26,7 +28,7 @@ export class StagedResource implements Resource {
     this.atNewest = committed.atNewest
     this.#committed = { ...committed }
     this.#loaded = surroundings?.points
-    this.#runs = surroundings?.runs.map(entry => decodeRun('', entry)) ?? []
+    this.#runs = surroundings?.runs.map(({ run }) => run) ?? []
   }
 
   /** Whether the record may have been stored before this group, so that points have to be read. */
@@ -56,17 +58,22 @@ export class StagedResource implements Resource {
 
   /** That the group puts this run, behind all others. */
   hold(run: Run): void {
-    if (canBeParted(run)) this.#runs.push(run)
+    // Between records of one datetime none can come to stand.
+    if (firstDatetime(run) < lastDatetime(run)) this.#runs.push(run)
   }
 
-  /** Parts the run between whose records one of this datetime stands, if there is one. @returns what is to be put in its place */
-  part(datetime: number): [Run, Run] | undefined {
-    const index = this.#indexBehind(datetime) - 1
-    const run = this.#runs[index]
-    if (!run || lastDatetime(run) <= datetime) return undefined
-    const parts = partedAt(run, datetime)
-    this.#runs.splice(index, 1, ...parts.filter(canBeParted))
-    return parts
+  /** That a record of this datetime is put, which may stand between those of a run. */
+  part(datetime: number): void {
+    const run = this.#runs[this.#indexBehind(datetime) - 1]
+    if (!run || lastDatetime(run) <= datetime) return
+    const cuts = this.#cuts.get(run)
+    if (cuts) cuts.push(datetime)
+    else this.#cuts.set(run, [datetime])
+  }
+
+  /** What is to be put in place of the runs that were parted: once, however many records have parted one. */
+  parts(): Run[] {
+    return [...this.#cuts].flatMap(([run, datetimes]) => partedAt(run, datetimes))
   }
 
   /** How many of the runs begin at this datetime or before. */
@@ -105,9 +112,4 @@ export class StagedResource implements Resource {
     point.count++
     point.measurements.add(measurement(record))
   }
-}
-
-/** Between records of one datetime none can come to stand. */
-function canBeParted(run: Run): boolean {
-  return firstDatetime(run) < lastDatetime(run)
 }

@@ -8,6 +8,7 @@ import {
   allResourceKeys,
   behind,
   documentKeys,
+  isWithin,
   type KeyRange,
   namesInThingKey,
   positionInRecordKey,
@@ -76,9 +77,7 @@ export class Source {
     const start = after ? behind(after) : gte
     const from = start.length < recordKeyLength ? start : await entryStart(this.database, start)
     for await (const entries of scan(this.database, { gte: from, lt }, atOnce)) {
-      const records = entries
-        .flatMap(singles)
-        .filter(([key]) => Buffer.compare(key, start) >= 0 && Buffer.compare(key, lt) < 0)
+      const records = entries.flatMap(singles).filter(([key]) => isWithin(key, { gte: start, lt }))
       for (let from = 0; from < records.length; from += mostAtOnce) {
         yield records.slice(from, from + mostAtOnce)
       }

@@ -14,8 +14,8 @@ test('backup() gives what restoreLevelStore() makes the same store of', async ()
   await append(store, 0, 2_500)
   await store.documents.transact([], () => ({ put: { 'things/a': { name: 'boat' } }, result: undefined }))
   const { keys } = await restoreLevelStore(store.backup(), join(directory, 'copy'))
-  // Resource, its index, runs of records, head, format and document.
-  expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 3)
+  // Resource, its index, runs of records, head, number of the batch, format and document.
+  expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 4)
 
   const copy = await openStore(createLevelStore({ location: join(directory, 'copy') }))
   const query = { order: 'asc', limit: 10_000 } as const

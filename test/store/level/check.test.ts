@@ -9,6 +9,7 @@ import { createLevelStore } from '../../../src/store/level/index.ts'
 import {
   crowdKeys,
   documentKey,
+  formatKey,
   headKey,
   logKeys,
   recordKeys,
@@ -93,6 +94,14 @@ describe('checkLevelStore()', () => {
     expect(new Set(progress)).toEqual(new Set(['files', 'entries']))
     expect(await contents()).toEqual(before)
     expect(await readdir(join(location, '..'))).toEqual(['store'])
+  })
+
+  it('looks at a store of format 2, which no server of this version has opened', async () => {
+    const location = await filledStore()
+    await change(location, level => level.put(formatKey, Buffer.from('2')))
+    expect((await checkLevelStore(location)).faults).toEqual([])
+    await change(location, level => level.put(formatKey, Buffer.from('1')))
+    await expect(checkLevelStore(location)).rejects.toThrow(/its format is 1/)
   })
 
   it('refuses a store that is held, and where there is none', async () => {
@@ -197,6 +206,33 @@ describe('checkLevelStore()', () => {
         await level.put(name, Buffer.from('\0"cut'))
       },
       /no JSON/,
+      'r',
+    ],
+    [
+      'a run whose second record has no place',
+      async level => {
+        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
+        await level.put(name, Buffer.from(`\x04,${name.readUInt16BE(17)}\x021\x011,70000\x022`))
+      },
+      /no run of records/,
+      'r',
+    ],
+    [
+      'a run of which two records stand in the wrong order',
+      async level => {
+        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
+        await level.put(name, Buffer.from(`\x045,${name.readUInt16BE(17)}\x021\x010,0\x022`))
+      },
+      /no run of records/,
+      'r',
+    ],
+    [
+      'records that overlap',
+      async level => {
+        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
+        await level.put(name, Buffer.from(`\x04,${name.readUInt16BE(17)}\x021\x01999999999999,0\x022`))
+      },
+      /do not stand behind/,
       'r',
     ],
     [

@@ -1,3 +1,4 @@
+import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -8,6 +9,7 @@ import {
   measured,
   pages,
   readAll,
+  removeAllOld,
   thing,
   valuesOf,
   write,
@@ -30,7 +32,7 @@ import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { encodeRecord } from '../../../src/store/record-value.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { failNextBatch } from './write-batches.ts'
+import { failNextBatch, writeBatches } from './write-batches.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -121,17 +123,6 @@ const step = fc.oneof(
   },
 )
 
-async function removeOld({ records }: Store, before: number): Promise<number> {
-  let removed = 0
-  let next: string | undefined
-  do {
-    const piece = await records.removeOld(thing, key, before, next)
-    removed += piece.count
-    next = piece.next
-  } while (next !== undefined)
-  return removed
-}
-
 async function pagesOf(records: RecordStore, query: PageQuery) {
   const found = []
   for await (const page of pages(records, query)) found.push(page)
@@ -166,7 +157,7 @@ test('runs that are parted, cut, failed and read give what a list of records giv
           const [from, to] = each.remove
           await both(({ records }) => records.remove(thing, key, { from, to }))
         } else if ('removeOld' in each) {
-          await both(one => removeOld(one, each.removeOld))
+          await both(({ records }) => removeAllOld(records, each.removeOld))
         } else {
           await both(({ records }) => pagesOf(records, each.read))
         }
@@ -220,3 +211,46 @@ test('remove() of the first record of a run that fails although it is on the dis
   await store.close()
   expect(await checkLevelStore(location)).toMatchObject({ records: 4, faults: [] })
 })
+
+test('a failed commit is not taken back where it is gone with what was in front of it', async () => {
+  const { location, store } = await openLevel()
+  const { records } = store
+  await records.append(write(count(8).map(value => measured(10 * value, value))))
+  const log = await logOf(location)
+  const { size } = await stat(log)
+  // Not waited for on the disk: the failure below takes it along.
+  expect(await removeAllOld(records, 25)).toBe(3)
+  writeBatches(async () => {
+    await truncate(log, size)
+    throw Object.assign(new Error('fsync: input/output error'), { code: 'LEVEL_IO_ERROR' })
+  })
+  const late = records.append(write([measured(45, 'late')]))
+  await expect(late).rejects.toMatchObject({ reason: 'store_unavailable' })
+  vi.restoreAllMocks()
+  expect(await valuesOf(records)).toEqual(count(8))
+  expect(await removeAllOld(records, 25)).toBe(3)
+  await records.append(write([measured(45, 'late')]))
+  expect(await valuesOf(records)).toEqual([3, 4, 'late', 5, 6, 7])
+  await store.close()
+  expect(await checkLevelStore(location)).toMatchObject({ records: 6, faults: [] })
+})
+
+test('many late records put what is left of the runs that they part once', async () => {
+  const { location, store } = await openLevel()
+  const many = 5_000
+  const values = (offset: number) => write(count(many).map(value => measured(2 * value + offset, value)))
+  await store.records.append(values(0))
+  const log = await logOf(location)
+  const before = (await stat(log)).size
+  await store.records.append(values(1))
+  // About 50 bytes for each of twice as many entries, as records alone have.
+  expect((await stat(log)).size - before).toBeLessThan(2 * many * 100)
+  expect(await valuesOf(store.records)).toEqual(count(2 * many).map(place => Math.floor(place / 2)))
+  await store.close()
+  expect(await checkLevelStore(location)).toMatchObject({ records: 2 * many, faults: [] })
+})
+
+async function logOf(location: string): Promise<string> {
+  const name = (await readdir(location)).find(each => each.endsWith('.log'))
+  return join(location, name ?? expect.unreachable('there is no log'))
+}

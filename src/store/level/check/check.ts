@@ -95,7 +95,8 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
 
 async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
   const format = (await level.get(formatKey))?.toString()
-  if (format === undefined || format === String(formatVersion)) return
+  // All that format 2 has is the same in this one.
+  if (format === undefined || format === '2' || format === String(formatVersion)) return
   throw new Error(`cannot check the store: its format is ${format}, this version checks ${formatVersion}`)
 }
 

@@ -4,9 +4,11 @@ import { decodeCommit } from '../commit-log.ts'
 import {
   allRecordKeys,
   allResourceKeys,
+  batchKey,
   crowdParts,
   formatKey,
   headKey,
+  isWithin,
   namesInThingKey,
   positionInRecordKey,
   prefix,
@@ -77,7 +79,9 @@ export class EntryCheck {
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {
     [prefix.meta]: key =>
-      key.equals(formatKey) || key.equals(headKey) ? undefined : 'it is none of the keys of a store',
+      [formatKey, headKey, batchKey].some(each => key.equals(each))
+        ? undefined
+        : 'it is none of the keys of a store',
     // Looked at before all others.
     [prefix.resource]: () => undefined,
     [prefix.emptied]: (key, bytes) => this.#checkEmptied(key, bytes),
@@ -194,12 +198,9 @@ export class EntryCheck {
     // They may be in a run that begins before them, and are the last of it or in an entry of their own.
     const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt, reverse: true, limit: 1 }
     const [entry] = await this.#level.iterator(before).all()
-    const record =
-      entry &&
-      namedRecords('', entry).find(
-        ({ name }) => Buffer.compare(name, range.gte) >= 0 && Buffer.compare(name, range.lt) < 0,
-      )
-    return record ? undefined : 'the record that it is of is not there'
+    const isDamaged = entry && isRun(entry[1]) && faultOfRun(entry) !== undefined
+    const isThere = entry && !isDamaged && namedRecords('', entry).some(({ name }) => isWithin(name, range))
+    return isThere ? undefined : 'the record that it is of is not there'
   }
 
   #checkLog(key: Buffer, bytes: Buffer): string | undefined {

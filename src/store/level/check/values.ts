@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../../core/record.ts'
 import type { Commit } from '../../contract.ts'
 import { decodeRecord } from '../../record-value.ts'
-import { decodeRun, type Entry, runKey } from '../record-run.ts'
+import { type Entry, namedRecords } from '../record-run.ts'
 
 /** Higher first bytes of a record's value are of no position that there is (record-value.ts). */
 const highestKind = 2
@@ -37,14 +37,12 @@ export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload:
 /** What is wrong with a run of several records. */
 export function faultOfRun(entry: Entry): string | undefined {
   try {
-    const run = decodeRun('', entry)
-    const { records, places } = run
+    // Throws where a datetime or a place is out of bounds.
+    const named = namedRecords('', entry)
     const isRun =
-      records.every(({ datetime }) => Number.isSafeInteger(datetime)) &&
-      places.every(place => Number.isSafeInteger(place)) &&
-      runKey(run).equals(entry[0])
+      named[0]?.name.equals(entry[0]) && named.every(({ record }) => Number.isSafeInteger(record.datetime))
     if (!isRun) return 'its value is no run of records'
-    return records.map(faultOfContent).find(fault => fault !== undefined)
+    return named.map(({ record }) => faultOfContent(record)).find(fault => fault !== undefined)
   } catch {
     return 'its value is no run of records'
   }
