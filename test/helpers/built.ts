@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
-import { cp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const scripts = 'store/redis/scripts'
 /** Holds when the newest source changed of which `dist` was made here. */
 const marker = join(root, 'dist/.built')
 
@@ -16,7 +15,7 @@ let building: Promise<void> | undefined
  * Compiles `src` into `dist` if it has changed: a process that is started from there is ready with half of the processor
  * time that it takes to compile on the way, and tests start hundreds. Types are not checked.
  *
- * @throws Error if the compiler fails
+ * @throws Error if the compiler or the bundler fails
  */
 export function built(): Promise<void> {
   building ??= build()
@@ -29,7 +28,7 @@ async function build(): Promise<void> {
   if (made === newest) return
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   await run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck'], { cwd: root })
-  await cp(join(root, 'src', scripts), join(root, 'dist', scripts), { recursive: true })
+  await run('npm', ['run', 'bundle'], { cwd: root })
   await writeFile(marker, newest)
 }
 

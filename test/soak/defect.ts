@@ -1,14 +1,14 @@
-import { preload } from '../helpers/preload.ts'
+import { fileURLToPath } from 'node:url'
+import type { ServerSetup } from '../helpers/server-process.ts'
 
-/** What a broken server does with one live message in twenty, see broken-outbox.ts. */
+/** What a broken server does with one live message in twenty, see broken-server.ts. */
 export const defects = ['lost', 'doubled', 'out of order'] as const
 export type Defect = (typeof defects)[number]
 
-/** The environment of a server that is broken in this way. */
-export function withDefect(defect: Defect): NodeJS.ProcessEnv {
+/** How a server is started that is broken in this way. */
+export function withDefect(defect: Defect): ServerSetup {
   return {
-    ...preload(new URL('broken-outbox.ts', import.meta.url)),
-    SOAK_DEFECT: defect,
-    SOAK_LIVE: new URL('../../dist/live/index.js', import.meta.url).href,
+    program: fileURLToPath(new URL('broken-server.ts', import.meta.url)),
+    environment: { SOAK_DEFECT: defect },
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startNodes } from '../helpers/cluster.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { type ServerProcess, type ServerSetup, startServer } from '../helpers/server-process.ts'
 
 export interface Servers {
   readonly nodes: readonly ServerProcess[]
@@ -10,11 +10,15 @@ export interface Servers {
   end(): Promise<void>
 }
 
-/** Starts so many nodes on a Redis of their own, or, for 0, one server with its embedded store. */
-export async function startServers(nodes: number, environment: NodeJS.ProcessEnv = {}): Promise<Servers> {
-  if (nodes > 0) return await startNodes(nodes, { environment })
+/**
+ * Starts so many nodes on a Redis of their own, or, for 0, one server with its embedded store.
+ *
+ * @param setup of that one
+ */
+export async function startServers(nodes: number, setup: ServerSetup = {}): Promise<Servers> {
+  if (nodes > 0) return await startNodes(nodes)
   const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
-  const server = await startServer({ dataDir, environment })
+  const server = await startServer({ ...setup, dataDir })
   const end = async () => {
     await server.kill()
     await rm(dataDir, { recursive: true, force: true })

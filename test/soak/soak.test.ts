@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { ServerSetup } from '../helpers/server-process.ts'
 import { type Defect, defects, withDefect } from './defect.ts'
 import { startServers } from './servers.ts'
 import { runSoak, type SoakResult, type SoakSetup } from './soak.ts'
@@ -9,9 +10,9 @@ async function soak(
   count: number,
   options: Pick<SoakSetup, 'records' | 'hasStuck' | 'padding' | 'patience'>,
   onEnd: (end: () => Promise<void>) => void,
-  environment: NodeJS.ProcessEnv = {},
+  setup: ServerSetup = {},
 ): Promise<SoakResult> {
-  const { nodes, end } = await startServers(count, environment)
+  const { nodes, end } = await startServers(count, setup)
   onEnd(end)
   return await runSoak({
     nodes,

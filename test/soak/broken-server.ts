@@ -1,10 +1,9 @@
+import { Outbox } from '../../src/live/index.ts'
 import type { Defect } from './defect.ts'
 
-/** Loaded before the server: breaks what every live message goes through. */
+/** The command, from its sources, after what every live message goes through was broken. */
 
 const defect = process.env.SOAK_DEFECT as Defect
-// The server's own, of its build: another instance would break nothing.
-const { Outbox } = (await import(process.env.SOAK_LIVE ?? '')) as typeof import('../../src/live/index.ts')
 const every = 20
 const push = Outbox.prototype.push
 const pushed = new WeakMap<object, { count: number; held?: unknown }>()
@@ -25,3 +24,5 @@ Outbox.prototype.push = function (item) {
   push.call(this, seen.held)
   delete seen.held
 }
+
+await import('../../src/cli/main.ts')
