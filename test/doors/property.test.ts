@@ -7,7 +7,7 @@ import { MqttWriter, writerVariants } from './mqtt-writer.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
 import { type Service, startService } from './service.ts'
 
-const runs = 450
+const runs = 600
 /** Generated writes of each run, all to one thing. */
 const batches = { minLength: 2, maxLength: 4 }
 /** Milliseconds, all runs together; a failure found by then is told with its seed and as small as it has got. */

@@ -8,6 +8,7 @@ import { type Batch, type Database, putBytes } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Counters, Head } from './head.ts'
 import {
+  counterBytes,
   numberBytes,
   recordKey,
   recordKeyLength,
@@ -213,7 +214,7 @@ export class CommitGroup {
     else if (isAlone) this.#putAlone(resource, record)
     else this.#draft(resource, record)
     const crowd = crowdKeyOf(record, resource.number, count)
-    if (crowd) this.#put(crowd, writeNumberBytes(this.#writeNumber))
+    if (crowd) this.#put(crowd, counterBytes(this.#writeNumber))
     resource.add(record, count)
     return true
   }
@@ -374,10 +375,4 @@ export class CommitGroup {
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))
-}
-
-function writeNumberBytes(writeNumber: number): Buffer {
-  const bytes = Buffer.allocUnsafe(6)
-  bytes.writeUIntBE(writeNumber, 0, 6)
-  return bytes
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import { ThingwireError } from '../../errors.ts'
 import { indexByKey } from './index-by-key.ts'
-import { batchKey, formatKey } from './keys.ts'
+import { batchKey, counterBytes, formatKey } from './keys.ts'
 
 /** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; a higher one is refused. */
 export const formatVersion = 3
@@ -130,7 +130,7 @@ export class Database {
     this.#assertUsable()
     const number = undo === noUndo ? undefined : ++this.#batchNumber
     try {
-      if (number !== undefined) batch.put(batchKey, batchNumberBytes(number))
+      if (number !== undefined) batch.put(batchKey, counterBytes(number))
       await batch.write(options)
     } catch (cause) {
       // Closed by the recovery from another batch: nothing of this one was written.
@@ -226,12 +226,6 @@ export class Database {
       `cannot open the store in ${this.#level.location}: its format is ${version}, this version knows ${formatVersion}`,
     )
   }
-}
-
-function batchNumberBytes(number: number): Buffer {
-  const bytes = Buffer.allocUnsafe(6)
-  bytes.writeUIntBE(number, 0, 6)
-  return bytes
 }
 
 function hasCode(error: unknown, start: string): boolean {

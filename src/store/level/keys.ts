@@ -61,6 +61,13 @@ export function numberBytes(resource: number): Buffer {
   return bytes
 }
 
+/** A counter of the store as it is stored: 6 bytes. */
+export function counterBytes(counter: number): Buffer {
+  const bytes = Buffer.allocUnsafe(6)
+  bytes.writeUIntBE(counter, 0, 6)
+  return bytes
+}
+
 /** Those of all things. */
 export const allResourceKeys: KeyRange = startingWith(Buffer.from(prefix.resource))
 

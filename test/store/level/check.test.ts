@@ -178,6 +178,11 @@ describe('checkLevelStore()', () => {
     (await level.get(resourceKey(thingId, name)))?.readUInt32BE(0) ?? 0
   const firstKey = async (level: Level, range: { gte: Buffer; lt: Buffer }) =>
     (await level.keys({ ...range, limit: 1 }).all())[0] ?? expect.unreachable('nothing is there')
+  /** Gives the first entry of the resource another value, which may need the place of the record that it is of. */
+  const firstEntryAs = (valueOf: (place: number) => string) => async (level: Level) => {
+    const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
+    await level.put(name, Buffer.from(valueOf(name.readUInt16BE(17))))
+  }
 
   it.each<[string, (level: Level) => Promise<unknown>, RegExp, string]>([
     [
@@ -199,49 +204,26 @@ describe('checkLevelStore()', () => {
       /without a record/,
       'k',
     ],
-    [
-      'a record that is no JSON',
-      async level => {
-        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
-        await level.put(name, Buffer.from('\0"cut'))
-      },
-      /no JSON/,
-      'r',
-    ],
+    ['a record that is no JSON', firstEntryAs(() => '\0"cut'), /no JSON/, 'r'],
     [
       'a run whose second record has no place',
-      async level => {
-        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
-        await level.put(name, Buffer.from(`\x04,${name.readUInt16BE(17)}\x021\x011,70000\x022`))
-      },
+      firstEntryAs(place => `\x04,${place}\x021\x011,70000\x022`),
       /no run of records/,
       'r',
     ],
     [
       'a run of which two records stand in the wrong order',
-      async level => {
-        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
-        await level.put(name, Buffer.from(`\x045,${name.readUInt16BE(17)}\x021\x010,0\x022`))
-      },
+      firstEntryAs(place => `\x045,${place}\x021\x010,0\x022`),
       /no run of records/,
       'r',
     ],
     [
       'records that overlap',
-      async level => {
-        const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
-        await level.put(name, Buffer.from(`\x04,${name.readUInt16BE(17)}\x021\x01999999999999,0\x022`))
-      },
+      firstEntryAs(place => `\x04,${place}\x021\x01999999999999,0\x022`),
       /do not stand behind/,
       'r',
     ],
-    [
-      'a record without a value',
-      async level =>
-        level.put(await firstKey(level, recordKeys(await numberOf(level, thing, key))), Buffer.alloc(0)),
-      /no record/,
-      'r',
-    ],
+    ['a record without a value', firstEntryAs(() => ''), /no record/, 'r'],
     [
       'an entry of a crowd without its record',
       async level => {
