@@ -179,9 +179,9 @@ describe('checkLevelStore()', () => {
   const firstKey = async (level: Level, range: { gte: Buffer; lt: Buffer }) =>
     (await level.keys({ ...range, limit: 1 }).all())[0] ?? expect.unreachable('nothing is there')
   /** Gives the first entry of the resource another value, which may need the place of the record that it is of. */
-  const firstEntryAs = (valueOf: (place: number) => string) => async (level: Level) => {
+  const firstEntryAs = (textOf: (place: number) => string) => async (level: Level) => {
     const name = await firstKey(level, recordKeys(await numberOf(level, thing, key)))
-    await level.put(name, Buffer.from(valueOf(name.readUInt16BE(17))))
+    await level.put(name, Buffer.from(textOf(name.readUInt16BE(17))))
   }
 
   it.each<[string, (level: Level) => Promise<unknown>, RegExp, string]>([
