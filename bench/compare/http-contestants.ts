@@ -1,4 +1,4 @@
-import { writeHttp } from '../load/http-writers.ts'
+import { post } from '../load/wrk.ts'
 import { startBareFastify } from '../peers/bare-fastify.ts'
 import { host, type Peer } from '../peers/peer.ts'
 import { startProduct } from '../peers/product.ts'
@@ -12,8 +12,8 @@ type StartHttpPeer = (session: Session) => Promise<Peer>
 export const startProductPeer: StartHttpPeer = session => startProduct(session)
 export const startFastifyPeer: StartHttpPeer = () => startBareFastify()
 
-/** Each with one request on its way. */
-const connections = 64
+/** As many as it takes to give either side about all that it can do: with 64 the product waits for the load a sixth of the time. */
+const connections = 128
 
 /** Values a second that are answered with 201. */
 export function posting(
@@ -22,18 +22,12 @@ export function posting(
 ): (session: Session) => Promise<Contestant> {
   return async session => {
     const peer = await start(session)
-    const writes = {
-      host,
-      ports: [peer.httpPort ?? peer.port],
-      connections,
-      paths: [`/v2/things/${tokenOf(session.filled, 0)}`],
-      headers: { 'Content-Type': 'application/json' },
-      body,
-      expectedStatus: 201,
-    }
+    const path = `/v2/things/${tokenOf(session.filled, 0)}`
+    const url = `http://${host}:${peer.httpPort ?? peer.port}${path}`
+    const posts = { url, connections, body, expectedStatus: 201 }
     return {
       turn: async () => {
-        const { result, cores } = await watch(peer, marks => writeHttp(writes, phases(session), marks))
+        const { result, cores } = await watch(peer, marks => post(posts, phases(session), marks))
         await settled(peer)
         return { figure: (result.done * valuesPerWrite) / result.seconds, cores }
       },

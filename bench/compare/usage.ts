@@ -7,8 +7,11 @@ import type { Turn } from './comparison.ts'
 /** Microseconds of processor time so far, by process. */
 export type Times = Readonly<Record<string, number>>
 
-export interface Watched {
-  readonly result: LoadResult
+/** What has to be known of a load to tell the shares of cores. */
+type Measured = Pick<LoadResult, 'seconds' | 'processorTime'>
+
+export interface Watched<Result extends Measured> {
+  readonly result: Result
   readonly cores: Turn['cores']
 }
 
@@ -17,11 +20,11 @@ export interface Watched {
  *
  * @param more processor times of others, such as subscribers, by name
  */
-export async function watch(
+export async function watch<Result extends Measured>(
   peer: Peer,
-  load: (marks: Marks) => Promise<LoadResult>,
+  load: (marks: Marks) => Promise<Result>,
   more: () => Promise<Times> = async () => ({}),
-): Promise<Watched> {
+): Promise<Watched<Result>> {
   const read = async (): Promise<Times> => ({ ...timesOf(peer), ...(await more()) })
   let before: Times = {}
   let after: Times = {}

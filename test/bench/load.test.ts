@@ -3,6 +3,7 @@ import { type HttpWrites, writeHttp } from '../../bench/load/http-writers.ts'
 import type { LoadResult, Marks } from '../../bench/load/load.ts'
 import { subscribe } from '../../bench/load/mqtt-subscribers.ts'
 import { type MqttWrites, writeMqtt } from '../../bench/load/mqtt-writers.ts'
+import { type Posts, post } from '../../bench/load/wrk.ts'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -111,6 +112,47 @@ describe('writeHttp', () => {
   })
 })
 
+describe('post', () => {
+  it('counts no more answers than records are stored', async () => {
+    const key = nextKey()
+    const counts: number[] = []
+    const count = async () => void counts.push(await countStored(key))
+    const result = await post(posts({ key }), phases, { onBegin: count, onEnd: count })
+    const [atBegin = 0, atEnd = 0] = counts
+    expect(atBegin).toBeGreaterThan(0)
+    expect(result.done).toBeGreaterThan(0)
+    // What was on its way as the warm-up and the load ended is stored, too, of each connection.
+    const unanswered = atEnd - atBegin - result.done
+    expect(unanswered).toBeGreaterThanOrEqual(0)
+    expect(unanswered).toBeLessThanOrEqual(6)
+    expect(result.processorTime).toBeGreaterThan(0)
+  })
+
+  it('ends with what was answered instead', async () => {
+    const wrong = { ...posts({ key: nextKey() }), url: `${server.url}/v2/things/${'x'.repeat(43)}` }
+    await expect(post(wrong, phases, noMarks)).rejects.toThrow(/answered with 401: .*unknown_thing_token/)
+  })
+
+  it('ends when requests fail behind the first', async () => {
+    const environment = { THINGWIRE_WRITES_PER_SECOND: '10' }
+    const limited = await startServer({ dataDir: await temporaryDirectory(), environment })
+    const { thingToken } = await createThing(limited)
+    const url = `${limited.url}/v2/things/${thingToken}`
+    await expect(post({ ...posts({ key: 'limited' }), url }, phases, noMarks)).rejects.toThrow(
+      /wrk: \d+ requests failed/,
+    )
+    await limited.stop()
+  })
+
+  it('ends when the server dies meanwhile', async () => {
+    const mortal = await startServer({ dataDir: await temporaryDirectory(), environment: noRateLimits })
+    const { thingToken } = await createThing(mortal)
+    const url = `${mortal.url}/v2/things/${thingToken}`
+    const marks = { ...noMarks, onBegin: async () => void (await mortal.kill()) }
+    await expect(post({ ...posts({ key: 'mortal' }), url }, phases, marks)).rejects.toThrow('wrk')
+  })
+})
+
 describe('subscribe', () => {
   it.each([0, 1] as const)('at QoS %i counts each message at each subscriber', async qos => {
     const key = nextKey()
@@ -158,6 +200,11 @@ function httpWrites({ key, rate }: Choice): HttpWrites {
     expectedStatus: 201,
     ...(rate === undefined ? {} : { rate }),
   }
+}
+
+function posts({ key }: Choice): Posts {
+  const url = `${server.url}/v2/things/${thing.thingToken}`
+  return { url, connections: 3, body: body(key), expectedStatus: 201 }
 }
 
 function subscription(filter: string) {
