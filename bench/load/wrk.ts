@@ -57,24 +57,8 @@ async function postOnce({ url, body, expectedStatus }: Posts): Promise<void> {
 }
 
 async function runWrk({ url, connections, body }: Posts, seconds: number): Promise<Report> {
-  const load = [
-    '--threads',
-    '1',
-    '--connections',
-    String(connections),
-    '--duration',
-    `${Math.ceil(seconds)}s`,
-  ]
-  const running = promisify(execFile)('wrk', [
-    ...load,
-    '--timeout',
-    '30s',
-    '--script',
-    script,
-    url,
-    '--',
-    body,
-  ])
+  const options = [`-c${connections}`, `-d${Math.ceil(seconds)}s`, '--timeout', '30s', '-s', script]
+  const running = promisify(execFile)('wrk', ['-t1', ...options, url, '--', body])
   endWithUs(running.child)
   try {
     const { stdout } = await running

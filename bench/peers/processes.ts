@@ -10,7 +10,7 @@ export function processorTime(processId: number): number {
 
 /** User and system time of the children of this process that have ended so far, microseconds; counted likewise. */
 export function endedChildrenTime(): number {
-  return sum(ticksOf(process.pid).slice(2))
+  return microsecondsOf(ticksOf(process.pid).slice(2))
 }
 
 /** Bytes that a process has caused to be written to disk so far. */
@@ -24,7 +24,7 @@ export function residentMemory(processId: number): number {
 }
 
 function timeOf(processId: number): number {
-  return sum(ticksOf(processId))
+  return microsecondsOf(ticksOf(processId))
 }
 
 /** utime, stime, and those of children that have ended, are the 14th to 17th field (proc(5)). */
@@ -33,7 +33,7 @@ function ticksOf(processId: number): string[] {
   return fields.slice(11, 15)
 }
 
-function sum(ticks: readonly string[]): number {
+function microsecondsOf(ticks: readonly string[]): number {
   return ticks.reduce((sum, each) => sum + Number(each) * 10_000, 0)
 }
 
