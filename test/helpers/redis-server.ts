@@ -47,9 +47,9 @@ export async function startRedis({ config = {}, port, directory }: RedisSetup = 
   }
   const chosen = port ?? (await freePort())
   const launchAgain = () => launch({ ...directives(home, chosen), ...config })
-  let child: ChildProcess
+  let launched: Launched
   try {
-    child = await launchAgain()
+    launched = await launchAgain()
   } catch (error) {
     await removeHome()
     // Somebody else has taken the port since it was free.
@@ -58,25 +58,24 @@ export async function startRedis({ config = {}, port, directory }: RedisSetup = 
     throw error
   }
   const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
+    const { child, closed } = launched
     child.kill(signal)
     // One that was stopped (SIGSTOP) takes no other signal but this and SIGKILL.
     child.kill('SIGCONT')
-    await exited
+    await closed
   }
   return {
     url: `redis://127.0.0.1:${chosen}`,
     port: chosen,
     directory: home,
     get process() {
-      return child
+      return launched.child
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
     restart: async () => {
       await end('SIGTERM')
-      child = await launchAgain()
+      launched = await launchAgain()
     },
     end: async () => {
       await end('SIGKILL')
@@ -118,14 +117,23 @@ function directives(directory: string, port: number): Record<string, string> {
   }
 }
 
-async function launch(config: Readonly<Record<string, string>>): Promise<ChildProcess> {
+interface Launched {
+  readonly child: ChildProcess
+  /** Resolves when its own children, which have its output open, too, are gone: one that rewrites a file outlives SIGKILL. */
+  readonly closed: Promise<unknown>
+}
+
+async function launch(config: Readonly<Record<string, string>>): Promise<Launched> {
   const args = Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const killWithUs = () => void child.kill('SIGKILL')
   process.once('exit', killWithUs)
   child.once('exit', () => void process.off('exit', killWithUs))
+  const closed = once(child, 'close')
+  // One that was not found is told of below.
+  closed.catch(() => {})
   await answering(child)
-  return child
+  return { child, closed }
 }
 
 /** Its log says so, whatever password or certificate a connection would need. */
