@@ -7,15 +7,14 @@ import type { Comparison } from './comparison.ts'
  * @returns undefined: the product is no side of the comparison
  */
 export function besideBefore(
-  { name, unit, sides, bars }: Comparison,
+  { sides, bars, ...comparison }: Comparison,
   command: string,
 ): Comparison | undefined {
   const { product } = sides
   if (!product) return undefined
   const bound = bars[0]?.bound ?? 'at least'
   return {
-    name,
-    unit,
+    ...comparison,
     sides: { product, before: session => product({ ...session, command }) },
     bars: [
       {

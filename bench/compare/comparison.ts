@@ -1,4 +1,5 @@
 import type { FilledStore } from '../peers/filled-store.ts'
+import type { Peer } from '../peers/peer.ts'
 
 /** What one run of the bench has at hand. */
 export interface Session {
@@ -30,6 +31,8 @@ export interface Turn {
 
 /** One side while it runs. */
 export interface Contestant {
+  /** Its main thread is put on another core each round. Absent: it has several processes, or each turn starts its own. */
+  readonly peer?: Peer
   turn(): Promise<Turn>
   stop(): Promise<void>
 }
@@ -53,6 +56,8 @@ export interface Comparison {
   readonly name: string
   /** Of the figures. */
   readonly unit: string
+  /** The figure lies near its floor: it is measured in three times as many rounds. */
+  readonly isClose?: true
   readonly sides: Readonly<Record<string, (session: Session) => Promise<Contestant>>>
   readonly bars: readonly Bar[]
 }

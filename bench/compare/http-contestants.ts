@@ -31,6 +31,7 @@ export function posting(
         await settled(peer)
         return { figure: (result.done * valuesPerWrite) / result.seconds, cores }
       },
+      peer,
       stop: () => peer.stop(),
     }
   }

@@ -42,6 +42,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'durable QoS 1, 100 values',
     unit: 'values/s',
+    isClose: true,
     sides: {
       product: publishing(startProductSide, { payload: batch, valuesPerWrite: valuesPerBatch }),
       'dry run': publishing(startProductSide, { payload: dryBatch, valuesPerWrite: valuesPerBatch }),
@@ -51,6 +52,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'durable HTTP, 1 value',
     unit: 'values/s',
+    isClose: true,
     sides: {
       product: posting(startProductPeer, { body: oneValue }),
       'bare Fastify': posting(startFastifyPeer, { body: oneValue }),
@@ -96,6 +98,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'QoS 0, 100 publishers, 1 subscriber',
     unit: 'deliveries/s',
+    isClose: true,
     sides: {
       product: delivering(startProductSide, oneValue),
       mosquitto: delivering(startMosquittoSide, oneValue),

@@ -40,6 +40,7 @@ export function publishing(
         await subscriber?.close()
         return turn
       },
+      peer: side.peer,
       stop: () => side.peer.stop(),
     }
 
@@ -92,6 +93,7 @@ export function delivering(start: StartMqttSide, payload: string): (session: Ses
         await settled(side.peer)
         return { figure: deliveries.counted() / result.seconds, cores, note: `${sent} sent/s` }
       },
+      peer: side.peer,
       stop: () => side.peer.stop(),
     }
   }
@@ -123,6 +125,7 @@ export function acking(
           note: `generator late ${late} ms`,
         }
       },
+      peer: side.peer,
       stop: () => side.peer.stop(),
     }
   }

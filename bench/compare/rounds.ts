@@ -1,4 +1,5 @@
-import { ProgramMissing } from '../peers/peer.ts'
+import { type Peer, ProgramMissing } from '../peers/peer.ts'
+import { allowedCores, keepMainThreadOn } from '../peers/processes.ts'
 import type { Bar, Comparison, Contestant, Figures, Session, Turn } from './comparison.ts'
 import { median } from './statistics.ts'
 
@@ -25,13 +26,21 @@ export interface Verdict {
 
 export type Grade = 'aim' | 'floor' | 'missed' | 'not measured'
 
-/** All sides in turn, round after round; who begins changes, so that nobody is always measured on a machine that is warm. */
+/** Of rounds: what a comparison whose figure is close to its floor gets. */
+export const closeTimes = 3
+
+/**
+ * All sides in turn, round after round. Who begins changes, so that nobody is always measured on a machine that is warm, and so does
+ * the core that a main thread is on: cores may be of unlike speed, and the scheduler leaves a thread where it once put it.
+ */
 export async function compare(
-  { name, unit, sides, bars }: Comparison,
+  { name, unit, sides, bars, isClose = undefined }: Comparison,
   session: Session,
-  rounds: number,
+  usualRounds: number,
   onProgress: (progress: string) => void,
 ): Promise<Outcome> {
+  const rounds = isClose ? closeTimes * usualRounds : usualRounds
+  const cores = allowedCores()
   const contestants = new Map<string, Contestant>()
   const turns: Record<string, Turn[]> = {}
   const missing: string[] = []
@@ -48,8 +57,10 @@ export async function compare(
       }
     }
     for (let round = 1; round <= rounds; round++) {
+      const [core = 0] = rotated(cores, round)
       for (const [side, contestant] of rotated([...contestants], round - 1)) {
         onProgress(`${name}: ${side}, round ${round} of ${rounds}`)
+        if (contestant.peer) keepOn(core, contestant.peer)
         turns[side]?.push(await contestant.turn())
       }
     }
@@ -59,6 +70,10 @@ export async function compare(
     for (const contestant of contestants.values()) await contestant.stop()
   }
   return { name, unit, turns, verdicts: bars.map(bar => judge(bar, turns, rounds)), missing }
+}
+
+function keepOn(core: number, { processes }: Peer): void {
+  for (const processId of Object.values(processes)) keepMainThreadOn(core, processId)
 }
 
 function rotated<T>(items: readonly T[], by: number): T[] {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /** What Linux says of a process. */
@@ -21,6 +22,21 @@ export function bytesWritten(processId: number): number {
 /** Resident bytes of a process now. */
 export function residentMemory(processId: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1024
+}
+
+/** The cores that this process may run on; the first of a machine is 0. */
+export function allowedCores(): number[] {
+  const ranges =
+    /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]?.split(',') ?? []
+  return ranges.flatMap(range => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, place) => first + place)
+  })
+}
+
+/** Keeps the main thread of a process on a core; its other threads stay free. */
+export function keepMainThreadOn(core: number, processId: number): void {
+  execFileSync('taskset', ['--cpu-list', '--pid', String(core), String(processId)], { stdio: 'pipe' })
 }
 
 function timeOf(processId: number): number {
