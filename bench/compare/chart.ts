@@ -5,7 +5,7 @@ import { figureText, measureText } from './table.ts'
 const path = new URL('../../docs/performance.svg', import.meta.url)
 
 /** Pixels. */
-const size = { row: 26, bar: 14, label: 520, axis: 420, figure: 120, top: 56, bottom: 12 }
+const size = { row: 26, bar: 14, label: 560, axis: 420, figure: 120, top: 56, bottom: 12 }
 const width = size.label + size.axis + size.figure
 /** How many times its floor a bar can show; what is more is cut. */
 const farthest = 4
