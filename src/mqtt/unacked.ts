@@ -21,8 +21,9 @@ const maximumMessageId = 65_535
 export class Unacked {
   /** Everything up to here is acknowledged. */
   #acked: Position
-  /** What was sent behind that, by position; the first is not acknowledged. */
-  readonly #sent: Sent[] = []
+  /** What was sent behind that, by position: from `#first` on, which is not acknowledged. */
+  #sent: Sent[] = []
+  #first = 0
   /** Packet ids in use; undefined for messages that have no position, being kept nowhere. */
   readonly #byId = new Map<number, Sent | undefined>()
 
@@ -41,18 +42,19 @@ export class Unacked {
 
   /** What was sent behind `acked`, in order. */
   get sent(): readonly Sent[] {
-    return this.#sent
+    return this.#sent.slice(this.#first)
   }
 
   /** The newest that was sent; what is older is not owed any more. @param count at most so many */
   newest(count: number): { readonly acked: Position; readonly sent: readonly Sent[] } {
-    const sent = this.#sent.slice(-count)
-    return { acked: this.#sent[this.#sent.length - sent.length - 1]?.position ?? this.#acked, sent }
+    const { sent } = this
+    const newest = sent.slice(-count)
+    return { acked: sent[sent.length - newest.length - 1]?.position ?? this.#acked, sent: newest }
   }
 
   /** Nothing is owed up to here. */
   settle(position: Position): void {
-    if (this.#sent.length === 0 && isBehind(position, this.#acked)) this.#acked = position
+    if (this.#first === this.#sent.length && isBehind(position, this.#acked)) this.#acked = position
   }
 
   /**
@@ -65,8 +67,8 @@ export class Unacked {
   take(position: Position | undefined, nextId: () => number): number | undefined {
     if (this.#byId.size === maximumMessageId) return undefined
     // One that is never acknowledged must not keep all that are.
-    const [oldest] = this.#sent
-    if (oldest && this.#sent.length === maximumMessageId) this.ack(oldest.messageId)
+    const oldest = this.#sent[this.#first]
+    if (oldest && this.#sent.length - this.#first === maximumMessageId) this.ack(oldest.messageId)
     let messageId = nextId()
     while (this.#byId.has(messageId)) messageId = nextId()
     if (position) this.#add(messageId, position)
@@ -99,9 +101,9 @@ export class Unacked {
     return found && !isBehind(found.position, position) ? found : undefined
   }
 
-  /** How many were sent before a position. */
+  /** Where in `#sent` the first stands that was not sent before a position. */
   #placeOf(position: Position): number {
-    let low = 0
+    let low = this.#first
     let high = this.#sent.length
     while (low < high) {
       const middle = (low + high) >>> 1
@@ -114,7 +116,7 @@ export class Unacked {
   #ackSent(sent: Sent): void {
     const place = this.#placeOf(sent.position)
     this.#sent[place] = { ...sent, isAcked: true }
-    if (place === 0) this.#advance()
+    if (place === this.#first) this.#advance()
   }
 
   #add(messageId: number, position: Position): void {
@@ -124,12 +126,13 @@ export class Unacked {
   }
 
   #advance(): void {
-    let count = 0
-    for (const { isAcked, position } of this.#sent) {
-      if (!isAcked) break
-      this.#acked = position
-      count++
+    for (let first = this.#sent[this.#first]; first?.isAcked; first = this.#sent[this.#first]) {
+      this.#acked = first.position
+      this.#first++
     }
-    this.#sent.splice(0, count)
+    // To shift an array of many thousands costs as much as it is long.
+    if (this.#first * 2 < this.#sent.length) return
+    this.#sent = this.#sent.slice(this.#first)
+    this.#first = 0
   }
 }
