@@ -56,7 +56,7 @@ export interface Comparison {
   readonly name: string
   /** Of the figures. */
   readonly unit: string
-  /** The figure lies near its floor: it is measured in three times as many rounds. */
+  /** The figure lies near its floor: it is measured in five times as many rounds. */
   readonly isClose?: true
   readonly sides: Readonly<Record<string, (session: Session) => Promise<Contestant>>>
   readonly bars: readonly Bar[]

@@ -23,6 +23,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'durable QoS 1, 1 value',
     unit: 'values/s',
+    isClose: true,
     sides: {
       product: publishing(startProductSide, single),
       'bare Aedes': publishing(startAedesSide, single),

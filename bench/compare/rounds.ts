@@ -27,7 +27,7 @@ export interface Verdict {
 export type Grade = 'aim' | 'floor' | 'missed' | 'not measured'
 
 /** Of rounds: what a comparison whose figure is close to its floor gets. */
-export const closeTimes = 3
+export const closeTimes = 5
 
 /**
  * All sides in turn, round after round. Who begins changes, so that nobody is always measured on a machine that is warm, and so does

@@ -12,7 +12,7 @@ import { closeTimes, compare, type Outcome } from './rounds.ts'
 import { isReached, machineLine, sideTable, verdictTable } from './table.ts'
 
 /**
- * `npm run bench [-- --rounds 8 --seconds 1 --only <part of a measure's name>]`: the product and its peers side by side;
+ * `npm run bench [-- --rounds 4 --seconds 1 --only <part of a measure's name>]`: the product and its peers side by side;
  * docs/performance.md says what each measure is. Exits with 1 if a floor is missed or something could not be measured; a
  * run on fewer records judges nothing. Linux only.
  */
@@ -20,7 +20,7 @@ import { isReached, machineLine, sideTable, verdictTable } from './table.ts'
 const { values } = parseArgs({
   options: {
     /** Many and short: a shared core may be slow for several seconds. An even number gives each of two cores as many. */
-    rounds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     connections: { type: 'string', default: '10' },
