@@ -31,7 +31,7 @@ const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-demo-'))
 process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
 const server = await start()
 const stopping = new AbortController()
-// Ctrl-C may come twice: from the terminal, and handed on by tsx.
+// Ctrl-C may come twice: from the terminal, and handed on by npm.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0))
 console.log(`Thingwire is ready at ${server.url} and ${server.mqttUrl}`)
 const thing = await activateThing(server.url, server.adminKey.key)

@@ -6,8 +6,8 @@ import { desktop, launchBrowser, phone } from './browser.ts'
 import { createBoat, type PageName, pages, showPage } from './pages.ts'
 
 /**
- * `npx tsx test/browser/screenshots.ts <directory>`: each page of the built dashboard on a desktop and on a phone, light and
- * dark, with the voyage loaded.
+ * `node --import tsx test/browser/screenshots.ts <directory>`: each page of the built dashboard on a desktop and
+ * on a phone, light and dark, with the voyage loaded.
  */
 
 const directory = process.argv[2]

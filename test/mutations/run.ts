@@ -2,7 +2,7 @@
  * Shows that the conformance suite notices: runs it on a store as it is, which must be green, then on the store with
  * one promise broken after the other, each of which must turn it red. Exit status 1 otherwise.
  *
- * Usage: tsx test/mutations/run.ts [--store memory|level]
+ * Usage: node --import tsx test/mutations/run.ts [--store memory|level]
  */
 import { parseArgs } from 'node:util'
 import { level, memory } from '../store/store-places.ts'
