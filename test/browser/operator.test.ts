@@ -11,6 +11,8 @@ async function openOperator(): Promise<Page> {
   const page = await browser.open(`${server().url}/#/operator`)
   await signIn(page, server().adminKey)
   await expectText(title(page), 'Operator')
+  // A list that comes moves what is below it: a button that is pressed just then is released elsewhere.
+  await expect.poll(() => page.locator('section[aria-busy=true]').count()).toBe(0)
   return page
 }
 

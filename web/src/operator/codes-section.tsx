@@ -23,7 +23,7 @@ export function CodesSection({ api }: { readonly api: Api }) {
   const [created, setCreated] = useState<ReadonlySet<string>>(new Set())
   const newestFirst = codes?.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt)) ?? []
   return (
-    <section class="card" aria-labelledby="operator-codes">
+    <section class="card" aria-labelledby="operator-codes" aria-busy={!codes && !problem}>
       <h2 id="operator-codes">Activation codes</h2>
       <p class="muted">
         A device that is given a code in place of a token registers itself: the server makes a thing for it,

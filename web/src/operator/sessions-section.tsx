@@ -23,7 +23,7 @@ export function SessionsSection({ api }: { readonly api: Api }) {
   const paging = useAction()
   const sessions = first.items && [...first.items, ...more]
   return (
-    <section class="card" aria-labelledby="operator-sessions">
+    <section class="card" aria-labelledby="operator-sessions" aria-busy={!sessions && !first.problem}>
       <h2 id="operator-sessions">Sessions</h2>
       <p class="muted">
         For people, pages and apps: a session sees some or all things, reads or also writes, and has an end.

@@ -20,7 +20,7 @@ export function ThingsSection({ api }: { readonly api: Api }) {
   const { things, next, problem, reload, showMore } = useThings(api, search)
   const [secret, setSecret] = useState<Omit<SecretProps, 'onDone'>>()
   return (
-    <section class="card" aria-labelledby="operator-things">
+    <section class="card" aria-labelledby="operator-things" aria-busy={!things && !problem}>
       <div class="card-head">
         <h2 id="operator-things">Things</h2>
         <input
