@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,11 +9,13 @@ import { parseArgs } from 'node:util'
 import { preload } from '../../test/helpers/preload.ts'
 import { comparisons } from '../compare/measures.ts'
 import { fillStore } from '../peers/filled-store.ts'
+import { startProduct } from '../peers/product.ts'
+import { largestWrites, sendLargestWrites, type WritesOf } from './largest-writes.ts'
 import type { TurnTimes } from './turns-preload.ts'
 
 /**
  * `npm run bench:turns [-- --seconds 5 --records 200000]`: how long the event loop is kept by one turn under the loads of
- * `npm run bench` that keep it busiest. Exits with 1 if the bound is missed. Linux only.
+ * `npm run bench` that keep it busiest, and by writes that are as large as may be. Exits with 1 if the bound is missed. Linux only.
  */
 
 const { values } = parseArgs({
@@ -46,11 +48,19 @@ const session = {
   window: 100,
 }
 
-let worst = 0
+/** Of the largest writes. */
+const rounds = 20
+let sockets = 0
 const rows: Record<string, string | number>[] = []
-for (const [place, load] of loads.entries()) {
-  process.stderr.write(`${load}\n`)
-  const { processor, wall } = await measure(load, join(directory, `${place}.sock`))
+let worst = 0
+
+for (const load of loads) show(load, await measureLoad(load))
+for (const [load, writesOf] of largestWrites) show(load, await measureWrites(load, writesOf))
+console.table(rows)
+console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: ${worst.toFixed(1)}`)
+process.exit(worst <= bound ? 0 : 1)
+
+function show(load: string, { processor, wall }: TurnTimes): void {
   worst = Math.max(worst, percentile(processor, 0.99))
   rows.push({
     'load, ms of a turn': load,
@@ -62,32 +72,52 @@ for (const [place, load] of loads.entries()) {
     'longest by the clock': percentile(wall, 1).toFixed(1),
   })
 }
-console.table(rows)
-console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: ${worst.toFixed(1)}`)
-process.exit(worst <= bound ? 0 : 1)
 
-async function measure(load: string, socketPath: string): Promise<TurnTimes> {
+async function measureLoad(load: string): Promise<TurnTimes> {
   const start = comparisons.find(({ name }) => name === load)?.sides.product
   if (!start) throw new Error(`there is no measure ${load}`)
-  const environment = {
-    ...preload(new URL('turns-preload.ts', import.meta.url)),
-    BENCH_TURNS: socketPath,
-  }
+  const { environment, socketPath } = watched(load)
   const product = await start({ ...session, environment })
   try {
     // What is compiled first is no load's.
     await product.turn()
-    const socket = connect(socketPath)
+    const watch = connect(socketPath)
     const turn = product.turn()
     await delay((session.warmUp + seconds) * 1_000)
     // While it is looked at, the process is never idle, for which the contestant waits at the end.
-    socket.end()
-    const times = JSON.parse(await text(socket)) as TurnTimes
+    const times = await seen(watch)
     await turn
     return times
   } finally {
     await product.stop()
   }
+}
+
+async function measureWrites(load: string, writesOf: WritesOf): Promise<TurnTimes> {
+  const { environment, socketPath } = watched(load)
+  const { server, stop } = await startProduct({ filled: session.filled, directory, environment })
+  try {
+    await sendLargestWrites(server, writesOf, rounds)
+    const watch = connect(socketPath)
+    await sendLargestWrites(server, writesOf, rounds)
+    return await seen(watch)
+  } finally {
+    await stop()
+  }
+}
+
+/** The environment of a product whose turns are told to whoever connects to the socket. */
+function watched(load: string): { environment: NodeJS.ProcessEnv; socketPath: string } {
+  process.stderr.write(`${load}\n`)
+  const socketPath = join(directory, `${sockets++}.sock`)
+  const environment = { ...preload(new URL('turns-preload.ts', import.meta.url)), BENCH_TURNS: socketPath }
+  return { environment, socketPath }
+}
+
+/** Of all turns since it was connected. */
+async function seen(watch: Socket): Promise<TurnTimes> {
+  watch.end()
+  return JSON.parse(await text(watch)) as TurnTimes
 }
 
 function percentile(times: readonly number[], share: number): number {

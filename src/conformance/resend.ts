@@ -125,6 +125,19 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [...count(600), 'newer'])
   })
 
+  test('append() stores of thousands of records those that are new, in front of what is behind them', async stage => {
+    const { records } = await stage.open()
+    const told: number[] = []
+    records.onCommit(commit => told.push(commit.records.length))
+    const all = count(6_000).map(place => measured(1_000 + place, place))
+    const half = all.filter((_, place) => place % 2 === 0)
+    const behind = measured(1_001, 'behind')
+    await Promise.all([half, all, [behind]].map(each => records.append(write(each))))
+    assert.deepEqual(told, [3_000, 3_000, 1])
+    const [first, second, ...others] = count(6_000)
+    assert.deepEqual(await valuesOf(records), [first, second, 'behind', ...others])
+  })
+
   test('append() stores a record again once it was removed, also of a large crowd', async stage => {
     const { records } = await stage.open()
     const crowd = count(600).map(value => measured(1_000, value))

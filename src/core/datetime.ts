@@ -3,10 +3,11 @@
  * number of milliseconds since 1970-01-01T00:00:00Z.
  */
 
-const compact = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(\d\d)$/
-const compactMilliseconds = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$/
-const rfc3339 =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:[Zz]|([+-])(\d\d):(\d\d))?$/
+const compact = /^\d{8}T?\d{6}$/
+const compactMilliseconds = /^\d{17}$/
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?$/
+
+const zero = '0'.charCodeAt(0)
 
 /** How a datetime is spelled that is taken, if it is a real time. */
 export const datetimeForms: readonly RegExp[] = [compact, compactMilliseconds, rfc3339]
@@ -25,20 +26,52 @@ export const futureTolerance = 24 * 60 * 60 * 1000
  * time: month 13, February 30, 24:00, second 60.
  */
 export function parseDatetime(text: string): number | undefined {
-  const short = compact.exec(text) ?? compactMilliseconds.exec(text)
-  if (short) {
-    const [, year, month, day, hour, minute, second, milliseconds] = short
-    return utc(year, month, day, hour, minute, second, milliseconds)
-  }
-  const long = rfc3339.exec(text)
-  if (!long) return undefined
-  const [, year, month, day, hour, minute, second, fraction, sign, zoneHours, zoneMinutes] = long
-  const local = utc(year, month, day, hour, minute, second, fraction?.slice(0, 3).padEnd(3, '0'))
-  if (local === undefined || sign === undefined) return local
-  const hours = Number(zoneHours)
-  const minutes = Number(zoneMinutes)
+  if (rfc3339.test(text)) return ofRfc3339(text)
+  if (compactMilliseconds.test(text)) return ofCompact(text, 8, digits(text, 14, 3))
+  return compact.test(text) ? ofCompact(text, text[8] === 'T' ? 9 : 8, 0) : undefined
+}
+
+function ofRfc3339(text: string): number | undefined {
+  const seconds = text[16] === ':' ? digits(text, 17, 2) : 0
+  const milliseconds = text[19] === '.' ? fraction(text, 20) : 0
+  const midnight = midnightOf(digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2))
+  const local = timeOf(midnight, digits(text, 11, 2), digits(text, 14, 2), seconds, milliseconds)
+  const zone = text.length - 6
+  const sign = text[zone]
+  if (local === undefined || (sign !== '+' && sign !== '-')) return local
+  const hours = digits(text, zone + 1, 2)
+  const minutes = digits(text, zone + 4, 2)
   if (hours > 23 || minutes > 59) return undefined
   return local - (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
+}
+
+/** @param time where hours, minutes and seconds stand, one behind another */
+function ofCompact(text: string, time: number, milliseconds: number): number | undefined {
+  const midnight = midnightOf(digits(text, 0, 4), digits(text, 4, 2), digits(text, 6, 2))
+  const hours = digits(text, time, 2)
+  return timeOf(midnight, hours, digits(text, time + 2, 2), digits(text, time + 4, 2), milliseconds)
+}
+
+/** The number that some digits are. Where most records have a datetime, texts cut out of each are a third of what a record takes. */
+function digits(text: string, start: number, count: number): number {
+  let number = 0
+  for (let at = start; at < start + count; at++) number = number * 10 + text.charCodeAt(at) - zero
+  return number
+}
+
+/** The milliseconds of a fraction of any number of digits. */
+function fraction(text: string, start: number): number {
+  let milliseconds = 0
+  let unit = 100
+  for (let at = start; unit >= 1 && isDigit(text.charCodeAt(at)); at++) {
+    milliseconds += (text.charCodeAt(at) - zero) * unit
+    unit /= 10
+  }
+  return milliseconds
+}
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= zero + 9
 }
 
 let formatted = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' }
@@ -52,29 +85,28 @@ export function formatDatetime(milliseconds: number): string {
   return formatted.text
 }
 
-function utc(
-  year: string | undefined,
-  month: string | undefined,
-  day: string | undefined,
-  hour: string | undefined,
-  minute: string | undefined,
-  second = '0',
-  milliseconds = '0',
+/** @param midnight undefined: there is no such day */
+function timeOf(
+  midnight: number | undefined,
+  hours: number,
+  minutes: number,
+  seconds: number,
+  milliseconds: number,
 ): number | undefined {
-  const wanted = [
-    Number(year),
-    Number(month),
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  ] as const
-  const [y, m, d, h, min, s] = wanted
-  if (m < 1 || m > 12 || d < 1 || d > daysInMonth(y, m) || h > 23 || min > 59 || s > 59) return undefined
-  const date = new Date(0)
+  if (midnight === undefined || hours > 23 || minutes > 59 || seconds > 59) return undefined
+  return midnight + ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
+}
+
+/** Most records of a write are of the day of the one before: to look a day up takes as long as to read the rest. */
+let lastDay = { year: 1970, month: 1, day: 1, midnight: 0 }
+
+function midnightOf(year: number, month: number, day: number): number | undefined {
+  if (day === lastDay.day && month === lastDay.month && year === lastDay.year) return lastDay.midnight
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined
   // Date.UTC reads the years 0 to 99 as 1900 to 1999; setUTCFullYear does not.
-  date.setUTCFullYear(y, m - 1, d)
-  return date.setUTCHours(h, min, s, Number(milliseconds))
+  const midnight = new Date(0).setUTCFullYear(year, month - 1, day)
+  lastDay = { year, month, day, midnight }
+  return midnight
 }
 
 function daysInMonth(year: number, month: number): number {

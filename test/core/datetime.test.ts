@@ -37,6 +37,24 @@ describe('parseDatetime()', () => {
     )
   })
 
+  it('does not take a day for the one before that differs in year, month or day alone', () => {
+    const dates = ['2026-11-21', '2027-11-21', '2027-12-21', '2027-12-22', '2026-12-22', '2026-11-22']
+    for (const date of [...dates, ...dates.toReversed()]) {
+      expect(parseDatetime(`${date}T09:30:00Z`)).toBe(Date.parse(`${date}T09:30:00Z`))
+    }
+  })
+
+  it('cuts a fraction behind milliseconds, whatever stands behind it', () => {
+    const zones = ['', 'Z', 'z', '+00:00', '-00:00']
+    const fractions = { 5: 500, 25: 250, 125: 125, '0009': 0, '9999': 999, '123456789': 123, '000': 0 }
+    for (const zone of zones) {
+      for (const [fraction, milliseconds] of Object.entries(fractions)) {
+        const spelled = `2026-11-21T09:30:07.${fraction}${zone}`
+        expect(parseDatetime(spelled), spelled).toBe(Date.UTC(2026, 10, 21, 9, 30, 7, milliseconds))
+      }
+    }
+  })
+
   it('moves by the zone', () => {
     const zone = fc.tuple(
       fc.constantFrom(1, -1),

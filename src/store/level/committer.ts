@@ -1,6 +1,7 @@
 import type { Waiting } from '../commit-ticket.ts'
 import type { Commit, Receipt } from '../contract.ts'
-import { CommitGroup, type GroupParts, type PendingCommit } from './commit-group.ts'
+import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
+import { Slices } from './slices.ts'
 
 export interface CommitterParts extends GroupParts {
   /** Whether a commit waits for fsync. */
@@ -75,6 +76,7 @@ export class Committer {
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
     if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined
+      for (const _ of next.putParts());
       return next
     }
     this.#dropNext()
@@ -88,8 +90,20 @@ export class Committer {
 
   async #load(pending: readonly PendingCommit[]): Promise<CommitGroup> {
     const group = new CommitGroup(this.#parts)
+    const slices = new Slices()
+    // In the turn of the event loop in which it was parsed there is no time left for it.
+    if (pending.some(isLong)) await slices.next()
     await group.load(pending)
-    for (const each of pending) group.stage(each)
+    for (const each of pending) {
+      const pause = slices.pause()
+      if (pause) await pause
+      if (isLong(each)) await group.stageInSlices(each, slices)
+      else group.stage(each)
+    }
+    for (const _ of group.putParts()) {
+      const pause = slices.pause()
+      if (pause) await pause
+    }
     return group
   }
 

@@ -1,0 +1,20 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** How long work goes on in one turn of the event loop, milliseconds: packets are read and messages handed on in it, too. */
+const longest = 5
+
+/** Long work in slices, each in a turn of the event loop of its own. */
+export class Slices {
+  #begin = performance.now()
+
+  /** Waits for the next turn of the event loop if this slice is over; undefined: it is not. To be asked every few microseconds. */
+  pause(): Promise<void> | undefined {
+    return performance.now() - this.#begin < longest ? undefined : this.next()
+  }
+
+  /** Waits for the next turn of the event loop. */
+  async next(): Promise<void> {
+    await setImmediate()
+    this.#begin = performance.now()
+  }
+}
