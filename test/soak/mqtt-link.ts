@@ -21,6 +21,8 @@ export interface LinkSetup {
   readonly clean?: boolean
   /** How fast it reads; default: as fast as it can. */
   readonly bytesPerSecond?: number
+  /** Called at the CONNACK, before any message. */
+  readonly onConnack?: () => void
   readonly onMessage?: (message: Message) => void
 }
 
@@ -174,6 +176,7 @@ export class MqttLink {
       if (packet.qos > 0) this.#acks.push(generate({ cmd: 'puback', messageId: packet.messageId ?? 0 }))
       return
     }
+    if (packet.cmd === 'connack') this.#setup.onConnack?.()
     const name = nameOf(packet)
     this.#waiting.get(name)?.resolve(packet)
     this.#waiting.delete(name)

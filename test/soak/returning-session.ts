@@ -46,6 +46,11 @@ const stay = { first: 1_000, most: 400, withoutAcks: 50 }
 const longestStay = 60_000
 const longestAbsence = 1_500
 const longestRefusal = 30_000
+/**
+ * How long a node waits for another one to leave a session (docs/decisions.md). After that it knows only what is in the store, and may
+ * send again what was acknowledged to the other one.
+ */
+const longestHandover = 2_000
 /** Between two pings, each of which shows that what was acked before is known to be acked. */
 const pingInterval = 20
 const ends: Readonly<Record<Leave, (link: MqttLink) => Promise<void>>> = {
@@ -67,19 +72,29 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
   let isSettling = false
   /** Of this connection; the server may not know yet that they are acked. */
   let unconfirmed: Recognised[] = []
+  /** All of the newest connection. */
+  let latest: Recognised[] = []
 
-  const open = () =>
-    MqttLink.open({
+  const open = () => {
+    const begin = performance.now()
+    return MqttLink.open({
       ...pick(setup.links),
       clientId: name,
       clean: false,
+      onConnack: () => {
+        const isHandedOver = setup.links.length === 1 || performance.now() - begin < longestHandover
+        if (!isHandedOver) check.allowAgain(latest)
+        latest = []
+      },
       onMessage: message => {
         const recognised = check.take(message)
         if (!recognised) return
         unconfirmed.push(recognised)
+        latest.push(recognised)
         timing.take(recognised.due.sentAt)
       },
     })
+  }
 
   const openAtLast = async (): Promise<MqttLink> => {
     for (const begin = performance.now(); ; refusals++) {
