@@ -52,7 +52,7 @@ function ofCompact(text: string, time: number, milliseconds: number): number | u
   return timeOf(midnight, hours, digits(text, time + 2, 2), digits(text, time + 4, 2), milliseconds)
 }
 
-/** The number that some digits are. Where most records have a datetime, texts cut out of each are a third of what a record takes. */
+/** The number that some digits are: to cut them out as texts takes five times as long. */
 function digits(text: string, start: number, count: number): number {
   let number = 0
   for (let at = start; at < start + count; at++) number = number * 10 + text.charCodeAt(at) - zero

@@ -34,8 +34,10 @@ describe('mosquitto_pub', () => {
     const credential = ['-u', thing.thingToken]
     const topic = `things/${thing.thingId}/write`
     const args = [...address(), '-V', version, '-q', qos, ...credential, '-t', topic, '-l']
-    expect(await new Program(mosquittoPub, args, lines).closeInput().ended).toMatchObject(clean)
+    const device = new Program(mosquittoPub, args, lines)
     expect(await valuesOnceStored(server(), thing, 'n', 300)).toEqual(valuesTo(300))
+    // One whose input ends while it still sends may wait for ever (mosquitto's issue 1448).
+    expect(await device.closeInput().ended).toMatchObject(clean)
   })
 
   it.each(each)('-V %s --will-qos %s has its will written when it is killed', async (version, qos) => {

@@ -21,7 +21,7 @@ export interface LinkSetup {
   readonly clean?: boolean
   /** How fast it reads; default: as fast as it can. */
   readonly bytesPerSecond?: number
-  /** Called at the CONNACK, before any message. */
+  /** Called at a CONNACK that accepts, before any message. */
   readonly onConnack?: () => void
   readonly onMessage?: (message: Message) => void
 }
@@ -176,7 +176,7 @@ export class MqttLink {
       if (packet.qos > 0) this.#acks.push(generate({ cmd: 'puback', messageId: packet.messageId ?? 0 }))
       return
     }
-    if (packet.cmd === 'connack') this.#setup.onConnack?.()
+    if (packet.cmd === 'connack' && packet.returnCode === 0) this.#setup.onConnack?.()
     const name = nameOf(packet)
     this.#waiting.get(name)?.resolve(packet)
     this.#waiting.delete(name)

@@ -34,17 +34,17 @@ export interface Outcome {
 
 const noStates: readonly Latest[] = []
 
-/** How many records are staged at least before the clock is asked. */
-const recordsAtOnce = 64
-/** Most records of a write that is staged while another group is written: a fifth of a millisecond for each hundred of them. */
+/** Most records of a write that is staged in one go, and while another group is written: a millisecond or two. */
 const mostAtOnce = 1_000
+/** How many of a longer one are staged before the clock is asked. */
+const sliver = 64
 
 /** What comes of a put of documents alone. */
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
  * One group on its way to the disk, as one LevelDB batch: first everything that must be read, for all of it at once, then the
- * decisions, in order and without a pause, then the one write; or, of what needs nothing to be read, one decision at a time.
+ * decisions, in order, then the one write; or, of what needs nothing to be read, one decision at a time.
  * What it changes in memory is only kept once it is on the disk.
  */
 export class CommitGroup {
@@ -188,16 +188,16 @@ export class CommitGroup {
 
   async #stageRecordsInSlices(write: Append, slices: Slices): Promise<readonly AcceptedRecord[]> {
     const added: AcceptedRecord[] = []
-    for (let start = 0; start < write.records.length; start += recordsAtOnce) {
+    for (let start = 0; start < write.records.length; start += sliver) {
       const pause = slices.pause()
       if (pause) await pause
-      const records = write.records.slice(start, start + recordsAtOnce)
+      const records = write.records.slice(start, start + sliver)
       added.push(...this.records.stage(write, records, this.#writeNumber))
     }
     return added
   }
 
-  /** Puts, one by one, what is left of the runs that were parted: once all is staged, before it is written. */
+  /** As `StagedRecords.putParts`; what it is not asked for is put when the group is written. */
   putParts(): Generator<void> {
     return this.records.putParts()
   }
@@ -218,6 +218,7 @@ export class CommitGroup {
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
+      for (const _ of this.putParts());
       head.put(this.#batch, counters)
       const added = { [Symbol.iterator]: () => this.records.addedKeys(this.#commits()) }
       await database.write(this.#batch, { sync }, { added, before: this.#before })

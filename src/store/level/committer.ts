@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Waiting } from '../commit-ticket.ts'
 import type { Commit, Receipt } from '../contract.ts'
 import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
@@ -13,7 +14,7 @@ export interface CommitterParts extends GroupParts {
 
 /**
  * Commits groups, one after another, and puts the next one together while LevelDB's thread writes one, which takes
- * about twice as long. Only as far as nothing has to be read, since what is being written cannot be read yet.
+ * about twice as long. Only as far as nothing has to be read, since what is being written cannot be read yet, and nothing is long.
  */
 export class Committer {
   readonly #parts: CommitterParts
@@ -76,7 +77,6 @@ export class Committer {
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
     if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined
-      for (const _ of next.putParts());
       return next
     }
     this.#dropNext()
@@ -89,11 +89,21 @@ export class Committer {
   }
 
   async #load(pending: readonly PendingCommit[]): Promise<CommitGroup> {
+    // In the turn of the event loop in which a long write was parsed there is no time left for it.
+    if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
+    try {
+      await group.load(pending)
+      await this.#stage(group, pending)
+      return group
+    } catch (error) {
+      group.drop()
+      throw error
+    }
+  }
+
+  async #stage(group: CommitGroup, pending: readonly PendingCommit[]): Promise<void> {
     const slices = new Slices()
-    // In the turn of the event loop in which it was parsed there is no time left for it.
-    if (pending.some(isLong)) await slices.next()
-    await group.load(pending)
     for (const each of pending) {
       const pause = slices.pause()
       if (pause) await pause
@@ -104,7 +114,6 @@ export class Committer {
       const pause = slices.pause()
       if (pause) await pause
     }
-    return group
   }
 
   /** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */

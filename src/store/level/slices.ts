@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** How long work goes on in one turn of the event loop, milliseconds: packets are read and messages handed on in it, too. */
 const longest = 5
@@ -7,14 +7,13 @@ const longest = 5
 export class Slices {
   #begin = performance.now()
 
-  /** Waits for the next turn of the event loop if this slice is over; undefined: it is not. To be asked every few microseconds. */
+  /** Waits for the next turn of the event loop if this slice is over; undefined: it is not. To be asked several times a millisecond. */
   pause(): Promise<void> | undefined {
-    return performance.now() - this.#begin < longest ? undefined : this.next()
+    return performance.now() - this.#begin < longest ? undefined : this.#next()
   }
 
-  /** Waits for the next turn of the event loop. */
-  async next(): Promise<void> {
-    await setImmediate()
+  async #next(): Promise<void> {
+    await nextTurn()
     this.#begin = performance.now()
   }
 }

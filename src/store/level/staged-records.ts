@@ -97,11 +97,11 @@ export class StagedRecords {
     this.#drafted.clear()
   }
 
-  /** Puts, one by one, what is left of the runs that were parted: once all writes are staged. */
+  /** Puts, one by one, what is left of the runs that were parted and is not put yet: once all writes are staged. */
   *putParts(): Generator<void> {
     for (const ofThing of this.resources.values()) {
       for (const resource of ofThing.values()) {
-        for (const part of resource.parts()) {
+        for (const part of resource.takeParts()) {
           this.#putRun(part)
           this.#added.push(runKey(part))
           yield

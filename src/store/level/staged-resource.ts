@@ -71,9 +71,11 @@ export class StagedResource implements Resource {
     else this.#cuts.set(run, [datetime])
   }
 
-  /** What is to be put in place of the runs that were parted: once, however many records have parted one. */
-  parts(): Run[] {
-    return [...this.#cuts].flatMap(([run, datetimes]) => partedAt(run, datetimes))
+  /** What is to be put in place of the runs that were parted since the last call: once, however many records have parted one. */
+  takeParts(): Run[] {
+    const parts = [...this.#cuts].flatMap(([run, datetimes]) => partedAt(run, datetimes))
+    this.#cuts.clear()
+    return parts
   }
 
   /** How many of the runs begin at this datetime or before. */

@@ -250,6 +250,20 @@ test('many late records put what is left of the runs that they part once', async
   expect(await checkLevelStore(location)).toMatchObject({ records: 2 * many, faults: [] })
 })
 
+test('many late records that fail although they are on the disk leave the runs that they part', async () => {
+  const { location, store } = await openLevel()
+  const many = 5_000
+  const values = (offset: number) => write(count(many).map(value => measured(2 * value + offset, value)))
+  await store.records.append(values(0))
+  failNextBatch()
+  await expect(store.records.append(values(1))).rejects.toMatchObject({ reason: 'store_unavailable' })
+  expect(await valuesOf(store.records)).toEqual(count(many))
+  await store.records.append(values(1))
+  expect(await valuesOf(store.records)).toEqual(count(2 * many).map(place => Math.floor(place / 2)))
+  await store.close()
+  expect(await checkLevelStore(location)).toMatchObject({ records: 2 * many, faults: [] })
+})
+
 async function logOf(location: string): Promise<string> {
   const name = (await readdir(location)).find(each => each.endsWith('.log'))
   return join(location, name ?? expect.unreachable('there is no log'))
