@@ -83,10 +83,17 @@ describe('writeMqtt', () => {
     const writes = {
       ...mqttWrites({ key: nextKey() }),
       ports: [port],
+      username: thingToken,
       topics: [`things/${thingToken}/write`],
     }
-    const marks = { ...noMarks, onBegin: async () => void (await mortal.kill()) }
+    let wasAlive = false
+    const onBegin = async () => {
+      wasAlive = true
+      await mortal.kill()
+    }
+    const marks = { ...noMarks, onBegin }
     await expect(writeMqtt(writes, { ...phases, measured: 600 }, marks)).rejects.toThrow(/^writer-\d: /)
+    expect(wasAlive).toBe(true)
   })
 })
 
