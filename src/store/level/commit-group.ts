@@ -52,6 +52,7 @@ export class CommitGroup {
   readonly outcomes: (Outcome | Error)[] = []
   readonly #parts: GroupParts
   readonly #batch: Batch
+  /** The group behind it goes on from these. */
   readonly records: StagedRecords
   /** The documents and states that are put anew, and the runs that may be, as they were before. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
