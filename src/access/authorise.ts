@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { DocumentStore } from '../core/ports.ts'
 import { remembered } from '../core/remembered.ts'
-import { hashToken, isThingId, isToken } from '../core/token.ts'
+import { hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Access, Action, Principal, SessionPrincipal } from './access.ts'
 import { thingName } from './documents.ts'
@@ -67,9 +67,10 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   function authoriseKnown(ref: string, credential: string | undefined, action: Action): string | undefined {
-    const isOfThing = isToken(ref)
+    // Whether it is spelled like one need not be asked of what is looked up.
+    const isOfThing = ref.length === tokenLength
     const token = isOfThing ? ref : credential
-    if (token === undefined || !thingMay(action) || !(isOfThing || isToken(token))) return undefined
+    if (token?.length !== tokenLength || !thingMay(action)) return undefined
     const principal = tokens.known(hashOf(token))
     if (principal?.kind !== 'thing') return undefined
     return isOfThing || principal.thingId === ref ? principal.thingId : undefined

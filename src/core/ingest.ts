@@ -136,7 +136,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function parse({ body, options }: WriteRequest, receivedAt: number): ParsedWrite | WriteRefused {
     try {
-      return parseWrite(body, { options, receivedAt, clockBehind: clock.isBehind(), magic })
+      return parseWrite(body, { options, receivedAt, isClockBehind: clock.isBehind, magic })
     } catch (error) {
       if (error instanceof WriteRefused) return error
       throw error

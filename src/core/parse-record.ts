@@ -10,7 +10,7 @@ export interface RecordContext {
   /** Receipt time in milliseconds: the datetime of records that bring none. */
   readonly receivedAt: number
   /** Whether the clock is behind the newest receipt time: then no datetime is refused as future (contract §4). */
-  readonly clockBehind: boolean
+  isClockBehind(): boolean
   readonly magic: MagicRules
 }
 
@@ -101,7 +101,7 @@ function parseMeasuredAt(sent: unknown, context: RecordContext): number | undefi
     const message = 'datetime must be a real time spelled YYYYMMDDHHmmss (UTC) or as in RFC 3339'
     return { field: 'datetime', reason: 'invalid_datetime', message }
   }
-  const latest = context.clockBehind ? latestDatetime : context.receivedAt + futureTolerance
+  const latest = context.isClockBehind() ? latestDatetime : context.receivedAt + futureTolerance
   if (datetime < 0 || datetime > latest) {
     const message = 'datetime must be from 1970-01-01 to 24 hours ahead of the server'
     return { field: 'datetime', reason: 'datetime_out_of_range', message }

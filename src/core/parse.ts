@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type FieldError, ThingwireError } from '../errors.ts'
 import { parseRecord, type RecordContext } from './parse-record.ts'
-import { atRecord, isProblem, type Problem } from './problem.ts'
+import { atRecord, isProblem } from './problem.ts'
 import type { AcceptedRecord } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
@@ -12,7 +12,7 @@ export const maximumNamedErrors = 20
 
 const placeInJson = /JSON at (position \d+)(?: \(line \d+ column \d+\))?$/
 const stringMarksAndNoNumbers = /\\.|"|[+-]?\b(?:nan|inf(?:inity)?)\b/gis
-const noErrors: readonly FieldError[] = []
+const replacementCharacter = '\ufffd'
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
@@ -75,9 +75,10 @@ export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> {
-  if (!isUtf8(body)) throw new ThingwireError('invalid_utf8')
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const text = bytes.toString('utf8')
+  const text = bytes.toString()
+  // What is no UTF-8 is read as this character, which it may hold itself, too.
+  if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw new ThingwireError('invalid_utf8')
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -146,14 +147,14 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
 }
 
 function parseRecords(values: readonly unknown[], context: ParseContext) {
-  const results = values.map((value, place) => parseRecord(value, place, context))
-  if (results.every(isAccepted)) return { records: results, rejected: noErrors }
-  const rejected = results.flatMap((result, place) => (isProblem(result) ? atRecord(place, result) : []))
-  return { records: results.filter(isAccepted), rejected }
-}
-
-function isAccepted(result: AcceptedRecord | Problem): result is AcceptedRecord {
-  return !isProblem(result)
+  const records: AcceptedRecord[] = []
+  const rejected: FieldError[] = []
+  for (let place = 0; place < values.length; place++) {
+    const result = parseRecord(values[place], place, context)
+    if (isProblem(result)) rejected.push(atRecord(place, result))
+    else records.push(result)
+  }
+  return { records, rejected }
 }
 
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {

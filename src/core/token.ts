@@ -5,6 +5,8 @@ import { createHash, randomBytes, randomInt } from 'node:crypto'
  * there is nothing to guess that a salt would slow down.
  */
 
+/** Characters. */
+export const tokenLength = 43
 export const tokenForm = /^[A-Za-z0-9_-]{43}$/
 export const thingIdForm = /^[a-z2-7]{16}$/
 const thingIdAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'

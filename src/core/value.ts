@@ -38,7 +38,7 @@ export function forbiddenMember(field: string, name: string): Problem {
  */
 export function valueText(value: unknown): string | Problem {
   if (typeof value === 'number') {
-    return Number.isFinite(value) ? JSON.stringify(value) : overflow
+    return Number.isFinite(value) ? String(value) : overflow
   }
   if (typeof value === 'object' && value !== null) {
     const problem = inspect(value, maximumValueDepth)

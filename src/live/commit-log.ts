@@ -42,7 +42,7 @@ const pageSize = 500
 export class CommitLog {
   readonly #parts: CommitLogParts
   readonly #pace: typeof ownPace
-  readonly #followers = new Set<Follower>()
+  readonly #followers: Follower[] = []
   readonly #stopTrimming: () => Promise<void>
   /** Of what was logged since the newest trim began, and of what that left. */
   #grown = { commits: 0, bytes: 0 }
@@ -58,7 +58,7 @@ export class CommitLog {
 
   /** For good: what is written while a door is closed may be missed by its clients too. */
   follow(follower: Follower): void {
-    this.#followers.add(follower)
+    this.#followers.push(follower)
   }
 
   isWanted(write: LoggedWrite): boolean {
@@ -102,7 +102,7 @@ export class CommitLog {
     const left = { commits: 0, bytes: 0 }
     const { trimmableTo } = await this.#parts.nodes.logBounds()
     const position = Math.min(this.#position, trimmableTo)
-    const needed = await Promise.all([...this.#followers].map(follower => follower.startTrim(position)))
+    const needed = await Promise.all(this.#followers.map(follower => follower.startTrim(position)))
     const unneeded: number[] = []
     for await (const commit of this.read({ after: 0, before: position + 1, order: 'desc' })) {
       if (stop?.aborted) return

@@ -113,10 +113,12 @@ export class Live {
     await this.log.close()
   }
 
-  #handOn(commit: Commit, committedAt: number): void {
+  /** @returns whether anybody is subscribed to it */
+  #handOn(commit: Commit, committedAt: number): boolean {
     this.log.count(commit)
-    if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return
+    if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return false
     const write = new LiveWrite(commit, committedAt)
     this.#subscribers.each(commit.thingId, subscriber => subscriber.deliver(write))
+    return true
   }
 }

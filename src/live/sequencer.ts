@@ -8,6 +8,8 @@ const slice = 5
  * become less, even if more comes in.
  */
 const longestSlice = 15
+/** How many commits of which nobody is told are handed on before the clock is asked: it takes longer than one of them. */
+const untoldAtOnce = 64
 /** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
 const maximumWaiting = 64 * 1024 * 1024
 /** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
@@ -18,7 +20,7 @@ const maximumWaitingElsewhere = 256 * 1024 * 1024
  * write, nor the event loop for all subscribers of a large group of writes.
  */
 export class Sequencer {
-  readonly #handOn: (commit: Commit, takenAt: number) => void
+  readonly #handOn: (commit: Commit, takenAt: number) => boolean
   readonly #onDropped: () => void
   #queue: (Commit | Mark)[] = []
   #next = 0
@@ -38,12 +40,12 @@ export class Sequencer {
 
   /**
    * @param position number of the newest write before the first that is to be handed on
-   * @param handOn called with when the store told the commit, by the monotonic clock
+   * @param handOn called with when the store told the commit, by the monotonic clock; returns whether anybody was told
    * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
    */
   constructor(
     position: number,
-    handOn: (commit: Commit, takenAt: number) => void,
+    handOn: (commit: Commit, takenAt: number) => boolean,
     onDropped: () => void = () => {},
   ) {
     this.#position = position
@@ -154,6 +156,7 @@ export class Sequencer {
   #run(): void {
     this.#isStamped = false
     const begin = performance.now()
+    let untold = 0
     while (this.#next < this.#queue.length && !this.#isStopped) {
       const entry = this.#queue[this.#next++] as Commit | Mark
       this.#position = Math.max(this.#position, entry.writeNumber)
@@ -161,7 +164,8 @@ export class Sequencer {
         entry.reached()
       } else {
         this.#weigh(entry, -1)
-        this.#handOn(entry, this.#takenAt)
+        const isTold = this.#handOn(entry, this.#takenAt)
+        if (!isTold && ++untold % untoldAtOnce !== 0) continue
       }
       const elapsed = performance.now() - begin
       const isBehind = this.#queue.length - this.#next > this.#left / 2

@@ -2,6 +2,7 @@ import type { Client, PublishPacket } from 'aedes'
 import type { Observer } from '../core/observer.ts'
 import type { Ticket } from '../core/ticket.ts'
 import { catalogue, ThingwireError } from '../errors.ts'
+import type { ReadingTime } from './reading-time.ts'
 
 const pubcompHeader = 0x70
 
@@ -77,26 +78,33 @@ class Entry implements Ticket<unknown> {
  */
 export class Acks {
   readonly #client: Client
+  readonly #readingTime: Pick<ReadingTime, 'readAt'>
   readonly #finished: (packets: number, bytes: number) => void
   readonly #observer: Observer | undefined
   #entries: Entry[] = []
   #isFlushing = false
 
   /** @param finished told how many packets are dealt with, and of their bytes */
-  constructor(client: Client, finished: (packets: number, bytes: number) => void, observer?: Observer) {
+  constructor(
+    client: Client,
+    readingTime: Pick<ReadingTime, 'readAt'>,
+    finished: (packets: number, bytes: number) => void,
+    observer?: Observer,
+  ) {
     this.#client = client
+    this.#readingTime = readingTime
     this.#finished = finished
     this.#observer = observer
   }
 
   /**
+   * @param packet the one that was read last
    * @param bytes of the packet
    * @param onFailed called if the connection ends with it: nothing that comes after is acknowledged
    * @returns to be settled with what comes of its write
    */
   expect(packet: PublishPacket, bytes: number, onFailed: () => void): Ticket<unknown> {
-    const takenAt = this.#observer ? performance.now() : 0
-    const entry = new Entry(packet, bytes, takenAt, this.#settled, onFailed)
+    const entry = new Entry(packet, bytes, this.#readingTime.readAt, this.#settled, onFailed)
     this.#entries.push(entry)
     return entry
   }

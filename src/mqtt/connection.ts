@@ -70,7 +70,12 @@ export class Connection {
       maySee: thingId => handlers.maySee(this, thingId),
       spellingOf: thingId => this.spellings.get(thingId) ?? thingId,
     })
-    this.acks = new Acks(client, (packets, bytes) => this.inbound.finished(packets, bytes), handlers.observer)
+    this.acks = new Acks(
+      client,
+      handlers.readingTime,
+      (packets, bytes) => this.inbound.finished(packets, bytes),
+      handlers.observer,
+    )
   }
 
   /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */

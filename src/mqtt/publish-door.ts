@@ -216,7 +216,6 @@ export class PublishDoor {
     const { ref } = this.#addressOf(topic)
     if (ref === undefined) return undefined
     const { access, onProven } = this.#parts
-    this.#connection.relyOn(ref)
     const thingId = access.authoriseKnown(ref, this.#connection.admission?.credential, 'write')
     if (thingId !== undefined) onProven(this.#connection, thingId)
     return thingId
@@ -227,7 +226,6 @@ export class PublishDoor {
     const { ref } = this.#addressOf(topic)
     if (ref === undefined) throw new ThingwireError('forbidden', 'the topic is none of a thing')
     const { access, onProven, onUnknown } = this.#parts
-    this.#connection.relyOn(ref)
     try {
       const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
       onProven(this.#connection, thingId)
@@ -238,9 +236,11 @@ export class PublishDoor {
     }
   }
 
+  /** The connection relies on the ref that is in it. */
   #addressOf(topic: string): Address {
     if (this.#address?.topic !== topic) {
       const ref = isTopicName(topic) ? refOfThingTopic(topic) : undefined
+      if (ref !== undefined) this.#connection.relyOn(ref)
       this.#address = { topic, ref, isOfWrites: refOfWriteTopic(topic) !== undefined }
     }
     return this.#address

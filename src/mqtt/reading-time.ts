@@ -8,6 +8,8 @@ const longest = 6
  */
 export class ReadingTime {
   readonly #now: () => number
+  /** When the newest packet was read, by the clock: to ask it again costs as much as to read one. */
+  readAt = 0
   /** When the first packet of this turn was read. */
   #begin: number | undefined
   readonly #waiting = new Set<() => void>()
@@ -25,12 +27,12 @@ export class ReadingTime {
   }
 
   #hasTime(): boolean {
-    const now = this.#now()
+    this.readAt = this.#now()
     if (this.#begin === undefined) {
-      this.#begin = now
+      this.#begin = this.readAt
       setImmediate(() => this.#startTurn())
     }
-    return now - this.#begin < longest
+    return this.readAt - this.#begin < longest
   }
 
   #startTurn(): void {

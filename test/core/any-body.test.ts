@@ -75,7 +75,7 @@ const anyBody = fc.oneof(
 
 function parse(body: Uint8Array) {
   try {
-    return parseWrite(body, { options: {}, receivedAt, clockBehind: false, magic: magicRules })
+    return parseWrite(body, { options: {}, receivedAt, isClockBehind: () => false, magic: magicRules })
   } catch (error) {
     if (error instanceof WriteRefused) return error
     throw error

@@ -8,7 +8,12 @@ const record = { key: 'reading', value: 1 }
 
 function parse(body: unknown, options: WriteOptions = {}, clockBehind = false) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return parseWrite(Buffer.from(text), { options, receivedAt, clockBehind, magic: magicRules })
+  return parseWrite(Buffer.from(text), {
+    options,
+    receivedAt,
+    isClockBehind: () => clockBehind,
+    magic: magicRules,
+  })
 }
 
 function refusal(body: unknown, options: WriteOptions = {}): WriteRefused {
@@ -88,8 +93,16 @@ describe('parseWrite()', () => {
   it('reads a view of bytes, not what lies around it', () => {
     const bytes = Buffer.from(`xx${JSON.stringify({ values: [record] })}xx`)
     const body = new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.byteLength - 4)
-    const context = { options: {}, receivedAt, clockBehind: false, magic: magicRules }
+    const context = { options: {}, receivedAt, isClockBehind: () => false, magic: magicRules }
     expect(parseWrite(body, context).records).toHaveLength(1)
+  })
+
+  it('takes U+FFFD, and refuses bytes that are read as it', () => {
+    const context = { options: {}, receivedAt, isClockBehind: () => false, magic: magicRules }
+    const body = Buffer.from('{"values":[{"key":"a","value":"\ufffd"}]}')
+    expect(parseWrite(body, context).records[0]?.value).toBe('"\ufffd"')
+    body[body.indexOf('\ufffd')] = 0xff
+    expect(() => parseWrite(body, context)).toThrow('UTF-8')
   })
 
   it('names the first bad field of a record in the order key, geo, value, datetime', () => {
@@ -135,7 +148,9 @@ describe('parseWrite()', () => {
       },
     }
     const body = Buffer.from('{"values":[{"key":"$geo","value":1}]}')
-    expect(() => parseWrite(body, { options: {}, receivedAt, clockBehind: false, magic })).toThrow(defect)
+    expect(() => parseWrite(body, { options: {}, receivedAt, isClockBehind: () => false, magic })).toThrow(
+      defect,
+    )
   })
 
   it('refuses with an error of the catalogue', () => {

@@ -23,6 +23,7 @@ function start(position = 0) {
   const seen: (number | string)[] = []
   const sequencer: Sequencer = new Sequencer(position, ({ writeNumber }) => {
     seen.push(writeNumber)
+    return true
   })
   const mark = (writeNumber: number, name: string) => sequencer.at(writeNumber, () => seen.push(name))
   return { sequencer, seen, mark }
@@ -49,7 +50,10 @@ describe('take()', () => {
     expect(sequencer.position).toBe(12)
   })
 
-  it('lets the event loop turn between two slices of a long queue', async () => {
+  it.each([
+    { isTold: true, commits: 120 },
+    { isTold: false, commits: 640 },
+  ])('lets the event loop turn between two slices of a long queue: $isTold', async ({ isTold, commits }) => {
     let turns = 0
     let isOver = false
     const count = () => {
@@ -62,17 +66,21 @@ describe('take()', () => {
       const sequencer = new Sequencer(0, ({ writeNumber }) => {
         work()
         seen.push(writeNumber)
-        if (writeNumber === 120) resolve()
+        if (writeNumber === commits) resolve()
+        return isTold
       })
-      for (let number = 1; number <= 120; number++) sequencer.take(commit(number))
+      for (let number = 1; number <= commits; number++) sequencer.take(commit(number))
     })
     isOver = true
-    expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
+    expect(seen).toEqual(Array.from({ length: commits }, (_, index) => index + 1))
     expect(turns).toBeGreaterThan(4)
   })
 
   it('keeps up with more than it usually hands on in a turn', async () => {
-    const sequencer = new Sequencer(0, work)
+    const sequencer = new Sequencer(0, () => {
+      work()
+      return true
+    })
     let taken = 0
     for (let turn = 0; turn < 200; turn++) {
       for (let each = 0; each < 8; each++) sequencer.take(commit(++taken))
@@ -178,7 +186,7 @@ describe('commits of other nodes', () => {
     const seen: unknown[] = []
     const sequencer: Sequencer = new Sequencer(
       0,
-      ({ writeNumber }) => seen.push(writeNumber),
+      ({ writeNumber }) => seen.push(writeNumber) > 0,
       () => seen.push('dropped'),
     )
     for (let number = 1; number <= 70; number++) sequencer.take(large(number))
@@ -199,6 +207,7 @@ describe('room()', () => {
       const end = performance.now() + 2
       while (performance.now() < end);
       if (sequencer.room()) waiting.push(writeNumber)
+      return true
     })
     for (let number = 1; number <= 63; number++) sequencer.take(large(number))
     expect(sequencer.room()).toBeUndefined()
@@ -239,7 +248,7 @@ describe('stop()', () => {
   it('leaves nothing behind that keeps a process alive', async () => {
     const source = `
       import { Sequencer } from '${new URL('../../src/live/sequencer.ts', import.meta.url)}'
-      const sequencer = new Sequencer(0, () => {})
+      const sequencer = new Sequencer(0, () => true)
       sequencer.take(${JSON.stringify(commit(1))})
       sequencer.stop()
     `

@@ -66,7 +66,7 @@ export async function openRetained(options: OpenRetainedOptions = {}): Promise<O
     const { records: accepted, ...flags } = parseWrite(body, {
       options,
       receivedAt,
-      clockBehind: false,
+      isClockBehind: () => false,
       magic,
     })
     const { store: isStored, broadcast } = flags
