@@ -1,6 +1,6 @@
 /**
  * The one catalogue of everything that can be refused or fail, whichever door it came through.
- * `docs/errors.md` lists the same rows; a test holds the two together.
+ * `docs/reference/errors.md` lists the same rows; a test holds the two together.
  */
 
 /**

@@ -37,9 +37,9 @@ export interface ThingsOptions {
   readonly storeTimeout?: number
   /** Default: those of contract §9. */
   readonly limits?: Partial<LimitOptions>
-  /** For how long records are kept (docs/operations.md). Default: for ever. */
+  /** For how long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
-  /** Magic resources beside `$geo` and `$settings` (docs/magic.md). */
+  /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   /** Told of what happens. Default: nobody. */
   readonly observer?: Observer

@@ -32,13 +32,13 @@ function rowOf(reason: Reason): string {
 }
 
 describe('catalogue', () => {
-  it('is docs/errors.md, row by row in the same order', async () => {
-    const groups = groupLines(await read('../docs/errors.md'), /^## (.+)$/, /^\| `/)
+  it('is docs/reference/errors.md, row by row in the same order', async () => {
+    const groups = groupLines(await read('../docs/reference/errors.md'), /^## (.+)$/, /^\| `/)
     expect(groups.flatMap(({ rows }) => rows)).toEqual(reasons.map(rowOf))
   })
 
-  it('is grouped in docs/errors.md as by its comments', async () => {
-    const documented = groupLines(await read('../docs/errors.md'), /^## (.+)$/, /^\| `/)
+  it('is grouped in docs/reference/errors.md as by its comments', async () => {
+    const documented = groupLines(await read('../docs/reference/errors.md'), /^## (.+)$/, /^\| `/)
     const commented = groupLines(await read('../src/errors.ts'), /^ {2}\/\/ (.+)$/, /^ {2}\w+: \{/)
     const nameIn = (row: string) => /\w+/.exec(row)?.[0]
     expect(documented.map(({ title, rows }) => [title, rows.map(nameIn)])).toEqual(

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import type { Verdict } from './rounds.ts'
 import { figureText, measureText } from './table.ts'
 
-const path = new URL('../../docs/performance.svg', import.meta.url)
+const path = new URL('../../docs/inside/performance.svg', import.meta.url)
 
 /** Pixels. */
 const size = { row: 26, bar: 14, label: 560, axis: 420, figure: 120, top: 56, bottom: 12 }
@@ -23,7 +23,7 @@ interface Row {
 }
 
 /**
- * Writes docs/performance.svg. Measures have different units, so a bar shows how many times better than its floor a
+ * Writes docs/inside/performance.svg. Measures have different units, so a bar shows how many times better than its floor a
  * figure is; the aim is a tick, the spread of the rounds a line.
  */
 export async function writeChart(rows: readonly Row[]): Promise<void> {

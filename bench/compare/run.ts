@@ -13,7 +13,7 @@ import { isReached, machineLine, sideTable, verdictTable } from './table.ts'
 
 /**
  * `npm run bench [-- --rounds 4 --seconds 1 --only <part of a measure's name>]`: the product and its peers side by side;
- * docs/performance.md says what each measure is. Exits with 1 if a floor is missed or something could not be measured; a
+ * docs/inside/performance.md says what each measure is. Exits with 1 if a floor is missed or something could not be measured; a
  * run on fewer records judges nothing. Linux only.
  */
 

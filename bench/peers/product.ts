@@ -25,7 +25,7 @@ export interface ProductSetup {
   readonly command?: string
 }
 
-/** What tests switch off: as it is unless said otherwise (docs/options.md). */
+/** What tests switch off: as it is unless said otherwise (docs/reference/options.md). */
 const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824' }
 
 /** The product as `npm start` runs it, its rate limits on but set above the load, on a copy of the filled store. */

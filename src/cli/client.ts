@@ -4,7 +4,7 @@ import { CommandError, exitStatus } from './exit.ts'
 
 /** An answer of the server that is no success (contract §6). */
 export class RefusedError extends CommandError {
-  /** A reason of docs/errors.md; empty if something else than the server answered. */
+  /** A reason of docs/reference/errors.md; empty if something else than the server answered. */
   readonly reason: string
   readonly httpStatus: number
   readonly errors: readonly FieldError[]

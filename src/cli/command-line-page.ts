@@ -25,7 +25,7 @@ user of the machine could read it.
 **Exit status**: ${exitText}. Where a command differs, it says so.
 `
 
-/** `docs/command-line.md`: a test holds the file equal to this. */
+/** `docs/reference/command-line.md`: a test holds the file equal to this. */
 export function commandLinePage(): string {
   const commands = createProgram().commands.flatMap(command =>
     command.commands.length > 0 ? [...command.commands] : [command],

@@ -1,4 +1,4 @@
-/** Exit statuses of the command, by what a script has to do next (docs/command-line.md). */
+/** Exit statuses of the command, by what a script has to do next (docs/reference/command-line.md). */
 export const exitStatus = {
   /** Refused by the server, or failed. */
   failed: 1,

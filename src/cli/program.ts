@@ -23,7 +23,7 @@ Try it:
   thingwire tail boat                                  # what comes in, as it does
   thingwire doctor boat                                # why does my device not get through?
 
-thingwire <command> --help explains a command; docs/command-line.md has all of it on one page.`
+thingwire <command> --help explains a command; docs/reference/command-line.md has all of it on one page.`
 
 /** The whole command line: what it takes and says, and what is called for it. */
 export function createProgram(): Command {

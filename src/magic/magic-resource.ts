@@ -23,7 +23,7 @@ export interface MagicChange {
   readonly receivedAt: number
 }
 
-/** One magic resource (contract §5). A file of its own declares it; the registry lists it. docs/magic.md has an example. */
+/** One magic resource (contract §5). A file of its own declares it; the registry lists it. docs/use/magic.md has an example. */
 export interface MagicResource {
   /** Key of its records and of its state: `$`, then 1..64 letters, digits, `_` or `-`. */
   readonly key: string

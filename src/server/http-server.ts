@@ -30,7 +30,7 @@ export function httpTimeouts(storeTimeout: number): HttpTimeouts {
 /**
  * A server of Node as each of ours is: its timeouts, and its tolerance of simple clients.
  *
- * @param insecureHTTPParser docs/tls.md says what it takes that it should not
+ * @param insecureHTTPParser docs/use/tls.md says what it takes that it should not
  */
 export function createHttpServer(
   listener: RequestListener,

@@ -1,6 +1,6 @@
 import { declarationOf, environmentName, flagName, type OptionName, optionNames } from './options.ts'
 
-/** `docs/options.md`: a test holds the file equal to this. */
+/** `docs/reference/options.md`: a test holds the file equal to this. */
 export function optionsTable(): string {
   return `# Options
 

@@ -14,7 +14,7 @@ import {
 } from './option-kinds.ts'
 
 /**
- * Every option of the server, declared once (contract §10). `config/default.json` and `docs/options.md` are held
+ * Every option of the server, declared once (contract §10). `config/default.json` and `docs/reference/options.md` are held
  * equal to this by a test.
  */
 

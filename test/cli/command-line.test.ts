@@ -14,8 +14,8 @@ const paths = commands.map(({ parent, name }, index) => ({
 
 describe('the command line', () => {
   // After a change of a command, `npx vitest run test/cli/command-line.test.ts -u` writes the file anew.
-  it('commandLinePage() is docs/command-line.md', async () => {
-    await expect(commandLinePage()).toMatchFileSnapshot('../../docs/command-line.md')
+  it('commandLinePage() is docs/reference/command-line.md', async () => {
+    await expect(commandLinePage()).toMatchFileSnapshot('../../docs/reference/command-line.md')
   })
 
   it.each(paths)('$path teaches with two examples of commands that there are', ({ command }) => {

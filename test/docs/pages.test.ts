@@ -23,11 +23,11 @@ test('every link of the documents leads to a file that is there', async () => {
   expect(dead).toEqual([])
 })
 
-describe('docs/plugins.md', () => {
+describe('docs/use/plugins.md', () => {
   it('shows what the examples run', async () => {
     const [text, ...sources] = await Promise.all(
       [
-        'docs/plugins.md',
+        'docs/use/plugins.md',
         'examples/mqtt-host/server.ts',
         'examples/http-host/server.ts',
         'examples/store/counting-store.ts',
@@ -39,17 +39,17 @@ describe('docs/plugins.md', () => {
   })
 })
 
-describe('docs/dashboards.md', () => {
+describe('docs/use/dashboards.md', () => {
   it('connects as the example does', async () => {
     const page = await readFile('examples/page/index.html', 'utf8')
-    const [connects] = blocksOf(await readFile('docs/dashboards.md', 'utf8'), 'js')
+    const [connects] = blocksOf(await readFile('docs/use/dashboards.md', 'utf8'), 'js')
     expect(page).toContain(connects?.replace(/\}\)\n$/, ''))
   })
 })
 
-describe('docs/devices.md', () => {
+describe('docs/use/devices.md', () => {
   it('says how large packets and answers are', async () => {
-    const text = await readFile('docs/devices.md', 'utf8')
+    const text = await readFile('docs/use/devices.md', 'utf8')
     const server = await openDocumentedServer()
     onTestFinished(() => server.close())
     const { thingId, thingToken } = await createThing(server)

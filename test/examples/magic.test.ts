@@ -57,9 +57,9 @@ test('the state is there after a restart', async () => {
   expect(await next(client, topic)).toEqual(state(10, true, 6))
 })
 
-test('docs/magic.md shows the file that is run', async () => {
+test('docs/use/magic.md shows the file that is run', async () => {
   const [docs, file] = await Promise.all(
-    ['docs/magic.md', 'examples/magic/battery.ts'].map(path => readFile(path, 'utf8')),
+    ['docs/use/magic.md', 'examples/magic/battery.ts'].map(path => readFile(path, 'utf8')),
   )
   expect(docs).toContain(`\`\`\`ts\n${file}\`\`\`\n`)
 })

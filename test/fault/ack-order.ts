@@ -3,7 +3,7 @@ import { readLevelLog } from './level-log.ts'
 import { type SentAck, sentAcks } from './sent-acks.ts'
 import type { SystemCall } from './trace.ts'
 
-/** Of the documents that hold packet ids, see docs/storage.md. */
+/** Of the documents that hold packet ids, see docs/reference/storage.md. */
 const packetIdKeys = 'omqtt-in-flight/'
 
 export interface AckOrder {

@@ -20,7 +20,7 @@ export class Evidence {
   readonly #secrets = new Map<string, Secret>()
   readonly #pieces: Piece[] = []
 
-  /** @param options `isKeptInClear`: may be in `files` (docs/decisions.md, activation codes) */
+  /** @param options `isKeptInClear`: may be in `files` (docs/inside/decisions.md, activation codes) */
   addSecret(name: string, secret: string, { isKeptInClear = false } = {}): string {
     this.#secrets.set(secret, { name, forms: formsOf(secret), isKeptInClear })
     return secret

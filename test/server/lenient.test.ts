@@ -48,7 +48,7 @@ describe('the listener at lenientPort', () => {
     expect(garbage).toContain('"reason":"bad_request"')
   })
 
-  // What docs/tls.md says of Node's parser: it may change with Node.
+  // What docs/use/tls.md says of Node's parser: it may change with Node.
   it.each([
     ['a version that does not exist', 'GET /healthz HTTP/1.7\r\nHost: a\r\n\r\n', 200],
     ['a control character in a header', 'GET /healthz HTTP/1.1\r\nHost: a\x01\r\n\r\n', 200],
@@ -56,7 +56,7 @@ describe('the listener at lenientPort', () => {
     ['a space before the colon of a header', 'GET /healthz HTTP/1.1\nHost : a\n\n', 400],
     ['two lengths', 'POST /v2/things HTTP/1.1\nContent-Length: 2\nContent-Length: 2\n\n{}', 400],
     ['a method in small letters', 'get /healthz HTTP/1.1\nHost: a\n\n', 400],
-  ])('answers %s as docs/tls.md says', async (_case, request, status) => {
+  ])('answers %s as docs/use/tls.md says', async (_case, request, status) => {
     expect(await send(server.lenientUrl, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 

@@ -22,8 +22,8 @@ describe('options', () => {
   })
 
   // After a change of an option, `npx vitest run test/server/options.test.ts -u` writes the file anew.
-  it('optionsTable() is docs/options.md', async () => {
-    await expect(optionsTable()).toMatchFileSnapshot('../../docs/options.md')
+  it('optionsTable() is docs/reference/options.md', async () => {
+    await expect(optionsTable()).toMatchFileSnapshot('../../docs/reference/options.md')
   })
 
   it('optionsHelp() names a default of each option that has one, and of no other', () => {

@@ -25,7 +25,7 @@ export function addBackup(program: Command): void {
         ['restore boat.backup --data-dir ./new', 'what it is for; try it before it is needed'],
       ],
       notes: [
-        'The file holds hashes of tokens and the activation codes that are not used up. A server on Redis has none to give: docs/operations.md says how to back up Redis.',
+        'The file holds hashes of tokens and the activation codes that are not used up. A server on Redis has none to give: docs/use/operations.md says how to back up Redis.',
       ],
     },
   )

@@ -25,7 +25,7 @@ export function addServe(program: Command): void {
       ['serve --config config/cluster.json', 'a node of several, on the Redis of THINGWIRE_REDIS_URL'],
     ],
     notes: [
-      'Every option is in docs/options.md, and in thingwire serve --help; each is also a variable: --http-port is THINGWIRE_HTTP_PORT. The admin key is made at the first start and kept in <data-dir>/admin-key.',
+      'Every option is in docs/reference/options.md, and in thingwire serve --help; each is also a variable: --http-port is THINGWIRE_HTTP_PORT. The admin key is made at the first start and kept in <data-dir>/admin-key.',
     ],
     exit: ownExit,
   })

@@ -39,7 +39,7 @@ export function addStores(program: Command): void {
         ['migrate --config config/cluster.json', 'the Redis is named in a file'],
       ],
       notes: [
-        'Broken off, the same command goes on. docs/operations.md says how to move a service.',
+        'Broken off, the same command goes on. docs/use/operations.md says how to move a service.',
         'Positions of event streams stay behind: these are documents that check counts and migrate does not.',
       ],
       exit: '0 the same on both sides; 1 a line on stderr says what to do; 2 wrong command line',

@@ -28,6 +28,6 @@ const advices: Partial<Record<Reason, string>> = {
 
 /** What to do about a refused write. */
 export function adviceFor(reason: string): string {
-  if (!Object.hasOwn(catalogue, reason)) return 'see docs/errors.md'
-  return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/errors.md)`
+  if (!Object.hasOwn(catalogue, reason)) return 'see docs/reference/errors.md'
+  return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/reference/errors.md)`
 }

@@ -60,7 +60,7 @@ function certificateFinding({ door, host }: Endpoint, socket: TLSSocket): Findin
   if (!socket.authorized) {
     const reason = String(socket.authorizationError)
     const advice =
-      'a device refuses it, too, unless it holds the certificate: give it one for this name from an authority that it knows (docs/tls.md); for this command set NODE_EXTRA_CA_CERTS'
+      'a device refuses it, too, unless it holds the certificate: give it one for this name from an authority that it knows (docs/use/tls.md); for this command set NODE_EXTRA_CA_CERTS'
     return fault(check, `the certificate of ${subject?.CN ?? host} is not trusted: ${reason}`, advice)
   }
   if (Date.parse(end) - Date.now() < certificateWarning) {

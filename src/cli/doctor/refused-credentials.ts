@@ -3,7 +3,7 @@ import { readPrincipal } from '../named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, note, ok } from './finding.ts'
 
-/** Reasons of docs/errors.md for which a device with a wrong credential is turned away, at either door. */
+/** Reasons of docs/reference/errors.md for which a device with a wrong credential is turned away, at either door. */
 const credentialReasons: ReadonlySet<string> = new Set([
   'unknown_thing_token',
   'invalid_session',

@@ -17,7 +17,7 @@ export interface MetricSources {
   readonly version: string
 }
 
-/** Every metric of docs/metrics.md. Nothing in them names a thing or a credential. */
+/** Every metric of docs/reference/metrics.md. Nothing in them names a thing or a credential. */
 export function createRegistry(sources: MetricSources): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -10,7 +10,7 @@ import { createRegistry, type MetricSources } from './registry.ts'
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` (contract §6): what docs/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
+ * `GET /metrics` (contract §6): what docs/reference/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
  * machine that ask without a proxy.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {

@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 
 /**
  * A backup is a line of text, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
- * both), then a closing frame: length 0xffffffff, and the SHA-256 of all frames. docs/storage.md draws it.
+ * both), then a closing frame: length 0xffffffff, and the SHA-256 of all frames. docs/reference/storage.md draws it.
  */
 const firstLine = 'thingwire backup 1\n'
 const closing = 0xffffffff

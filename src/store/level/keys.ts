@@ -1,5 +1,5 @@
 /**
- * Every key of the database; `docs/storage.md` draws them. Keys are bytes, so that LevelDB's order (memcmp) is the
+ * Every key of the database; `docs/reference/storage.md` draws them. Keys are bytes, so that LevelDB's order (memcmp) is the
  * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
  */
 

@@ -1,6 +1,6 @@
 import type { Client } from './script.ts'
 
-/** Of the keys and their contents (docs/storage.md). */
+/** Of the keys and their contents (docs/reference/storage.md). */
 export const formatVersion = 2
 
 /**

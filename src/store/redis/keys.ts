@@ -1,7 +1,7 @@
 /**
  * Names of the keys of one partition: the things whose ids fall into it, everything of each of them, and the commit log
  * of their writes. The partition's number in braces is what Redis Cluster hashes, so all of it is in one hash slot, and
- * a script sees and changes it as a whole. Scripts put names together in the same way; docs/storage.md lists them.
+ * a script sees and changes it as a whole. Scripts put names together in the same way; docs/reference/storage.md lists them.
  *
  * A thing id holds no colon and stands before what may hold one.
  */

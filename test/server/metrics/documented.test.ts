@@ -6,9 +6,9 @@ import { metricsIn } from './watched-server.ts'
 
 const file = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
-/** Type and labels of each metric of docs/metrics.md. */
+/** Type and labels of each metric of docs/reference/metrics.md. */
 async function documented(): Promise<ReadonlyMap<string, { type: string; labels: readonly string[] }>> {
-  const rows = (await file('docs/metrics.md')).matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)
+  const rows = (await file('docs/reference/metrics.md')).matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)
   const labelsIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)
   return new Map(
     [...rows].map(([, name = '', type = '', cell = '']) => [name, { type, labels: labelsIn(cell) }]),
@@ -21,7 +21,7 @@ function askedFor(text: string): readonly string[] {
   return [...new Set(names.map(name => name.replace(/_(bucket|sum|count)$/, '')))]
 }
 
-describe('docs/metrics.md', () => {
+describe('docs/reference/metrics.md', () => {
   let live: ReadonlyMap<string, string>
   let text: string
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('docs/metrics.md', () => {
     expect(unknown).toEqual([])
   })
 
-  it.each(['examples/grafana/thingwire.json', 'docs/operations.md'])(
+  it.each(['examples/grafana/thingwire.json', 'docs/use/operations.md'])(
     'has all that %s asks for',
     async path => {
       const asked = askedFor(await file(path))

@@ -21,7 +21,7 @@ export interface Refusal {
 export class ApiError extends Error {
   /** HTTP status; 0 if the server did not answer. */
   readonly status: number
-  /** The stable reason code of docs/errors.md; `no_answer` if the server did not answer. */
+  /** The stable reason code of docs/reference/errors.md; `no_answer` if the server did not answer. */
   readonly reason: string
   /** Seconds to wait before asking again, where the server said so. */
   readonly retryAfter?: number

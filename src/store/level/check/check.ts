@@ -33,7 +33,7 @@ export interface CheckProgress {
 
 /**
  * Verifies an embedded store that no process holds: every file against its checksums, every key and value against the format
- * (docs/storage.md), and what belongs together. Changes nothing; what cannot be read is a fault like others.
+ * (docs/reference/storage.md), and what belongs together. Changes nothing; what cannot be read is a fault like others.
  *
  * @param location directory of the database
  * @throws Error with one line for the operator: there is no store, another process holds it, another format

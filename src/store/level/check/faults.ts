@@ -3,7 +3,7 @@ import { nameInDocumentKey, prefix } from '../keys.ts'
 
 /** Something in a store that is not as it has to be. */
 export interface StoreFault {
-  /** A file, or a key as docs/storage.md draws it; what is not printable as `\xhh`. Of a document only the kind is named. */
+  /** A file, or a key as docs/reference/storage.md draws it; what is not printable as `\xhh`. Of a document only the kind is named. */
   readonly where: string
   readonly fault: string
 }

@@ -1,7 +1,7 @@
 -- What several scripts use; put behind the first line of each.
 --
 -- KEYS[1] is always the head of a partition, `<prefix>:{<partition>}:head`. Every other key that a script uses begins
--- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/storage.md).
+-- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/reference/storage.md).
 local base = string.sub(KEYS[1], 1, -5)
 local partition = tonumber(string.match(KEYS[1], '{(%d+)}'))
 

@@ -24,7 +24,7 @@ export interface Figure {
   readonly lines: readonly Line[]
 }
 
-/** Of the metrics of docs/metrics.md those that an operator looks at first. */
+/** Of the metrics of docs/reference/metrics.md those that an operator looks at first. */
 export const figures: readonly Figure[] = [
   { title: 'Writes', format: formatRate, lines: rateByDoor('thingwire_writes_total') },
   { title: 'Records', format: formatRate, lines: rateByDoor('thingwire_records_total') },
