@@ -31,18 +31,18 @@ export const catalogue = {
   // The write body as a whole
   invalid_utf8: { ...refusedContent, text: 'The body is not UTF-8.' },
   invalid_json: { ...refusedContent, text: 'The body is not JSON.' },
-  invalid_body: { ...refusedContent, text: 'The body is not a JSON object of the wanted shape.' },
+  invalid_body: { ...refusedContent, text: 'The body is not the JSON object that this request takes.' },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
   invalid_write_id: { ...refusedContent, text: 'The write id is not 1 to 64 printable ASCII characters.' },
   not_a_write_topic: {
     ...refusedContent,
-    text: "The topic is one of the thing's own, but none to publish on: use `things/<ref>/write`.",
+    text: 'The topic takes no writes: publish on `things/<ref>/write`.',
   },
   forbidden_member: {
     ...refusedContent,
-    text: '`__proto__`, `constructor` or `prototype` is the name of an object member or a settings path part.',
+    text: 'An object member or a part of a settings path is named `__proto__`, `constructor` or `prototype`.',
   },
 
   // One field of one record
@@ -51,52 +51,57 @@ export const catalogue = {
   unknown_magic_resource: { ...refusedContent, text: 'The key starts with `$` but names no magic resource.' },
   invalid_value: {
     ...refusedContent,
-    text: 'The value is missing, or null without `geo`.',
+    text: 'The value is missing, or it is null without `geo`.',
   },
-  number_out_of_range: { ...refusedContent, text: 'A number is too large for a double.' },
+  number_out_of_range: { ...refusedContent, text: 'A number is too large for a 64-bit float.' },
   value_too_large: { ...refusedContent, text: 'The value is larger than 64 KiB as JSON.' },
   value_too_deep: { ...refusedContent, text: 'The value is nested deeper than 32 levels.' },
-  invalid_geo: { ...refusedContent, text: '`geo` is not a `{lat, long}` on the globe.' },
+  invalid_geo: { ...refusedContent, text: '`geo` is not `{lat, long}` in degrees.' },
   invalid_datetime: {
     ...refusedContent,
-    text: '`datetime` is in none of the accepted forms, or no real time.',
+    text: '`datetime` is not a real time in an accepted form.',
   },
   datetime_out_of_range: {
     ...refusedContent,
-    text: '`datetime` is before 1970 or more than 24 hours ahead of the server.',
+    text: '`datetime` is before 1970, or more than 24 hours ahead of the server.',
   },
-  invalid_position: { ...refusedContent, text: 'The value of `$geo` is no position on the globe.' },
-  invalid_settings: { ...refusedContent, text: 'The value of `$settings` is no object within its limits.' },
+  invalid_position: { ...refusedContent, text: 'The value of `$geo` is not a position in degrees.' },
+  invalid_settings: {
+    ...refusedContent,
+    text: 'The value of `$settings` is not an object, or it is over a limit.',
+  },
   invalid_settings_path: {
     ...refusedContent,
     text: 'A part of the `$settings` path is not 1 to 64 letters, digits, `_` or `-`.',
   },
   settings_too_large: {
     ...refusedContent,
-    text: 'The settings document would be over 64 KiB. Found after the ack: told among the refused writes alone.',
+    text: 'The settings document would be over 64 KiB. The check comes after the ack: see the refused writes.',
   },
   invalid_magic_value: {
     ...refusedContent,
-    text: 'The value is none that its magic resource takes, if that is not built in.',
+    text: 'A magic resource that a host program adds refuses the value.',
   },
 
   // The request around the body
-  bad_request: { ...badRequest, text: 'The request is not HTTP that can be read.' },
-  invalid_content_encoding: { ...badRequest, text: 'The body is not the gzip it claims to be.' },
-  invalid_query: { ...badRequest, text: 'A query parameter has a value that it cannot have.' },
+  bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
+  invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
+  invalid_query: { ...badRequest, text: 'A query parameter has an invalid value.' },
   invalid_limit: { ...badRequest, text: '`limit` is not a positive integer.' },
-  invalid_cursor: { ...badRequest, text: '`cursor` is none that this server gave out.' },
+  invalid_cursor: { ...badRequest, text: '`cursor` does not come from an answer of this server.' },
   invalid_range: { ...badRequest, text: '`startDate` or `endDate` is not a datetime.' },
   invalid_aggregate: { ...badRequest, text: '`aggregate` names an unknown function.' },
   invalid_interval: { ...badRequest, text: '`interval` is not a whole number followed by s, m, h or d.' },
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
-  too_many_tokens: { ...badRequest, text: 'The thing has as many live tokens as it may have.' },
-  too_many_sessions: {
-    ...badRequest,
-    text: 'As many sessions of the thing live as may live at one time.',
-  },
+  too_many_tokens: { ...badRequest, text: 'The thing already has ten tokens.' },
+  too_many_sessions: { ...badRequest, text: 'The thing already has 100 live sessions.' },
   body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
-  unsupported_media_type: { status: 415, retryable: false, mqtt: 'none', text: 'The body is not JSON text.' },
+  unsupported_media_type: {
+    status: 415,
+    retryable: false,
+    mqtt: 'none',
+    text: 'The Content-Type names a binary format.',
+  },
   unsupported_encoding: {
     status: 415,
     retryable: false,
@@ -104,7 +109,7 @@ export const catalogue = {
     text: 'The Content-Encoding is neither gzip nor identity.',
   },
 
-  // Who may do what
+  // Credentials
   unknown_thing_token: {
     status: 401,
     retryable: false,
@@ -117,7 +122,7 @@ export const catalogue = {
     status: 401,
     retryable: false,
     mqtt: 'report',
-    text: 'The activation code is unknown or spent.',
+    text: 'The activation code is unknown or used up.',
   },
   forbidden: { status: 403, retryable: false, mqtt: 'close', text: 'The credential does not allow this.' },
 
@@ -132,29 +137,33 @@ export const catalogue = {
   },
   too_many_waiting: {
     ...overLimit,
-    text: 'Too many live messages wait to be sent on this server.',
+    text: 'The server has too many live messages waiting to be sent.',
   },
   too_many_resources: {
     ...overLimit,
     retryable: false,
     mqtt: 'report',
-    text: 'The thing has as many resources as `resourcesPerThing` allows.',
+    text: 'The thing already has as many resources as `resourcesPerThing` allows.',
   },
-  too_many_streams: { ...overLimit, mqtt: 'none', text: 'As many streams of the thing are open as may be.' },
+  too_many_streams: {
+    ...overLimit,
+    mqtt: 'none',
+    text: 'The thing already has as many open streams as `streamsPerThing` allows.',
+  },
   too_many_connections: {
     ...overLimit,
-    text: 'As many connections from the address are open as `connectionsPerAddress` allows.',
+    text: 'The address already has as many open connections as `connectionsPerAddress` allows.',
   },
   too_many_failed_credentials: {
     ...overLimit,
     mqtt: 'connack 5',
-    text: 'The address has presented too many credentials that are not valid. A valid one is let in at once.',
+    text: 'The address has sent too many invalid credentials. A valid one is accepted at any time.',
   },
 
-  // What is not there
+  // Not found
   not_found: { ...notFound, text: 'There is nothing at this path.' },
   unknown_thing: { ...notFound, text: 'No thing has this id.' },
-  unknown_resource: { ...notFound, text: 'Nothing was ever written under this key.' },
+  unknown_resource: { ...notFound, text: 'Nothing was ever written to this key.' },
   method_not_allowed: {
     status: 405,
     retryable: false,
@@ -162,12 +171,17 @@ export const catalogue = {
     text: 'The path exists, but not with this method.',
   },
 
-  // The service itself
+  // The service
   store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },
   store_unavailable: { ...storeAway, text: 'The store cannot be reached or has failed.' },
-  store_full: { ...storeAway, text: 'The store has too little room to take writes.' },
+  store_full: { ...storeAway, text: 'The store has too little room for more writes.' },
   draining: { ...storeAway, mqtt: 'connack 3', text: 'The server is stopping.' },
-  internal_error: { status: 500, retryable: true, mqtt: 'close', text: 'A defect in the server.' },
+  internal_error: {
+    status: 500,
+    retryable: true,
+    mqtt: 'close',
+    text: 'The server failed: it has a defect.',
+  },
 } as const satisfies Record<string, CatalogueEntry>
 
 /** A stable code of the catalogue. */

@@ -296,6 +296,6 @@ function notAWriteTopic(topic: string): ThingwireError {
   const told = redact(topic.replace(ref, '<ref>')).slice(0, longestTold)
   return new ThingwireError(
     'not_a_write_topic',
-    `\`${told}\` is no topic to publish on: use \`things/<ref>/write\`.`,
+    `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
   )
 }

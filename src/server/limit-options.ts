@@ -6,44 +6,47 @@ export const limitDeclarations = {
   writesPerSecond: {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.writesPerSecond,
-    meaning: 'Writes of one thing a second, both doors together; a burst may hold those of 5 s.',
-    reason: 'Far above what a sensor sends, and far below what the server takes.',
+    meaning:
+      'Writes of one thing a second, over HTTP and MQTT together; a burst may contain the writes of 5 s.',
+    reason: 'Far above the rate of a sensor, and far below the limit of the server.',
   },
   recordsPerSecond: {
     ...wholeNumber(1, 100_000_000),
     default: defaultLimits.recordsPerSecond,
-    meaning: 'Records of one thing a second, both doors together; a burst may hold those of 5 s.',
+    meaning:
+      'Records of one thing a second, over HTTP and MQTT together; a burst may contain the records of 5 s.',
     reason: 'As `writesPerSecond`.',
   },
   resourcesPerThing: {
     ...wholeNumber(1, 10_000_000),
     default: defaultLimits.resourcesPerThing,
-    meaning: 'Resources that a thing may have; a write that would make more is refused.',
-    reason: 'A device that puts a counter into its keys is found out before it has filled the disk.',
+    meaning: 'Resources of one thing. A write that would create more is refused.',
+    reason: 'A device with a counter in its keys is stopped before it fills the disk.',
   },
   streamsPerThing: {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.streamsPerThing,
-    meaning: 'Live streams over HTTP of one thing at one time.',
-    reason: 'Each holds a connection; more belong on MQTT.',
+    meaning: 'Open live streams of one thing over HTTP.',
+    reason: 'Each stream holds a connection. Use MQTT for more subscribers.',
   },
   subscriptionsPerConnection: {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.subscriptionsPerConnection,
-    meaning: 'Subscriptions of one MQTT connection; those beyond are refused in SUBACK.',
-    reason: 'Every message is matched against them.',
+    meaning: 'Subscriptions of one MQTT connection. SUBACK refuses more.',
+    reason: 'Every message is matched against each subscription.',
   },
   connectionsPerAddress: {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.connectionsPerAddress,
-    meaning: 'Connections from one address (IPv6: from one /64) over all doors. Loopback is exempt.',
-    reason: 'A site behind one address has fewer; who wants to exhaust the server needs more.',
+    meaning:
+      'Open connections from one address (IPv6: from one /64), over HTTP and MQTT together. Loopback is exempt.',
+    reason: 'A site behind one address has fewer connections. An attack on the server needs more.',
   },
   failedCredentialsPerMinute: {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.failedCredentialsPerMinute,
     meaning:
-      'Credentials that are not valid, from one address (IPv6: from one /64), after which further ones are refused for a minute with 429 or CONNACK 5. A valid one is let in at any time.',
-    reason: 'A device with a wrong token is told so, and who guesses is held up.',
+      'Invalid credentials from one address (IPv6: from one /64). More are refused for a minute with 429 or CONNACK 5. A valid credential is accepted at any time.',
+    reason: 'A device with a wrong token gets a clear answer, and an attacker cannot guess fast.',
   },
 } as const satisfies Record<string, OptionDeclaration>

@@ -4,12 +4,12 @@ import { declarationOf, environmentName, flagName, type OptionName, optionNames 
 export function optionsTable(): string {
   return `# Options
 
-Generated from \`src/server/options.ts\`. A value on the command line wins over the environment, that over the file
-(\`--config <file>\` or \`THINGWIRE_CONFIG\`; without either \`config/default.json\`), that over the default. The names
-in a file are those of the first column. An empty variable counts as not set. Lists in the environment and on the
-command line have commas between their items.
+This page is generated from \`src/server/options.ts\`. The server looks for a value in this order: command line,
+environment, file, default. The file is \`--config <file>\` or \`THINGWIRE_CONFIG\`, else \`config/default.json\`; its names
+are those of the first column. An empty variable counts as not set. On the command line and in the environment, commas
+separate the items of a list.
 
-| option | environment | command line | must be | default | sets | why this default |
+| option | environment | command line | must be | default | meaning | why this default |
 |---|---|---|---|---|---|---|
 ${optionNames.map(row).join('\n')}
 `
@@ -31,7 +31,7 @@ function plain(name: OptionName): string {
 
 function row(name: OptionName): string {
   const { rule, meaning, reason, secret } = declarationOf(name)
-  const flag = secret ? 'no: every user of the machine could read it' : `\`--${flagName(name)}\``
+  const flag = secret ? 'no: other users could read it' : `\`--${flagName(name)}\``
   const value = declarationOf(name).default === undefined ? 'none' : `\`${shown(name)}\``
   return `| \`${name}\` | \`${environmentName(name)}\` | ${flag} | ${rule} | ${value} | ${meaning} | ${reason} |`
 }

@@ -39,7 +39,7 @@ const redisUrl = z.string().refine(url => {
 
 /** As texts such as `debug.*=1d`; two of one pattern would leave open which counts. */
 const retentionRules = listOf(
-  'a list of ages such as 30d (a whole number and s, m, h or d), or of keys with an age such as debug.*=1d, each key once',
+  'a list of ages such as 30d (a whole number and s, m, h or d) or keys with an age such as debug.*=1d, each key once',
   z.string().refine(text => parseRetentionRule(text) !== undefined),
 )
 const retention = {
@@ -54,26 +54,26 @@ export const optionDeclarations = {
     ...text('a host name or address'),
     default: '127.0.0.1',
     meaning: 'Address to listen on; `0.0.0.0` or `::` for all.',
-    reason: 'Nobody else reaches a server that was only tried out. The container sets `0.0.0.0`.',
+    reason: 'A first try is not open to the network. The container sets `0.0.0.0`.',
   },
   httpPort: {
     ...wholeNumber(0, 65_535),
     default: 8080,
-    meaning: 'Port of the HTTP door; 0 takes a free one, which the ready line names.',
+    meaning: 'Port of HTTP; 0 takes a free port, and the ready line shows it.',
     reason: 'Needs no privileges.',
   },
   mqttPort: {
     ...wholeNumber(0, 65_535),
     default: 1883,
-    meaning: 'Port of the MQTT door; 0 takes a free one, which a line before the ready line names.',
-    reason: 'The port registered for MQTT: where clients look when they are told none.',
+    meaning: 'Port of MQTT; 0 takes a free port, and the line before the ready line shows it.',
+    reason: 'The registered port of MQTT, and the default of clients.',
   },
   tlsCert: {
     ...optional(text('a path')),
     default: undefined,
     meaning:
-      'File of the certificate chain (PEM). With it `https`, `wss` and `mqtts` are served, too; read again when it changes.',
-    reason: 'Without a certificate there is nothing to serve.',
+      'File of the certificate chain (PEM). The server then also serves `https`, `wss` and `mqtts`, and reads a changed file again.',
+    reason: 'TLS needs a certificate.',
   },
   tlsKey: {
     ...optional(text('a path')),
@@ -84,8 +84,9 @@ export const optionDeclarations = {
   tlsHost: {
     ...optional(text('a host name or address')),
     default: undefined,
-    meaning: 'Address on which TLS is served, if that is not `host`.',
-    reason: 'With `host` on loopback and this on all addresses, nothing crosses the network in clear.',
+    meaning: 'Address for TLS, if it differs from `host`.',
+    reason:
+      'With `host` on loopback and `tlsHost` on all addresses, nothing crosses the network in clear text.',
   },
   httpsPort: {
     ...wholeNumber(0, 65_535),
@@ -102,53 +103,54 @@ export const optionDeclarations = {
   lenientPort: {
     ...optional(wholeNumber(0, 65_535)),
     default: undefined,
-    meaning: 'Port of one more HTTP listener, for devices that end lines with LF alone.',
-    reason: 'What parses such requests leniently can be made to disagree with a proxy in front of it.',
+    meaning: 'Port of an extra HTTP listener for devices that end lines with LF alone.',
+    reason:
+      'A lenient parser and a proxy in front of it can read one request differently (request smuggling).',
   },
   trustedProxies: {
     ...optional(listOf('a list of addresses or networks such as 10.0.0.0/8', address)),
     default: undefined,
     meaning:
-      'Load balancers whose word on the address of a client is taken: `X-Forwarded-For` over HTTP, and over MQTT the PROXY protocol, which they then have to speak.',
-    reason: 'Anybody else could claim any address.',
+      'Proxies and load balancers that may state the address of a client: in `X-Forwarded-For` over HTTP, and in the PROXY protocol over MQTT, which they then must speak.',
+    reason: 'Any client could claim any address.',
   },
   dataDir: {
     ...text('a path'),
     default: './data',
     meaning:
-      'Directory of the embedded store and the admin key; made if missing. One process at a time. Not used with `redisUrl`.',
-    reason: 'Beside the place where the server is started, so that it is found again.',
+      'Directory of the embedded store and the admin key; created if missing. Only one process can use it at a time. Not used with `redisUrl`.',
+    reason: 'Easy to find: below the directory of the start.',
   },
   redisUrl: {
     ...optional(
       text(
-        '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; of a cluster one node or several, with commas between them',
+        '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; for a cluster one or more nodes, separated by commas',
         redisUrl,
       ),
     ),
     default: undefined,
     secret: true,
     meaning:
-      'The Redis 7 or Redis Cluster that keeps everything, in the place of the embedded store. All servers on one Redis are nodes of one service. Needs `adminKey`.',
-    reason: 'One machine needs no other engine. Secret, as it may hold a password.',
+      'The Redis 7 or Redis Cluster that replaces the embedded store. All servers on one Redis are nodes of one service. Needs `adminKey`.',
+    reason: 'One machine needs no Redis. Secret, because it may contain a password.',
   },
   redisReplicas: {
     ...wholeNumber(0, 100),
     default: 0,
-    meaning: 'How many replicas of Redis must have a write in memory before it is acknowledged (`WAIT`).',
-    reason: 'A single Redis has none.',
+    meaning: 'Number of Redis replicas that must have a write in memory before its ack (`WAIT`).',
+    reason: 'A single Redis has no replicas.',
   },
   redisReplicasFsync: {
     ...yesOrNo(),
     default: false,
-    meaning: 'Whether these replicas must have it on their disks, too (`WAITAOF`, from Redis 7.2 on).',
-    reason: 'Each write then waits for the disks of others.',
+    meaning: 'Whether these replicas must also have the write on disk (`WAITAOF`, from Redis 7.2 on).',
+    reason: 'Each write then waits for the disks of the replicas.',
   },
   redisAllowUnsafe: {
     ...yesOrNo(),
     default: false,
     meaning:
-      'Whether to start on a Redis that may lose or evict what was acknowledged: `appendonly no`, or a `maxmemory-policy` other than `noeviction`.',
+      'Whether to start on a Redis that may lose or evict acknowledged writes: `appendonly no`, or a `maxmemory-policy` other than `noeviction`.',
     reason: 'An acknowledgement is a promise.',
   },
   adminKey: {
@@ -157,85 +159,84 @@ export const optionDeclarations = {
     secret: true,
     meaning: "The operator's credential.",
     reason:
-      'The first start makes one of 32 random bytes and keeps it in `<dataDir>/admin-key`. With `redisUrl` it must be set, the same on every node.',
+      'The first start makes a key of 32 random bytes and keeps it in `<dataDir>/admin-key`. With `redisUrl` the operator must set it, the same on every node.',
   },
   logLevel: {
     ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     default: 'info',
-    meaning: 'Least level that is logged (JSON lines on stderr). Each request is one line at `debug`.',
-    reason: 'A line per write would wear out an SD card.',
+    meaning: 'Lowest level of the log (JSON lines on stderr). Each request is one line at `debug`.',
+    reason: 'A line for each write would wear out an SD card.',
   },
   bodyLimit: {
     ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
     default: 1_048_576,
-    meaning: 'Largest request body, inflated.',
-    reason: 'Ten thousand records with position and datetime just fit in it.',
+    meaning: 'Largest request body, after decompression.',
+    reason: 'Ten thousand records with position and datetime just fit.',
   },
   maxPacketSize: {
     ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
     default: 1_048_576,
-    meaning: 'Largest MQTT packet. One that announces more closes the connection before it is buffered.',
-    reason: 'As `bodyLimit`: a write may be as large through one door as through the other.',
+    meaning: 'Largest MQTT packet. A larger one closes the connection before it is buffered.',
+    reason: 'As `bodyLimit`: a write may be as large over MQTT as over HTTP.',
   },
   willGrace: {
     ...wholeNumber(0, 86_400_000, 'ms'),
     default: 30_000,
     meaning:
-      'How long after a start the wills of clients that were connected before it are kept, unless they are back.',
-    reason: 'Devices that lost a restarting server are back by then, and need no will.',
+      'Time after a start in which clients from before can come back. Then the server writes the wills of the missing clients.',
+    reason: 'Devices are back within this time after a restart of the server.',
   },
   drainTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 5_000,
-    meaning:
-      'How long the socket of a subscriber may take nothing of what is sent to it before it is disconnected.',
-    reason: 'Long enough for a bad link to come back, and short enough for what waits to stay small.',
+    meaning: 'Time for which the socket of a subscriber may accept no data before the server disconnects it.',
+    reason: 'Long enough for a bad link to recover, short enough to keep the waiting messages few.',
   },
   storeTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 5_000,
-    meaning: 'How long a write may wait for its commit before it is answered with 503.',
-    reason: 'Shorter than what devices commonly wait for an answer.',
+    meaning: 'Time for which a write may wait for its commit before it gets a 503.',
+    reason: 'Devices commonly wait longer for an answer.',
   },
   shutdownTimeout: {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 10_000,
     meaning:
-      'How long a stop may take. Connections still open after half of it are cut; after all of it the process ends. With `redisUrl` a quarter of it comes first, in which all is served and `/readyz` says 503.',
-    reason: 'What `docker stop` waits before it kills.',
+      'Time that a stop may take. After half of it the server cuts the open connections; after all of it the process ends. With `redisUrl` the server first serves on for a quarter of it, and `/readyz` answers 503.',
+    reason: '`docker stop` waits as long before it kills.',
   },
   durability: {
     ...oneOf(['synced', 'written']),
     default: 'synced',
     meaning:
-      '`synced`: an acknowledged write survives loss of power. `written`: only the death of the process; faster. Not used with `redisUrl`: `appendfsync` of Redis says it then.',
+      '`synced`: an acknowledged write survives loss of power. `written`: it survives the death of the process only; faster. Not used with `redisUrl`: there `appendfsync` of Redis decides.',
     reason: 'An acknowledgement is a promise.',
   },
   minFreeSpace: {
     ...wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
     default: 1_073_741_824,
     meaning:
-      'Free disk below which writes are answered with 503; reads go on. Not used with `redisUrl`: `maxmemory` of Redis is the bound then.',
-    reason: 'Leaves the store room to compact, and the machine room to be repaired.',
+      'Free disk space below which writes get a 503; reads go on. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',
+    reason: 'The store can still compact, and the operator can still work on the machine.',
   },
   retention: {
     ...optional(retention),
     default: undefined,
     meaning:
-      'How old a record may grow before it is removed; the newest of each resource stays. `*` in a key stands for any characters; of several rules for one key the one that says most of it counts, whatever their order.',
-    reason: 'Nothing that was acknowledged is removed unless somebody asks for it.',
+      'Age at which a record is removed; the newest record of each resource stays. `*` in a key stands for any characters. If several rules match a key, the most specific rule applies, in any order of the list.',
+    reason: 'An acknowledged record is removed only on request.',
   },
   allowThingDelete: {
     ...yesOrNo(),
     default: false,
     meaning: 'Whether a thing may delete its own records with its token.',
-    reason: 'A token read out of a device must not be able to wipe its history.',
+    reason: 'A token that was read out of a device cannot delete its history.',
   },
   allowedOrigins: {
     ...listOf('a list of origins such as https://dashboard.example, or *', origin),
     default: ['*'],
-    meaning: 'Web origins whose pages may call the server; `*` is any.',
-    reason: 'Credentials are never ambient: a page has only those that it was given.',
+    meaning: 'Web origins whose pages may call the server; `*` allows all.',
+    reason: 'There are no cookies: a page has only the credentials that it was given.',
   },
   ...limitDeclarations,
 } as const satisfies Record<string, OptionDeclaration>
