@@ -27,7 +27,8 @@ interface Report {
 }
 
 /**
- * Posts with wrk, from one thread, each connection again as soon as it is answered.
+ * Posts with wrk, from one thread, each connection again as soon as it is answered. wrk never pauses, and costs half of a
+ * bare server. It cannot tell latency from the time at which a write was due.
  *
  * @param phases whole seconds; others are rounded up
  * @throws Error if anything but the expected status is answered first, or an error behind it, or a connection fails

@@ -21,7 +21,10 @@ export interface Subscription {
   readonly place: string
 }
 
-/** The system's own, whose packages apt installs; another may come before it in PATH. */
+/**
+ * The system's own, whose packages apt installs; another may come before it in PATH. Python, since Node 20 needs packages
+ * for SQLite and PostgreSQL.
+ */
 const python = '/usr/bin/python3'
 /** Milliseconds. */
 const patience = 10_000

@@ -94,7 +94,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     return await documents.transact(names, ([document, thing, token]) => {
       const present = document as ActivationCodeDocument | undefined
       if (present?.last?.hash !== hash) return { put: {}, result: undefined }
-      // The operator has ended the token, or the thing.
+      // The operator has removed the token, or the thing: the code must not undo that.
       if (!thing || !token) return { put: { [name]: withoutLast(present) }, result: undefined }
       const { tokens } = thing as ThingDocument
       const put = {

@@ -9,7 +9,10 @@ import { LookupCache } from './lookup-cache.ts'
 import type { Tokens } from './tokens.ts'
 
 const thingsInMemory = 100_000
-/** Of those that write all the time: the hash of a token costs as much as all else that is asked of it. */
+/**
+ * Of those that write all the time: the hash of a token costs as much as all else that is asked of it. Only texts that are
+ * spelled like a token are remembered, since a header may hold 16 KiB of anything.
+ */
 const hashesInMemory = 1_000
 
 export interface AuthoriseParts {

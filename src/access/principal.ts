@@ -6,7 +6,10 @@ export interface ThingPrincipal {
   readonly thingId: string
 }
 
-/** A person, a dashboard or an app. What it may do never changes: another session is minted instead. */
+/**
+ * A person, a dashboard or an app. The rights of a session never change: another session is minted instead. So no grant,
+ * such as a subscription, has to be looked at again.
+ */
 export interface SessionPrincipal {
   readonly kind: 'session'
   readonly sessionId: string

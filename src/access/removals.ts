@@ -10,7 +10,8 @@ const retryAfter = 60_000
 /**
  * Removes the data of removed things, one thing after another in the background, on one node at a time. A removal begins
  * with its document, put when the thing is unlisted, and ends with the document removed; one that is interrupted goes on
- * at the next start, or on another node.
+ * at the next start, or on another node. A write that was authorised before it and is appended behind it leaves records
+ * that nobody can reach: no id is given out twice.
  */
 export class Removals {
   readonly #documents: DocumentStore

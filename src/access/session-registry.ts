@@ -19,6 +19,7 @@ import { type Ended, endedWith } from './revocations.ts'
 
 /** Seconds. */
 const day = 24 * 3_600
+/** A session of the operator ends, too: a forgotten one must not last for ever. */
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100

@@ -38,7 +38,8 @@ export class Tokens {
 
   /**
    * Whose live token has this hash; undefined: nobody's. That a thing's token was used is durable before the first
-   * answer, because from then on its activation code is dead.
+   * answer, because from then on its activation code is dead. A request that is then answered 403 is a use, too: the device
+   * has shown that it has the token.
    */
   async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     return this.#used(await this.#principals.get(hash))

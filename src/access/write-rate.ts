@@ -19,7 +19,10 @@ type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 const burst = 5_000
 /** Debt up to which writes over MQTT wait, milliseconds (contract §9). */
 const longestWait = 30_000
-/** Most bytes of a thing that wait: bodies, and what each write takes beside its body. */
+/**
+ * Most bytes of a thing that wait: bodies, and what each write takes beside its body. A thing that connects again and
+ * again could otherwise hold gigabytes.
+ */
 const mostWaiting = 8 * 1024 * 1024
 const overhead = 1_024
 /** What is on its way behind a refused write of a connection, until the connection is closed, must not overtake it. */
@@ -88,6 +91,7 @@ export class ThingRates implements WriteRate {
   }
 
   charge(thingId: string, records: number): void {
+    // May overdraw: a batch larger than the rest could otherwise never go in.
     const ledger = this.#ledgers.get(thingId)
     if (!ledger) return
     ledger.recordsPaid = Math.max(ledger.recordsPaid, ledger.arrivedAt) + records * this.#recordCost
@@ -119,6 +123,7 @@ export class ThingRates implements WriteRate {
   }
 
   hurry(): () => void {
+    // Waiting writes at QoS 0 would otherwise be lost at a stop, and the stop would last as long as the debt.
     this.#hurries++
     const everything = Number.POSITIVE_INFINITY
     for (const ledger of this.#ledgers.values()) this.#letGo(ledger, everything)

@@ -31,8 +31,9 @@ export interface Append {
   /** Whether a live message is wanted; travels with the commit. */
   readonly broadcast: boolean
   /**
-   * Most resources that the thing may have: the write is refused if it would make one more. Absent: any number. A resource
-   * is a key, ordinary or magic, that holds records; where the thing has more already, it keeps them.
+   * Most resources that the thing may have: the write is refused if it would make one more; as a whole, with `partial` too,
+   * since only the store knows which resources there are. Absent: any number. A resource is a key, ordinary or magic, that
+   * holds records; where the thing has more already, it keeps them.
    */
   readonly maximumResources?: number
   /**

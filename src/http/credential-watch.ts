@@ -5,7 +5,7 @@ import { ThingwireError } from '../errors.ts'
 
 /**
  * Follows what a long answer is given for, from before it is authorised: a credential that dies at any moment after
- * that is noticed (contract §6, revocation).
+ * that is noticed (contract §6, revocation). Only streams are watched: an export or a backup under way goes on.
  */
 export class CredentialWatch {
   /** Ends the watch. */

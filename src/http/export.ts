@@ -48,12 +48,16 @@ export async function* exportText(
   for await (const page of pages(records, thingId, key, query)) yield page.map(line).join('')
 }
 
-/** Scalars plain, a missing value as an empty field, objects and arrays as JSON; quoted where RFC 4180 wants it. */
+/**
+ * Scalars plain, a missing value as an empty field, objects and arrays as JSON; quoted where RFC 4180 wants it. A lone
+ * surrogate has no UTF-8 and becomes U+FFFD.
+ */
 function csvValue(value: string): string {
   if (value === 'null') return ''
   const isString = value.startsWith('"')
   // Most strings need no decoding: nothing in them is escaped.
   const text = !isString ? value : value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1)
+  // An empty field is no value.
   if (isString && text === '') return '""'
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -108,7 +108,7 @@ export class LiveStream {
     this.onClose(() => clearTimeout(cut))
   }
 
-  /** Breaks the answer off. */
+  /** Breaks the answer off at once: with `end`, a client that takes nothing would stay for `drainTimeout`. */
   cut(): void {
     this.#socket.destroy()
   }

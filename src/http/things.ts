@@ -27,6 +27,6 @@ export interface HttpThings {
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
   backup(): AsyncIterable<Uint8Array>
-  /** Whether a write could be taken now. */
+  /** Whether the store could take a write now. True where only free disk is short: a load balancer must not end the reads. */
   isReady(): boolean
 }

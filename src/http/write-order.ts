@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Turn, Turns } from '../core/turns.ts'
 
-/** Under which a request has its turn. */
+/** Under which a request has its turn: a `WeakMap` by request took a tenth of the time of a write. */
 const turnKey = Symbol('turn of a write')
 type Arrived = FastifyRequest & { [turnKey]?: Turn }
 

@@ -100,6 +100,7 @@ class Answer implements Ticket<WriteAnswer> {
   }
 
   reject(error: unknown): void {
+    // A 429 for the rate is not noted among the refused writes: each would be a write to the disk.
     this.reply.send(error)
   }
 }

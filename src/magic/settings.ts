@@ -7,7 +7,7 @@ import { isObject, mergePatch, removeAt, setAt, valueAt } from './settings-docum
 /** How deep the settings document may be; a path part counts as a level. */
 const maximumDepth = 16
 const maximumMemberBytes = 128
-/** Largest document, in bytes of its JSON. */
+/** Largest document, in bytes of its JSON. A write beyond it is history only: the size is known after the ack. */
 const maximumDocumentBytes = 64 * 1024
 const documentKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/

@@ -143,7 +143,11 @@ function assertHostClientId({ clientId, protocolVersion }: ConnectPacket): void 
   }
 }
 
-/** @param isHost whether a will on other topics is the host's affair */
+/**
+ * A token in the topic of a will is a credential of its own, as in that of a PUBLISH.
+ *
+ * @param isHost whether a will on other topics is the host's affair
+ */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,

@@ -50,7 +50,10 @@ export class Connection {
   readonly spellings = new Map<string, string>()
   /** Things of which an anonymous client has presented a token. */
   readonly provenThings = new Set<string>()
-  /** SHA-256 of the tokens on which what the connection does relies, by token. */
+  /**
+   * SHA-256 of every token that the connection has used, by token. It relies on a token in a topic even if it has another
+   * credential: nobody knows with which of the two its client goes on.
+   */
   readonly #reliedOn = new Map<string, string>()
 
   constructor(client: Client, handlers: ConnectionHandlers) {

@@ -12,7 +12,10 @@ type Hooks = Pick<
   'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
 >
 
-/** Stands in for the subscriptions of a session: Aedes tells by them that there is one. */
+/**
+ * Stands in for the subscriptions of a session: Aedes tells by them that there is one. A client that does not hear of its
+ * session may throw away its writes without an ack.
+ */
 const sessionMark = 'things/session'
 
 /**

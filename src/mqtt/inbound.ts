@@ -5,7 +5,10 @@ import { SlowArrival } from './slow-arrival.ts'
 
 /** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
 const maximumInHand = 256
-/** Most bytes of them: 256 packets of `maxPacketSize` would be too much for one connection. */
+/**
+ * Most bytes of them: about one read of a socket. With 1 MiB, the packets of ten connections outlive two collections, which
+ * then take 16 % of the time in place of 8 %.
+ */
 const maximumBytesInHand = 64 * 1024
 /**
  * Most packets of all connections together; beyond it each has `leastInHand` at most. More of them make no disk faster, and

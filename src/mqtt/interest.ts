@@ -5,7 +5,10 @@ import { parseThingFilter, type Selection, selectionOf } from './topics.ts'
 export interface Subscription {
   /** With the id of its thing, never a token; `+` for every thing that the client may see. */
   readonly filter: string
-  /** Ids of the things for which a `+` stands; absent: every thing. */
+  /**
+   * Ids of the things for which a `+` stands; absent: every thing. A list, so that live, retained and missed messages need
+   * no rule of their own.
+   */
   readonly things?: readonly string[]
   /** Whether the client may see records alone: no refused writes. */
   readonly isReadOnly?: boolean

@@ -228,6 +228,7 @@ export class LiveClient implements Subscriber {
   }
 
   deliverRefused(thingId: string, payload: Buffer): void {
+    // Without a position, so it is not kept for a client that is away: the last 100 can be read over HTTP.
     const qos = this.#session?.interests.in(thingId).errors
     if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
   }

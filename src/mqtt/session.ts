@@ -13,7 +13,10 @@ export interface Session {
   readonly isPersistent: boolean
   /** Whether there was one before this connection. */
   readonly wasPresent: boolean
-  /** Packet id → settles when that packet's write is committed; there until PUBREL. */
+  /**
+   * Packet id → settles when that packet's write is committed; there until PUBREL. All ids may be in use: clients send
+   * thousands of writes before they read the first PUBREC.
+   */
   readonly inFlight: Map<number, Promise<unknown>>
   /** Packet ids of writes that have failed: it is not known whether they are stored. */
   readonly doubtful: Set<number>

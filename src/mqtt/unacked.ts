@@ -17,7 +17,10 @@ export interface Sent {
 
 const maximumMessageId = 65_535
 
-/** The QoS 1 messages that a session was sent and has not acknowledged, and how far it has acknowledged all. */
+/**
+ * The QoS 1 messages that a session was sent and has not acknowledged, and how far it has acknowledged all. No window is
+ * narrower than the packet ids: the socket paces a client.
+ */
 export class Unacked {
   /** Everything up to here is acknowledged. */
   #acked: Position

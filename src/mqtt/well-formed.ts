@@ -85,7 +85,7 @@ export function qosOf(firstByte: number): number {
 }
 
 /**
- * @param length what the packet announces, bytes
+ * @param length what the packet announces, bytes, spelled in as many of four bytes as the client likes (MQTT-2.2.3)
  * @throws MalformedPacket
  */
 export function assertLength(firstByte: number, length: number): void {

@@ -62,7 +62,7 @@ function kindOf(line: readonly unknown[]): string {
   return error instanceof Error ? error.name : ''
 }
 
-/** One line per request, at `debug`, when it is over. */
+/** One line per request, when it is over. At `debug`: a line per write wears out an SD card. */
 export class RequestLog extends LogController {
   readonly #log: Pick<FastifyBaseLogger, 'level'>
 

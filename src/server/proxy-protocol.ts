@@ -2,7 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 
 /**
  * The header with which a proxy says who its client is, at the beginning of a connection: versions 1 and 2 of HAProxy's
- * "The PROXY protocol". Sections are those of its specification.
+ * "The PROXY protocol". Sections are those of its specification. The package proxy-protocol-js cannot read a stream, does
+ * not check addresses, and refuses `PROXY UNKNOWN`.
  */
 export interface ProxyHeader {
   /** Bytes that it takes; what follows is the client's. */

@@ -98,6 +98,8 @@ async function startServer(
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
+    // At once, so that new connections are refused everywhere. Each of the two takes half of `shutdownTimeout` at most, so
+    // that one stalled client does not make the exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   let closing: Promise<void> | undefined
@@ -141,6 +143,7 @@ function webSocketUrl(httpUrl: string): string {
   return httpUrl.replace(/^http/, 'ws') + webSocketPath
 }
 
+/** Also beside TLS: a client may still send its token to the plain listener. */
 function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
   const listeners = [http, mqtt].filter(door => !isLoopback(door.address.address)).map(door => door.url)
   if (listeners.length === 0) return

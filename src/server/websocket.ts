@@ -34,7 +34,7 @@ export function acceptWebSockets(
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // A message may hold several packets, or parts of them.
+    // A message may hold several packets, or parts of them, and is buffered as a whole.
     maxPayload: 2 * maxPacketSize,
     handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
   })

@@ -7,7 +7,7 @@ import { built } from './built.ts'
 
 const ownCommand = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const tsx = import.meta.resolve('tsx')
-/** What `npm start` gives to Node; docs/inside/decisions.md says why. */
+/** What `npm start` gives to Node (docs/inside/decisions/product.md, decision 36). */
 const nodeFlags = [
   '--heap-growing-percent=70',
   '--max-semi-space-size=16',

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-/** The layout's directions (docs/inside/decisions.md), as the linter holds them. */
+/** The directions of imports (docs/architecture.md), as the linter holds them. */
 
 const forbidden = [
   ['src/core/a.ts', '../store/contract.ts'],

@@ -20,7 +20,7 @@ export class Evidence {
   readonly #secrets = new Map<string, Secret>()
   readonly #pieces: Piece[] = []
 
-  /** @param options `isKeptInClear`: may be in `files` (docs/inside/decisions.md, activation codes) */
+  /** @param options `isKeptInClear`: may be in `files` (docs/inside/decisions/access.md, decision 28) */
   addSecret(name: string, secret: string, { isKeptInClear = false } = {}): string {
     this.#secrets.set(secret, { name, forms: formsOf(secret), isKeptInClear })
     return secret

@@ -27,7 +27,7 @@ export class Operator {
     return answer as Answer
   }
 
-  /** @returns codes, which are kept in clear (docs/inside/decisions.md) */
+  /** @returns codes, which are kept in clear (docs/inside/decisions/access.md, decision 28) */
   async mintCodes(count: number, uses: number): Promise<readonly string[]> {
     const response = await this.#ask('POST', '/v2/admin/activation-codes', { count, uses })
     const { activationCodes } = (await response.json()) as { activationCodes: string[] }

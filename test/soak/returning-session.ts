@@ -47,8 +47,8 @@ const longestStay = 60_000
 const longestAbsence = 1_500
 const longestRefusal = 30_000
 /**
- * How long a node waits for another one to leave a session (docs/inside/decisions.md). After that it knows only what is in the store, and may
- * send again what was acknowledged to the other one.
+ * How long a node waits for another one to leave a session (src/mqtt/sessions.ts). After that it knows only what is in
+ * the store, and may send again what was acknowledged to the other one.
  */
 const longestHandover = 2_000
 /** Between two pings, each of which shows that what was acked before is known to be acked. */

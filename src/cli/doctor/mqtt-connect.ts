@@ -29,7 +29,10 @@ export async function checkMqttConnect(socket: Socket, credential: string): Prom
   return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
 }
 
-/** CONNECT of MQTT 3.1.1 with a clean session, an empty client id, a user name and a password [MQTT-3.1]. */
+/**
+ * CONNECT of MQTT 3.1.1 with a clean session, an empty client id, a user name and a password [MQTT-3.1]. Made here, since
+ * `mqtt-packet` is a dependency of Aedes, not of this package.
+ */
 function connectPacket(credential: string): Buffer {
   const cleanWithUserNameAndPassword = 0xc2
   const head = Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, cleanWithUserNameAndPassword, 0, 30])

@@ -23,7 +23,8 @@ export const atBegin: LoadPosition = { batches: 0, chain: '', refused: 0 }
 
 /**
  * Where a load has come to, kept in a small file of the user's, so that a load that was killed goes on there. Losing it
- * costs time, not exactness: what is sent again is known to the server.
+ * costs time, not exactness: what is sent again is known to the server. Not beside the loaded file: its place may not be
+ * writable.
  */
 export class LoadState {
   readonly #file: string

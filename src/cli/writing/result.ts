@@ -7,7 +7,7 @@ import { counted, printJson, printLine } from '../output.ts'
  * Says what a write has done.
  *
  * @param text for people
- * @throws CommandError failed if something was refused and left out
+ * @throws CommandError failed if something was refused and left out, with `--partial` too: a script must notice
  */
 export async function tellResult(
   { thingId }: NamedThing,

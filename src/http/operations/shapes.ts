@@ -7,8 +7,8 @@ import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 
 /**
- * What goes over the wire, through either door. They describe and do not judge: the rules of a write are functions of the core
- * (docs/inside/decisions.md), and a test holds the two together.
+ * What goes over the wire, through either door. They describe and do not judge: the rules of a write are functions of the core,
+ * and a test holds the two together.
  */
 
 interface ShapeNote {

@@ -16,7 +16,7 @@ export interface Series {
   readonly interval?: number
 }
 
-/** A gap is this many times as wide as usual. */
+/** A gap is this many times as wide as usual. No line is drawn over it, because nothing was measured there. */
 const gapFactor = 5
 
 export function pointOf(time: number, value: number): Point {

@@ -9,7 +9,10 @@ export interface Endpoint {
   readonly token: string
 }
 
-/** A program that writes a reading, ready to be pasted. */
+/**
+ * A program that writes a reading, ready to be pasted. Over MQTT the token is the user name, so that a wrong one is answered
+ * with CONNACK 4. A program with a clock sends `datetime`, one without a clock sends an `id`.
+ */
 export interface Snippet {
   readonly name: string
   /** What to install or where to paste it. */
