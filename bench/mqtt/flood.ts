@@ -9,7 +9,6 @@ export interface Flood {
   /** Bytes of white space around the JSON of a write of one record. */
   readonly padding: number
   readonly packetsPerSegment: number
-  /** Not 2: a client that lets 1,000 writes wait for their PUBREL is cut off. */
   readonly qos: 0 | 1
 }
 

@@ -47,7 +47,7 @@ function bytesOfWrite({ thingToken }: Thing, value: number, padding: number, qos
   return generate(publishPacket(`things/${thingToken}/write`, text, { qos, messageId: value + 1 }))
 }
 
-/** The last is acked, so that its ack tells of all; QoS 2 is rare, since Aedes lets 1,000 wait for their PUBREL. */
+/** The last is acked, so that its ack tells of all. */
 function qosOf(value: number, writes: number): QoS {
   const fromLast = writes - 1 - value
   if (fromLast % 12 === 6) return 2
