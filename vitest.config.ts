@@ -42,6 +42,9 @@ const longNodesTests = [
 /** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
+/** Takes the ports that pages name, and some minutes: `npm run pages`. */
+const pagesTest = 'test/docs/runner/pages.test.ts'
+
 /** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
 const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
   folder => `test/${folder}/**/*.test.ts`,
@@ -65,7 +68,7 @@ export default defineConfig({
           ...shared,
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...longNodesTests, redisClusterTest],
+          exclude: [...longNodesTests, redisClusterTest, pagesTest],
           provide: { store: 'embedded', doors: 'all' },
         },
       },
@@ -78,6 +81,7 @@ export default defineConfig({
           provide: { store: 'embedded' },
         },
       },
+      { test: { ...shared, name: 'pages', include: [pagesTest], provide: { store: 'embedded' } } },
       { test: { ...shared, name: 'nodes', include: longNodesTests, provide: { store: 'embedded' } } },
       {
         test: {

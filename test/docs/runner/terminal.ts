@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAnswer } from './answer.ts'
+import { interrupt } from './processes.ts'
+
+/** How long a program is waited for that is stopped with Ctrl-C, milliseconds. */
+const stopDeadline = 20_000
+
+interface Entry {
+  /** Path, without its ending, of the files that hold the commands, their output and their status. */
+  readonly files: string
+  /** Characters of the output that an answer has shown already. */
+  shown: number
+}
+
+interface Ended {
+  readonly status: number
+  /** Whether it left a program in the background. */
+  readonly hasJobs: boolean
+}
+
+/**
+ * A bash into which a page's commands are typed, block by block. Each block's output goes into a file of its own, so that
+ * the commands' own is told apart from that of programs which earlier blocks have left in the background.
+ */
+export class Terminal {
+  readonly #shell: ChildProcess
+  /** A directory apart from that of the page. */
+  readonly #notes: string
+  readonly #entries: Entry[] = []
+
+  constructor(directory: string, notes: string, environment: NodeJS.ProcessEnv) {
+    this.#notes = notes
+    // By lines, so that what a program says is heard when it says it.
+    this.#shell = spawn('stdbuf', ['-oL', 'bash', '--norc'], {
+      cwd: directory,
+      env: environment,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    })
+    // A shell that `exit` has ended.
+    this.#shell.stdin?.on('error', () => {})
+    // As where somebody types, a pipeline is a process group.
+    this.#shell.stdin?.write('set -m\n')
+  }
+
+  /** Types commands, after Ctrl-C if those before have not ended. @throws Error if they do not end then */
+  async type(commands: string, isStrict: boolean): Promise<void> {
+    await this.#stop()
+    const files = join(this.#notes, String(this.#entries.length + 1))
+    await writeFile(`${files}.sh`, commands)
+    const [out, failed, status] = ['out', 'failed', 'status'].map(ending => quoted(`${files}.${ending}`))
+    const lines = [
+      `exec >>${out} 2>>${quoted(`${files}.err`)}`,
+      // Where somebody types, an answer without an end of line is followed by the prompt on a line of its own.
+      `trap '[ -n "$(tail -c 1 ${out})" ] && echo >>${out}' DEBUG`,
+      isStrict ? `trap 'echo "$? $BASH_COMMAND" >${failed}; exit' ERR` : 'trap - ERR',
+      `eval "$(<${quoted(`${files}.sh`)})" </dev/null`,
+      `echo "$?" "$(jobs -rp | head -1)" >${status}`,
+    ]
+    this.#entries.push({ files, shown: 0 })
+    this.#shell.stdin?.write(`${lines.join('\n')}\n`)
+  }
+
+  /** @returns undefined if the commands have not ended within `deadline` milliseconds */
+  async ended(deadline: number): Promise<Ended | undefined> {
+    const files = this.#last?.files
+    const until = Date.now() + deadline
+    do {
+      const [, status, jobs] = /^(\d+) (.*)\n/.exec(await text(`${files}.status`)) ?? []
+      if (status !== undefined) return { status: Number(status), hasJobs: jobs !== '' }
+      const [, failed] = /^(\d+) .*\n/s.exec(await text(`${files}.failed`)) ?? []
+      if (failed !== undefined) return { status: Number(failed), hasJobs: false }
+      if (this.#hasEnded) return { status: this.#shell.exitCode ?? 1, hasJobs: false }
+      await sleep(20)
+    } while (Date.now() < until)
+    return undefined
+  }
+
+  /** The command of the last block that failed. */
+  async failedCommand(): Promise<string | undefined> {
+    const [, command] = /^\d+ (.*)\n$/s.exec(await text(`${this.#last?.files}.failed`)) ?? []
+    return command
+  }
+
+  /**
+   * @param withErrors whether what was said on stderr belongs to the answer
+   * @returns whether it came within `deadline` milliseconds
+   */
+  async answers(
+    shown: readonly string[],
+    { isOrdered, withErrors, deadline }: { isOrdered: boolean; withErrors: boolean; deadline: number },
+  ): Promise<boolean> {
+    const until = Date.now() + deadline
+    for (;;) {
+      const news = await Promise.all(this.#entries.map(({ files, shown }) => textFrom(`${files}.out`, shown)))
+      const errors = withErrors ? await text(`${this.#last?.files}.err`) : ''
+      const own = linesOf((news.at(-1) ?? '') + errors)
+      if (isAnswer(shown, own, news.slice(0, -1).flatMap(linesOf), isOrdered)) {
+        for (const [index, entry] of this.#entries.entries()) entry.shown += news[index]?.length ?? 0
+        return true
+      }
+      if (Date.now() > until) return false
+      await sleep(50)
+    }
+  }
+
+  /** What was said since the last answer, for people. */
+  async said(): Promise<{ readonly output: string; readonly errors: string }> {
+    const news = await Promise.all(this.#entries.map(({ files, shown }) => textFrom(`${files}.out`, shown)))
+    return { output: news.join(''), errors: await text(`${this.#last?.files}.err`) }
+  }
+
+  get #last(): Entry | undefined {
+    return this.#entries.at(-1)
+  }
+
+  get #hasEnded(): boolean {
+    return this.#shell.exitCode !== null || this.#shell.signalCode !== null
+  }
+
+  async #stop(): Promise<void> {
+    if (!this.#last || (await this.ended(0))) return
+    await interrupt(this.#shell.pid ?? 0)
+    if (!(await this.ended(stopDeadline)))
+      throw new Error('what runs in this terminal does not end at Ctrl-C')
+  }
+}
+
+function text(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '')
+}
+
+async function textFrom(file: string, place: number): Promise<string> {
+  return (await text(file)).slice(place)
+}
+
+/** Without a last line that is not complete only for the moment: what has no end of line yet counts as said. */
+function linesOf(output: string): readonly string[] {
+  return output === '' ? [] : output.replace(/\n$/, '').split('\n')
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", `'\\''`)}'`
+}
