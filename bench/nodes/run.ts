@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../examples/voyage/progress.ts'
+import { createProgress } from '../load/progress.ts'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
 import { type Door, Load } from './load.ts'

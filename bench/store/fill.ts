@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readVoyage } from '../../examples/voyage/voyage.ts'
+import { readVoyage } from '../../src/cli/demo/voyage.ts'
 import type { AcceptedRecord } from '../../src/core/record.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../examples/voyage/progress.ts'
+import { createProgress } from '../load/progress.ts'
 import { launchBrowser } from '../../test/browser/browser.ts'
 import { storeVoyage } from '../../test/browser/voyage.ts'
 import { createThing } from '../../test/helpers/http-client.ts'
@@ -51,7 +51,7 @@ async function loadAgainAndAgain(server: ServerProcess): Promise<readonly ColdLo
     const progress = createProgress(rounds, done => `cold loads: ${done}`)
     const loads: ColdLoad[] = []
     while (loads.length < rounds) {
-      loads.push(await loadCold(browser, server, profile, 'depth'))
+      loads.push(await loadCold(browser, server, profile, 'depth_m'))
       progress(loads.length)
     }
     return loads

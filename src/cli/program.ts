@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { addBackup } from './commands/backup.ts'
 import { addCodes } from './commands/codes.ts'
+import { addDemo } from './commands/demo.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addExport } from './commands/export.ts'
 import { addImport } from './commands/import.ts'
@@ -37,6 +38,7 @@ export function createProgram(): Command {
     .addHelpText('after', firstSteps)
   program.commandsGroup('The server:')
   addServe(program)
+  addDemo(program)
   addStores(program)
   addBackup(program)
   program.commandsGroup('Readings:')

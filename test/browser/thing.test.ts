@@ -66,18 +66,18 @@ describe('the page of a thing', () => {
 
   it('reads older data where the chart is zoomed out, and finer data where it is zoomed in', async () => {
     const page = await open(boat)
-    await page.getByRole('button', { name: 'depth', exact: true }).click()
-    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(100)
+    await page.getByRole('button', { name: 'depth_m', exact: true }).click()
+    await expect.poll(() => chartPoints(page, 'depth_m')).toBeGreaterThan(100)
     const asked: URLSearchParams[] = []
     page.on('request', request => asked.push(new URL(request.url()).searchParams))
     const aggregates = () => asked.filter(query => query.has('aggregate') && query.has('interval'))
     const begin = () => Date.parse(aggregates().at(-1)?.get('startDate') ?? '')
 
     // The voyage is four hours long, the end of which was shown.
-    const card = region(page, 'depth')
+    const card = region(page, 'depth_m')
     await card.getByRole('button', { name: 'All', exact: true }).click()
     await expect.poll(begin).toBeLessThan(Date.now() - 4 * 3_600_000)
-    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(400)
+    await expect.poll(() => chartPoints(page, 'depth_m')).toBeGreaterThan(400)
     const ofAll = aggregates().at(-1)?.get('interval')
     await card.getByRole('button', { name: 'Zoom in' }).click()
     await expect.poll(() => aggregates().at(-1)?.get('interval')).not.toBe(ofAll)
@@ -85,7 +85,7 @@ describe('the page of a thing', () => {
     await card.getByRole('button', { name: 'Earlier' }).click()
     await expect.poll(begin).toBeLessThan(beginOfHalf)
     expect(aggregates().at(-1)?.has('endDate')).toBe(true)
-    await expect.poll(() => chartPoints(page, 'depth')).toBeGreaterThan(100)
+    await expect.poll(() => chartPoints(page, 'depth_m')).toBeGreaterThan(100)
   })
 
   it('leads to the newest points of a history, and names resource and range in the address', async () => {

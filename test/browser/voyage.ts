@@ -1,4 +1,4 @@
-import { readVoyage, type VoyageRecord } from '../../examples/voyage/voyage.ts'
+import { readVoyage, type VoyageRecord } from '../../src/cli/demo/voyage.ts'
 import { type ServerAddress, type Thing, write } from '../helpers/http-client.ts'
 
 /** A body of them is well below `bodyLimit`. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { readVoyage } from '../../examples/voyage/voyage.ts'
+import { readVoyage } from '../../src/cli/demo/voyage.ts'
 import {
   createThing,
   type ReadRecord,
@@ -67,7 +67,7 @@ describe('thingwire write --file', () => {
     const { code, stdout, stderr } = await again.ended
     expect({ code, stdout }).toMatchObject({ code: 0 })
     expect(stderr).toMatch(/^going on after [\d,]+ records of a run before$/m)
-    expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them since a run before$/m)
+    expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them from an earlier run$/m)
     expect(await readdir(join(environment.XDG_STATE_HOME, 'thingwire'))).toEqual([])
 
     const { resources } = await readVoyage(lastRow)
@@ -130,7 +130,7 @@ describe('thingwire write --file', () => {
       await writeFile(file, numbered(600).with(0, '{"key":"other","value":0}\n').join(''))
       const changed = await run()
       expect(changed).toMatchObject({ code: 0 })
-      expect(changed.stderr).toContain('not the one that was begun')
+      expect(changed.stderr).toContain('the file has changed since the last run')
       expect(await readAll(server, thing, 'other')).toHaveLength(1)
     })
 
@@ -213,6 +213,6 @@ describe('thingwire write --file', () => {
     )
     expect(code).toBe(0)
     expect(stderr).toMatch(/\(record_rate_exceeded, HTTP 429\): again in \d+ s$/m)
-    expect(await readAll(server, thing, 'depth')).toHaveLength(399)
+    expect(await readAll(server, thing, 'depth_m')).toHaveLength(399)
   })
 })

@@ -2,94 +2,96 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { faultIn } from '../../examples/voyage/order.ts'
-import { commands } from '../../examples/voyage/report.ts'
-import type { SailedWrite } from '../../examples/voyage/sail.ts'
+import type { SentWrite } from '../../src/cli/demo/history.ts'
+import { faultIn } from '../../src/cli/demo/order.ts'
+import { commands } from '../../src/cli/demo/report.ts'
 import { Program } from '../clients/program.ts'
-import { createThing, readAll, write } from '../helpers/http-client.ts'
-import { startServer } from '../helpers/server-process.ts'
+import { createThing, write } from '../helpers/http-client.ts'
+import { runCli, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const run = promisify(execFile)
 
-test('the demo sails half of the voyage through each door, sees it live and reads every value back', async () => {
+test('the demo stores four voyages of three things, sees them live and reads every value back', async () => {
   // Its exit status says whether all was there.
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/voyage/demo.ts', '--exit'])
-  expect(stdout).toMatch(/^MQTT QoS 1 +21,7\d\d records +907 × PUBACK .* writes\/s .* records\/s$/m)
-  expect(stdout).toMatch(/^HTTP +21,7\d\d records +906 × 201 .* writes\/s .* records\/s$/m)
-  expect(stdout).toMatch(/stored 43,486 of 43,486 records, seen live [\d,]+$/m)
-  expect(stdout).toMatch(/^readings +36,236 of 36,236, each once and in order$/m)
-  expect(stdout).toMatch(/^positions +[\d,]+, the last 59\.855667° N 23\.399017° E$/m)
-  expect(stdout).toContain('REST says that the boat is at 59.855667° N 23.399017° E\n')
-  expect(stdout.match(/every value equal$/gm)).toHaveLength(7)
+  const { code, stdout } = await runCli({ args: ['demo', '--exit'] })
+  expect(stdout).toMatch(/^Stored 173,944 readings of three things in [\d.]+ s: boat, echo sounder, wind\.$/m)
+  const right = 'each once, in order +every value equal'
+  expect(stdout).toMatch(new RegExp(`^boat +MQTT +116,000 +[\\d,]+ +${right} +none$`, 'm'))
+  expect(stdout).toMatch(new RegExp(`^echo sounder +HTTP +29,000 +[\\d,]+ +${right} +none$`, 'm'))
+  expect(stdout).toMatch(new RegExp(`^wind +MQTT +28,944 +[\\d,]+ +${right} +28, all listed$`, 'm'))
+  expect(stdout).toMatch(
+    /^[\d,]+ positions seen live\. The last is the latest: 59\.855667° N 23\.399017° E$/m,
+  )
   expect(stdout).not.toContain('No terminal')
+  expect(code).toBe(0)
 })
 
 test('the demo without a terminal says that it is not to be watched', async () => {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/voyage/demo.ts'])
-  expect(stdout).toMatch(/^No terminal: .* checks everything and ends/m)
-})
-
-test('the demo on a terminal sails in time from both doors and says where the dashboard is, in 80 columns', async () => {
-  const began = Date.now()
   const dataPlace = await temporaryDirectory()
-  const line = `TMPDIR=${dataPlace} npm run --silent demo -- --speed 500`
-  const demo = new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qec', line, '/dev/null'])
-  const [url = '', token = ''] = await demo.said(/^ {2}(http:[^\s#]+)\/#\S+\r\n {2}(\S{43})\r$/m)
-  expect(await (await fetch(url)).text()).toContain('<title>Thingwire')
-  await demo.said(/ row [\d,]{3,} of 7,250, 0:00:\d\d of 0:00:29/)
-  const positions = await readAll({ url, adminKey: '' }, { thingId: '', thingToken: token }, '$geo')
-  const [latest = 0, before = 0] = positions.map(({ datetime }) => Date.parse(datetime))
-  expect(before).toBeGreaterThan(began)
-  // Rows are two seconds apart; which of two doors is ahead is not said.
-  expect([4, 8]).toContain(latest - before)
-  demo.type('\u0003')
-  const { output } = await demo.ended
-  expect(output.split(/[\r\n]+/).filter(text => text.length > 80)).toEqual([])
-  // npm may be gone before the demo is.
-  const left = async () => (await readdir(dataPlace)).filter(name => name.startsWith('thingwire'))
-  await expect.poll(left).toEqual([])
+  const line = `TMPDIR=${dataPlace} exec ${process.execPath} dist/cli/main.js demo`
+  const demo = new Program({ command: 'bash', debianPackage: 'bash' }, ['-c', line])
+  await demo.said(/^No terminal: .* checks it and ends/m)
 })
 
-test('the demo names a --speed that it cannot sail at', async () => {
-  const ending = run(process.execPath, ['--import', 'tsx', 'examples/voyage/demo.ts', '--speed', 'warp'])
-  await expect(ending).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('"warp"') })
+test('the demo on a terminal shows days of history, goes on live and prints a link that signs in, in 80 columns', async () => {
+  const dataPlace = await temporaryDirectory()
+  const line = `TMPDIR=${dataPlace} ${process.execPath} ${process.cwd()}/dist/cli/main.js demo --speed 100`
+  const demo = new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qec', line, '/dev/null'])
+  const [url = '', session = ''] = await demo.said(/^ {2}(http:[^\s#]+)\/#session=(\S{43})\r$/m)
+  expect(await (await fetch(url)).text()).toContain('<title>Thingwire')
+  const get = async <Answer>(path: string) => {
+    const answer = await fetch(url + path, { headers: { authorization: `Bearer ${session}` } })
+    return (await answer.json()) as Answer
+  }
+  const { expiresAt, access } = await get<{ expiresAt: string; access: string }>('/v2/principal')
+  expect(access).toBe('write')
+  expect(Date.parse(expiresAt) - Date.now()).toBeLessThanOrEqual(86_400_000)
+
+  const { things } = await get<{ things: { thingId: string; name: string }[] }>('/v2/things')
+  const idOf = (name: string) => things.find(thing => thing.name === name)?.thingId
+  const depths = `/v2/things/${idOf('echo sounder')}/resources/depth_m`
+  const days = await get<object[]>(`${depths}?aggregate=count&interval=1d`)
+  expect(days.length).toBeGreaterThanOrEqual(4)
+  const refused = await get<{ excerpt: string }[]>(`/v2/things/${idOf('wind')}/errors?limit=100`)
+  expect(refused).toHaveLength(28)
+  expect(refused[0]).toMatchObject({ door: 'mqtt', reason: 'invalid_value' })
+
+  await demo.said(/Live, 100 times as fast as it was: 0:00:\d\d to sail/)
+  const newest = async () => (await get<[{ datetime: string }]>(depths))[0].datetime
+  const before = await newest()
+  await expect.poll(newest).not.toBe(before)
+  demo.type('\u0003')
+  const { code, output } = await demo.ended
+  expect(code).toBe(0)
+  expect(output.split(/[\r\n]+/).filter(text => text.length > 80)).toEqual([])
+  expect((await readdir(dataPlace)).filter(name => name.startsWith('thingwire'))).toEqual([])
+})
+
+test.each(['warp', '0', '1001'])('the demo refuses --speed %s', async speed => {
+  const { code, stderr } = await runCli({ args: ['demo', '--speed', speed] })
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`"${speed}"`) })
 })
 
 test('the commands that the demo prints do what they say', async () => {
   const server = await startServer({ dataDir: await temporaryDirectory() })
   onTestFinished(async () => void (await server.stop()))
   const thing = await createThing(server)
-  await write(server, thing, { values: [{ key: 'fuel', value: 9.7 }] })
-  const text = commands(server.url, server.mqttUrl, thing.thingToken).replaceAll(/\\\n */g, '')
-  const lines = text.split('\n').filter(line => line.startsWith('  '))
-  expect(lines).toHaveLength(15)
-  const [token = '', boat = '', ...pasted] = lines
-  const environment = `${token}; ${boat}`
-  const [subscribe = '', stream = '', ...others] = pasted
-  const [dashboard, events] = [watch(environment, subscribe), watch(environment, stream)]
-  await dashboard.said(/values\/fuel .*"value":9\.7/)
-  await events.said(/^id: /m)
-
-  const cwd = await temporaryDirectory()
-  const outputs: string[] = []
-  for (const line of others) {
-    outputs.push((await run('bash', ['-c', `${environment}; ${line}`], { cwd })).stdout)
-  }
-  const parsed = outputs.map(output => output && JSON.parse(output))
-  const [created, , fuel, , settings, refused, , errors, names] = parsed
-  expect(created).toMatchObject({ status: 'created' })
-  expect(fuel).toMatchObject([{ value: 9.9 }, { value: 9.8 }, { value: 9.7 }])
-  expect(settings).toMatchObject([{ value: { alarm: { depth: 3 } } }])
-  expect(refused).toMatchObject({ reason: 'invalid_key' })
-  expect(errors).toMatchObject([
-    { door: 'mqtt', reason: 'invalid_key' },
-    { door: 'http', reason: 'invalid_key' },
-  ])
-  expect(names).toEqual({ resources: ['$settings', 'fuel'] })
-  await dashboard.said(/values\/fuel .*"value":9\.8.*\n.*values\/fuel .*"value":9\.9/)
-  await dashboard.said(/values\/\$settings .*"value":\{"alarm":\{"depth":3\}\}/)
-  await events.said(/"value":9\.8[\s\S]*"value":9\.9[\s\S]*"\$settings\.alarm\.depth"/)
+  await write(server, thing, { values: [{ key: 'depth_m', value: 9.7 }] })
+  const lines = commands(server.url, thing)
+    .split('\n')
+    .filter(line => line.startsWith('  '))
+  expect(lines).toHaveLength(5)
+  const [token = '', sounder = '', read = '', send = '', stream = ''] = lines
+  const environment = `${token}; ${sounder}`
+  const events = watch(environment, stream)
+  // What it says first: that it listens.
+  await events.said(/^:|^id: /m)
+  const answer = async (line: string) =>
+    JSON.parse((await run('bash', ['-c', `${environment}; ${line}`])).stdout)
+  expect(await answer(read)).toMatchObject([{ key: 'depth_m', value: 9.7 }])
+  expect(await answer(send)).toMatchObject({ status: 'created' })
+  await events.said(/"key":"battery_v","value":12\.6/)
 })
 
 /** A command that goes on until the test is over. By lines, so that what it says is heard when it says it. */
@@ -102,12 +104,13 @@ describe('faultIn()', () => {
   const record = (key: string, value: number) => {
     return { key, value, geo: { lat: 60, long: 23 }, datetime: `2026010100000${value}` }
   }
-  const sailed = (value: number, sentAt: number, acknowledgedAt: number): SailedWrite => {
-    return { records: [record('speed', value), record('depth', value)], sentAt, acknowledgedAt }
+  const sailed = (value: number, sentAt: number, acknowledgedAt: number): SentWrite => {
+    const records = [record('speed', value), record('depth', value)]
+    return { measurement: { measuredAt: value, records, isRefused: false }, sentAt, acknowledgedAt }
   }
   const [one, two, three] = [sailed(1, 10, 20), sailed(2, 15, 40), sailed(3, 30, 50)]
   const writes = [one, two, three]
-  const arrived = (...those: SailedWrite[]) => those.flatMap(({ records }) => records)
+  const arrived = (...those: SentWrite[]) => those.flatMap(({ measurement }) => measurement.records)
 
   test.each([
     ['in the order in which they were sent', [one, two, three]],

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../examples/voyage/progress.ts'
+import { createProgress } from '../../bench/load/progress.ts'
 import { SoakReport } from './report.ts'
 import { watchMemory } from './server-memory.ts'
 import { startServers } from './servers.ts'

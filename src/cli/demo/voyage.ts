@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { packageRoot } from '../package-root.ts'
 
 /** A record as a device would send it. */
 export interface VoyageRecord {
@@ -29,16 +30,21 @@ export interface Voyage {
 /** The magic resource of which the newest position becomes the thing's. */
 export const positionKey = '$geo'
 
-const file = new URL('voyage.csv', import.meta.url)
+const file = new URL('examples/voyage/voyage.csv', packageRoot)
 
-/** Reads the voyage beside this file, as if its last row had been measured at `end`. */
+/** Reads the voyage of examples/voyage, as if its last row had been measured at `end`. */
 export async function readVoyage(end: Date): Promise<Voyage> {
   return await read((second, { last }) => end.getTime() - (last - second) * 1000)
 }
 
-/** The same as if it began at `begin` and went `speed` times as fast as it did. */
-export async function readVoyageFrom(begin: Date, speed: number): Promise<Voyage> {
-  return await read((second, { first }) => Math.round(begin.getTime() + ((second - first) * 1000) / speed))
+/**
+ * The same, of which `sailed` milliseconds are over at `now`; the rest goes `speed` times as fast as it did.
+ */
+export async function readVoyageUnderWay(now: Date, sailed: number, speed: number): Promise<Voyage> {
+  return await read((second, { first }) => {
+    const away = (second - first) * 1000 - sailed
+    return Math.round(now.getTime() + (away > 0 ? away / speed : away))
+  })
 }
 
 /** @param dateOf milliseconds since 1970 at which a second of that day shall be */
@@ -51,7 +57,7 @@ async function read(
   const ends = { first: secondOfDay(cells[0]?.[0]), last: secondOfDay(cells.at(-1)?.[0]) }
   const rows = cells.map(([time, lat, long, ...values]) => {
     const measuredAt = dateOf(secondOfDay(time), ends)
-    const datetime = new Date(measuredAt).toISOString().replace(/\D/g, '')
+    const datetime = datetimeAt(measuredAt)
     const geo = { lat: Number(lat), long: Number(long) }
     const readings = keys.flatMap((key, column) => {
       const value = values[column]
@@ -64,6 +70,11 @@ async function read(
     [positionKey, ...keys].map(key => [key, records.filter(record => record.key === key)]),
   )
   return { rows, records, resources }
+}
+
+/** `YYYYMMDDHHmmssSSS`. */
+export function datetimeAt(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\D/g, '')
 }
 
 /** @param time `HHMMSS` */

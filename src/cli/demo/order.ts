@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SailedWrite } from './sail.ts'
-import { positionKey, type VoyageRecord } from './voyage.ts'
+import type { SentWrite } from './history.ts'
+import type { InstrumentRecord } from './instruments.ts'
+import { positionKey } from './voyage.ts'
 
 /**
  * Whether every reading of every write has arrived once and in order: those of a write together, as they stood in it,
@@ -9,10 +10,12 @@ import { positionKey, type VoyageRecord } from './voyage.ts'
  * @returns what is wrong; undefined if nothing is
  */
 export function faultIn(
-  arrived: readonly VoyageRecord[],
-  writes: readonly SailedWrite[],
+  arrived: readonly InstrumentRecord[],
+  writes: readonly SentWrite[],
 ): string | undefined {
-  const awaited = new Map(writes.map(write => [nameOf(readingsOf(write)[0]), write]))
+  const awaited = new Map(
+    writes.filter(write => !write.measurement.isRefused).map(write => [nameOf(readingsOf(write)[0]), write]),
+  )
   let newestSent = 0
   for (let place = 0; place < arrived.length; ) {
     const name = nameOf(arrived[place])
@@ -30,12 +33,12 @@ export function faultIn(
   return awaited.size > 0 ? `${awaited.size} writes did not arrive` : undefined
 }
 
-/** Of positions it is told when they are the boat's: not with their write. */
-export function readingsOf({ records }: Pick<SailedWrite, 'records'>): readonly VoyageRecord[] {
-  return records.filter(({ key }) => key !== positionKey)
+/** Positions are told when they are the thing's: not with their write. */
+export function readingsOf({ measurement }: Pick<SentWrite, 'measurement'>): readonly InstrumentRecord[] {
+  return measurement.isRefused ? [] : measurement.records.filter(({ key }) => key !== positionKey)
 }
 
 /** The voyage has one record of a resource at a time. */
-function nameOf(record: VoyageRecord | undefined): string {
+function nameOf(record: InstrumentRecord | undefined): string {
   return `${record?.key} at ${record?.datetime}`
 }

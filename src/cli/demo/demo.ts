@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer, type Server } from '../../server/index.ts'
+import { exitStatus } from '../exit.ts'
+import { grouped } from '../output.ts'
+import { durationText, Progress } from '../progress.ts'
+import { type Door, openDoor } from './doors.ts'
+import { earlierRows, type Passage, sendHistory } from './history.ts'
+import { type Measurement, measurementsOf } from './instruments.ts'
+import { sendInTime } from './live.ts'
+import { prove } from './proof.ts'
+import { clock, commands, signInLink } from './report.ts'
+import { createSession, type RegisteredInstrument, registerInstruments } from './service.ts'
+import { readVoyage, readVoyageUnderWay } from './voyage.ts'
+import { openWatcher } from './watcher.ts'
+
+/** What of today's voyage is over when the demo begins, milliseconds: the chart's hour is full, an hour and more is to come. */
+const alreadySailed = 165 * 60_000
+
+export interface DemoOptions {
+  /** How many times as fast as it was the rest of the voyage goes, 1 to 1,000. */
+  readonly speed: number
+  /** Sends everything as fast as it can, checks that all of it was seen and kept, and ends. */
+  readonly exit: boolean
+}
+
+interface Demo {
+  readonly server: Server
+  readonly things: readonly RegisteredInstrument[]
+  readonly doors: readonly Door[]
+  readonly sessionToken: string
+}
+
+/** Runs until Ctrl-C on a data directory of its own, which is removed. @returns the exit status */
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-demo-'))
+  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
+  const stopping = new AbortController()
+  // Ctrl-C may come twice: from the terminal, and handed on by npm.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopping.abort())
+  const stopped = once(stopping.signal, 'abort').then(() => (options.exit ? exitStatus.interrupted : 0))
+  const server = await start(dataDir)
+  const work = show(server, options, stopping.signal)
+  // A write that is cut off by the end of the server is no fault of it.
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, stopped])
+  } finally {
+    await server.close()
+  }
+}
+
+/** On the ports of the documentation if they are free, else on any. */
+async function start(dataDir: string): Promise<Server> {
+  const options = { dataDir, logLevel: 'warn', minFreeSpace: 0 } as const
+  return createServer(options).catch(() => createServer({ ...options, httpPort: 0, mqttPort: 0 }))
+}
+
+async function show(server: Server, options: DemoOptions, stopping: AbortSignal): Promise<number> {
+  console.log(`Thingwire is ready at ${server.url} and ${server.mqttUrl}`)
+  const { key } = server.adminKey
+  const things = await registerInstruments(server.url, key)
+  const doors = await Promise.all(things.map(thing => openDoor(server, thing)))
+  const demo = { server, things, doors, sessionToken: await createSession(server.url, key, things) }
+  return options.exit ? await check(demo) : await sail(demo, options, stopping)
+}
+
+/** @returns 0 if everything that was written was seen live and reads back, else 1 */
+async function check(demo: Demo): Promise<number> {
+  const now = new Date()
+  const watcher = await openWatcher(demo.server.webSocketUrl, demo.sessionToken)
+  const rows = [...(await earlierRows(now)), ...(await readVoyage(now)).rows]
+  const passages = await writeHistory(demo, thing => measurementsOf(thing, rows))
+  for (const door of demo.doors) await door.close()
+  return (await prove(demo.server, passages, watcher)) ? 0 : 1
+}
+
+async function sail(demo: Demo, { speed }: DemoOptions, stopping: AbortSignal): Promise<number> {
+  const { server, things, doors, sessionToken } = demo
+  const now = new Date()
+  const rows = [...(await earlierRows(now)), ...(await readVoyageUnderWay(now, alreadySailed, speed)).rows]
+  const isOver = ({ measuredAt }: Measurement) => measuredAt <= now.getTime()
+  await writeHistory(demo, thing => measurementsOf(thing, rows).filter(isOver))
+  console.log(`Today's began ${durationText(alreadySailed)} ago. The boat sails on while you watch.\n`)
+  console.log(`${signInLink(server.url, sessionToken)}\n`)
+  const sounder = things.find(({ door }) => door === 'HTTP')
+  if (sounder) console.log(`${commands(server.url, sounder)}\n`)
+  console.log('Ctrl-C ends the demo and removes its data.')
+  const progress = new Progress()
+  const end = rows.at(-1)?.measuredAt ?? 0
+  const pace = speed === 1 ? '' : `, ${speed} times as fast as it was`
+  const say = (measuredAt: number) => progress.show(() => `Live${pace}: ${clock(end - measuredAt)} to sail`)
+  const sailing = things.map(async (thing, at) => {
+    const door = doors[at]
+    const toCome = measurementsOf(thing, rows).filter(measurement => !isOver(measurement))
+    if (door) await sendInTime(door, toCome, say, stopping)
+  })
+  await Promise.all(sailing).finally(() => progress.clear())
+  if (!stopping.aborted) console.log('The voyage is over. The server runs until Ctrl-C.')
+  if (!stopping.aborted) await once(stopping, 'abort')
+  return 0
+}
+
+async function writeHistory(
+  { things, doors }: Demo,
+  measured: (thing: RegisteredInstrument) => readonly Measurement[],
+): Promise<readonly Passage[]> {
+  const begin = performance.now()
+  const progress = new Progress()
+  let stored = 0
+  const passages = things.map(async (thing, at) => {
+    const door = doors[at]
+    if (!door) throw new Error(`${thing.name} has no door`)
+    return await sendHistory(thing, door, measured(thing), records => {
+      stored += records
+      progress.show(() => `${grouped(stored)} readings stored`)
+    })
+  })
+  const sent = await Promise.all(passages).finally(() => progress.clear())
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1)
+  const names = things.map(({ name }) => name).join(', ')
+  console.log(`Stored ${grouped(stored)} readings of three things in ${seconds} s: ${names}.
+They are one real sailing voyage of four hours, stored four times: once for
+each of the last three days, and once for today.`)
+  return sent
+}

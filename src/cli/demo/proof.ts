@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Server } from '../../server/index.ts'
+import { counted, table } from '../output.ts'
+import type { Passage } from './history.ts'
+import type { InstrumentRecord } from './instruments.ts'
+import { faultIn, readingsOf } from './order.ts'
+import { place, rate } from './report.ts'
+import { call, readLatest, readRecords } from './service.ts'
+import { positionKey } from './voyage.ts'
+import type { Watcher } from './watcher.ts'
+
+/** As many refused writes of a thing as the server keeps. */
+const mostRefused = 100
+
+/**
+ * Holds what was watched and what is stored against what was sent, and prints it.
+ *
+ * @returns whether every record was seen live, in order, and reads back as it was sent, and every refused write is listed
+ */
+export async function prove(
+  server: Server,
+  passages: readonly Passage[],
+  watcher: Watcher,
+): Promise<boolean> {
+  const seen = await seenLive(passages, watcher)
+  const positions = await positionFault(server, passages, watcher)
+  const rows: string[][] = []
+  let isRight = positions === undefined
+  for (const [at, passage] of passages.entries()) {
+    const { instrument, writes } = passage
+    const stored = await storedFault(server, passage)
+    const refused = await refusedFault(server, passage)
+    isRight &&= seen[at] === undefined && stored === undefined && refused === undefined
+    const sentRefused = writes.filter(({ measurement }) => measurement.isRefused).length
+    rows.push([
+      instrument.name,
+      instrument.door,
+      ...rate(passage),
+      seen[at] ?? 'each once, in order',
+      stored ?? 'every value equal',
+      refused ?? (sentRefused === 0 ? 'none' : `${sentRefused}, all listed`),
+    ])
+  }
+  const head = ['thing', 'door', 'records', 'records/s', 'seen live', 'read back', 'refused writes']
+  console.log(`\n${table(head, rows).trimEnd()}`)
+  const told = counted(watcher.positions.length, 'position')
+  console.log(`\n${told} seen live. ${positions ?? `The last is the latest: ${placeOfLast(watcher)}`}`)
+  return isRight
+}
+
+/** @returns what is wrong with the readings that were seen, for each passage; undefined where nothing is */
+async function seenLive(
+  passages: readonly Passage[],
+  watcher: Watcher,
+): Promise<readonly (string | undefined)[]> {
+  const sent = passages.map(({ writes }) => writes.flatMap(readingsOf).length)
+  const last = lastPosition(passages)
+  const isAll = () =>
+    passages.every(
+      ({ instrument }, at) => watcher.readingsOf(instrument.thingId).length >= (sent[at] ?? 0),
+    ) && isDeepStrictEqual(watcher.positions.at(-1), last)
+  // What does not arrive is told by the comparison.
+  await watcher.until(isAll).catch(() => {})
+  await watcher.close()
+  return passages.map(({ instrument, writes }) => faultIn(watcher.readingsOf(instrument.thingId), writes))
+}
+
+async function positionFault(
+  server: Server,
+  passages: readonly Passage[],
+  watcher: Watcher,
+): Promise<string | undefined> {
+  const last = lastPosition(passages)
+  const boat = passages.find(({ instrument }) => instrument.keys.includes(positionKey))
+  const path = `${server.url}/v2/things/${boat?.instrument.thingToken}/resources/${positionKey}`
+  const latest = await readLatest(path)
+  if (!isDeepStrictEqual(latest, last)) return `REST says ${place(latest)}, NOT ${place(last)}`
+  if (!isDeepStrictEqual(watcher.positions.at(-1), last)) return `The last is NOT ${place(last)}`
+  return undefined
+}
+
+async function storedFault(server: Server, { instrument, writes }: Passage): Promise<string | undefined> {
+  // Several were under way at once: they are in the order of their acknowledgements.
+  const sent = writes
+    .filter(({ measurement }) => !measurement.isRefused)
+    .flatMap(({ measurement }) => measurement.records)
+    .sort((one, other) => Number(one.datetime > other.datetime) - Number(one.datetime < other.datetime))
+  for (const key of instrument.keys) {
+    const stored = await readRecords(`${server.url}/v2/things/${instrument.thingToken}/resources/${key}`)
+    const wanted = sent.filter(record => record.key === key)
+    if (!isDeepStrictEqual(stored, wanted)) return `${key} DIFFERENT: ${stored.length} of ${wanted.length}`
+  }
+  return undefined
+}
+
+async function refusedFault(server: Server, { instrument, writes }: Passage): Promise<string | undefined> {
+  const sent = writes.filter(({ measurement }) => measurement.isRefused).length
+  const listed = await call<object[]>(`${server.url}/v2/things/${instrument.thingToken}/errors?limit=100`)
+  const wanted = Math.min(sent, mostRefused)
+  return listed.length === wanted ? undefined : `${listed.length} listed of ${wanted}`
+}
+
+function lastPosition(passages: readonly Passage[]): InstrumentRecord | undefined {
+  const positions = passages
+    .flatMap(({ writes }) => writes.flatMap(({ measurement }) => measurement.records))
+    .filter(({ key }) => key === positionKey)
+  return positions.reduce<InstrumentRecord | undefined>(
+    (latest, each) => (latest && latest.datetime > each.datetime ? latest : each),
+    undefined,
+  )
+}
+
+function placeOfLast({ positions }: Watcher): string {
+  return place(positions.at(-1))
+}
