@@ -1,4 +1,4 @@
-/** Names of ordinary resources: letters, digits, `.`, `-`, `_` [seed 2.2; contract §2]. */
+/** Names of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2]. */
 export const ordinaryKey = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Whether `key` may name an ordinary resource. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 
-/** Types whose bytes are no JSON text, whatever they hold; every other declared type is taken for JSON [wild]. */
+/** Types whose bytes are no JSON text, whatever they hold; every other declared type is taken for JSON [field]. */
 const binaryType = new RegExp(
   [
     '^(image|audio|video|font|multipart|avro)/',

@@ -6,7 +6,7 @@ import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
 import type { HttpThings } from './things.ts'
 
-/** `GET /v2/utils/date` [seed 4.2]. */
+/** `GET /v2/utils/date` [interface 4.2]. */
 export function dateRoute(scope: FastifyInstance, { access, clock }: HttpThings): void {
   scope.get('/utils/date', { config: { operation: readServerTime } }, async (request, reply) => {
     const query = new Query(request)

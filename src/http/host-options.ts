@@ -39,7 +39,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     return
   }
   const answering = answerUnderWay(socket)
-  // Bytes after a body [wild]: they are no reason to lose the answer to what came before them.
+  // Bytes after a body [field]: they are no reason to lose the answer to what came before them.
   if (answering?.req.complete) closeAfter(answering, socket)
   else
     socket.end(answering?.headersSent ? '' : rawRefusal(new ThingwireError('bad_request')), () =>

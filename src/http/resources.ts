@@ -10,7 +10,7 @@ import type { HttpThings } from './things.ts'
 
 const json = { 'content-type': 'application/json' }
 
-/** `GET /v2/things/<ref>/resources` and `…/all_resources` [wild]. */
+/** `GET /v2/things/<ref>/resources` and `…/all_resources` [field]. */
 export function resourceRoutes(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
   const { page: readPage } = createReads(records, magic)
 

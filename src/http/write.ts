@@ -19,7 +19,7 @@ const noOptions: WriteOptions = {}
 
 type RequestOfThing = FastifyRequest<OfThing>
 
-/** `POST /v2/things/<ref>` [seed 4.1]. */
+/** `POST /v2/things/<ref>` [interface 4.1]. */
 export function writeRoute(
   scope: FastifyInstance,
   { ingest, access, observer }: HttpThings,

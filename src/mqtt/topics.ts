@@ -16,7 +16,7 @@ export function isThingwireTopic(topic: string): boolean {
   return ownTopicForm.test(topic)
 }
 
-/** The ref in `things/<ref>/write` or `v2/things/<ref>` [wild]; undefined for any other topic. */
+/** The ref in `things/<ref>/write` or `v2/things/<ref>` [field]; undefined for any other topic. */
 export function refOfWriteTopic(topic: string): string | undefined {
   const match = writeTopicForm.exec(topic)
   return match?.[1] ?? match?.[2]
@@ -44,7 +44,7 @@ export function valuesTopic(ref: string, key: string): string {
   return `things/${ref}/values/${key}`
 }
 
-/** Where each write is sent live as a whole [wild]. */
+/** Where each write is sent live as a whole [field]. */
 export function wholeTopic(ref: string): string {
   return `v2/things/${ref}`
 }
@@ -59,7 +59,7 @@ export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
-/** Where a thing registers itself by subscribing [wild]; `any` tells answers apart. */
+/** Where a thing registers itself by subscribing [field]; `any` tells answers apart. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`
 }

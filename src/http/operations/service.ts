@@ -58,7 +58,7 @@ export const readMetrics: Operation = {
   group: 'Service',
   summary: 'Read the metrics',
   description:
-    'For Prometheus. Without the admin key from the machine itself, or from anywhere if the server has `publicMetrics`.',
+    'For Prometheus. A program on the machine itself that asks without a proxy needs no admin key.',
   credential: 'admin',
   answers: {
     200: {
