@@ -138,10 +138,10 @@ function unreachableText(url: string, cause: unknown): string {
   const code = networkCode(cause)
   // OpenSSL tells it as a line of its source.
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
-    return `it does not speak TLS as it should (${code}); is it ${url.replace(/^https/, 'http')}?`
+    return `the TLS handshake failed (${code}); is the URL ${url.replace(/^https/, 'http')}?`
   }
   if (/CERT|SIGNATURE/.test(code)) {
-    return `its certificate is not trusted (${networkFault(cause)}); for one of your own set NODE_EXTRA_CA_CERTS`
+    return `its certificate is not trusted (${networkFault(cause)}); to trust your own certificate, set NODE_EXTRA_CA_CERTS`
   }
   return `${networkFault(cause)}; is the server running (thingwire serve), and is --url right?`
 }
@@ -168,20 +168,24 @@ function errorAnswer(text: string): ErrorAnswer {
 }
 
 function notTheServer(url: string): CommandError {
-  return new CommandError(exitStatus.failed, `what answers at ${url} is no Thingwire server: is --url right?`)
+  return new CommandError(
+    exitStatus.failed,
+    `the answer from ${url} is not that of a Thingwire server: is --url right?`,
+  )
 }
 
 /** What to do where a credential is unknown, as further lines. */
 function nextSteps(reason: string): readonly string[] {
   if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
   return [
-    'thingwire doctor tries a credential at both doors',
-    'the operator makes another: thingwire tokens add <thing>, or thingwire sessions create <thing>',
+    'thingwire doctor tests a credential over HTTP and MQTT',
+    'the operator can create a new one: thingwire tokens add <thing>, or thingwire sessions create <thing>',
   ]
 }
 
 function refusalText(status: number, reason: string, message?: string): string {
-  if (reason === '') return `HTTP ${status}, and not in the words of a Thingwire server: is --url right?`
+  if (reason === '')
+    return `HTTP ${status}, but the answer is not that of a Thingwire server: is --url right?`
   return `${message ?? 'refused'} (${reason}, HTTP ${status})`
 }
 

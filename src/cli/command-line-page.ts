@@ -1,28 +1,35 @@
-import type { Command } from 'commander'
+import { Command, type Option } from 'commander'
+import { withConnection } from './connection.ts'
 import { createProgram } from './program.ts'
 import { exitOf, exitText, lessonOf } from './teach.ts'
 
+/** Rows that many commands share stand once, in the intro. */
+const commonFlags: ReadonlySet<string> = new Set([
+  ...withConnection(new Command()).options.map(({ flags }) => flags),
+  '--json',
+])
+const commonDescription = 'one JSON document'
+
 const intro = `# The command line
 
-Generated from \`src/cli\`; the same is in \`thingwire <command> --help\`.
+This page is generated from \`src/cli\`. \`thingwire <command> --help\` shows the same text.
 
-\`thingwire\` without a command runs the server. Commands on a data directory (\`restore\`, \`migrate\`, \`check\`) need it for
-themselves. All others talk to a running server over HTTP.
+\`thingwire\` without a command runs the server, and \`demo\` runs a server of its own. \`restore\`, \`migrate\` and \`check\`
+work on a data directory that no server uses. All other commands talk to a running server over HTTP, and take these options:
 
-**Which server**: \`--url\`, else \`THINGWIRE_URL\`, else port \`THINGWIRE_HTTP_PORT\` or 8080 of this machine. For a certificate
-of one's own set \`NODE_EXTRA_CA_CERTS\`.
+| | |
+|---|---|
+${connectionRows()}
+| \`--json\` | ${commonDescription} on stdout |
 
-**Which credential**: \`--credential-file <file>\` (\`-\` is stdin), else \`THINGWIRE_TOKEN\` (a thing's token or a session; not
-for what only the operator may do), else \`THINGWIRE_ADMIN_KEY\`, else the admin key that a server on this machine keeps in
-its data directory (\`--data-dir\`, \`THINGWIRE_DATA_DIR\`, \`./data\`). None can be given on the command line itself, where every
-user of the machine could read it.
-
-**Which thing**: its id, or its name if no other has the same; with a thing's own token it is left out.
-
-**Output**: tables for people, \`--json\` for programs: one JSON document, or one a line where records stream (\`tail\`, \`export\`,
-\`read --ndjson\`). Progress and messages go to stderr. What a device has written cannot steer the terminal.
-
-**Exit status**: ${exitText}. Where a command differs, it says so.
+- **Credential.** A command takes the first of: \`--credential-file\`; \`THINGWIRE_TOKEN\` (a thing's token or a session, for
+  commands that need no operator); \`THINGWIRE_ADMIN_KEY\`; the admin key in the data directory of a server on this machine
+  (\`--data-dir\`, \`THINGWIRE_DATA_DIR\`, \`./data\`). Other users can read a command line, so no option takes the credential itself.
+- **Thing.** Give its id, or its name if no other thing has the same name. With a thing's own token, leave it out.
+- **Output.** A command prints text for people. With \`--json\` it prints one JSON document, or one a line for a stream of
+  records. Progress and messages go to stderr. Control characters from devices are escaped.
+- **TLS.** To trust your own certificate, set \`NODE_EXTRA_CA_CERTS\`.
+- **Exit status.** ${exitText}. A command with other statuses lists them below.
 `
 
 /** `docs/reference/command-line.md`: a test holds the file equal to this. */
@@ -46,7 +53,7 @@ function section(command: Command): string {
 
 ${command.description()}
 
-\`\`\`sh
+\`\`\`text
 thingwire ${path} ${command.usage()}
 
 ${examples}
@@ -60,10 +67,24 @@ function optionRows(command: Command): string {
     ...command.registeredArguments
       .filter(argument => argument.description !== '')
       .map(argument => `| \`${argument.name()}\` | ${escaped(argument.description)} |`),
-    ...command.options.map(option => `| \`${option.flags}\` | ${escaped(option.description)} |`),
+    ...command.options
+      .filter(({ flags, description }) => !isCommon(flags, description))
+      .map(option => optionRow(option)),
   ]
   if (rows.length === 0) return ''
   return `| | |\n|---|---|\n${rows.join('\n').replaceAll('asc|desc', 'asc\\|desc')}\n`
+}
+
+function connectionRows(): string {
+  return withConnection(new Command()).options.map(optionRow).join('\n')
+}
+
+function optionRow({ flags, description }: Option): string {
+  return `| \`${flags}\` | ${escaped(description)} |`
+}
+
+function isCommon(flags: string, description: string): boolean {
+  return commonFlags.has(flags) && (flags !== '--json' || description === commonDescription)
 }
 
 function pathOf(command: Command): string {

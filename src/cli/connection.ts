@@ -15,10 +15,10 @@ export function withConnection(command: Command): Command {
   return command
     .option(
       '--url <url>',
-      'server (THINGWIRE_URL; default http://127.0.0.1 and the port of THINGWIRE_HTTP_PORT or 8080)',
+      'server; default THINGWIRE_URL, else this machine and port THINGWIRE_HTTP_PORT or 8080',
     )
-    .option('--credential-file <file>', 'file that holds the credential alone; - is stdin')
-    .option('--data-dir <directory>', 'data directory of the server on this machine, for its admin key')
+    .option('--credential-file <file>', 'file with the credential alone; - is stdin')
+    .option('--data-dir <directory>', 'data directory of a server on this machine, for its admin key')
 }
 
 /** @throws CommandError usage or credential */
@@ -42,5 +42,5 @@ export function serverUrl({ url }: ConnectionFlags): URL {
   const text = url ?? (process.env.THINGWIRE_URL || own)
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   if (parsed && /^https?:$/.test(parsed.protocol) && parsed.username === '') return parsed
-  throw usageError('the URL of the server must be as http://host:8080, without a credential in it')
+  throw usageError('the URL of the server must have the form http://host:8080, without a credential in it')
 }

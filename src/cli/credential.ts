@@ -58,7 +58,8 @@ async function readCredential(file: string): Promise<string> {
 async function ownFile(file: string): Promise<string | undefined> {
   try {
     const isOpen = process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
-    if (isOpen) throw new CommandError(exitStatus.credential, `${file} is open to other users: chmod 600 it`)
+    if (isOpen)
+      throw new CommandError(exitStatus.credential, `${file} is open to other users: run chmod 600 ${file}`)
     return await readFile(file, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
@@ -73,7 +74,7 @@ function checked(text: string, source: string): Credential {
   const fault =
     credential === ''
       ? 'is empty'
-      : 'holds a character that no credential has: a token is 43 letters, digits, - and _'
+      : 'contains a character that no credential has: a token is 43 letters, digits, - and _'
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
 }
 
@@ -86,7 +87,7 @@ function missing(kind: CredentialKind, url: URL, file: string): string {
   const ways = kind === 'operator' ? 'the admin key' : "a thing's token, a session or the admin key"
   const variable = kind === 'operator' ? 'THINGWIRE_ADMIN_KEY' : 'THINGWIRE_TOKEN or THINGWIRE_ADMIN_KEY'
   const own = isThisMachine(url)
-    ? `, or run this where ${file} is the admin key of the server (--data-dir)`
+    ? `, or name the data directory of the server with --data-dir (there is no admin key in ${file})`
     : ''
-  return `a credential is needed, ${ways}: set ${variable}, or give --credential-file <file> (- is stdin)${own}`
+  return `the command needs a credential (${ways}): set ${variable}, or give --credential-file <file> (- is stdin)${own}`
 }

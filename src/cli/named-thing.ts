@@ -38,18 +38,18 @@ export async function findThing(client: ServerClient, named: string | undefined)
     if (named === undefined || isCalled(principal, named)) return principal
     throw new CommandError(
       exitStatus.credential,
-      `this token is not that of ${named}, but of ${called(principal)}: use the token of ${named}, or the admin key`,
+      `this token belongs to ${called(principal)}, not to ${named}: use the token of ${named}, or the admin key`,
     )
   }
   if (named !== undefined) return await thingCalled(client, named)
   const only = principal.kind === 'session' && principal.things !== '*' ? principal.things : []
   if (only.length === 1 && only[0] !== undefined) return { thingId: only[0], name: '' }
-  throw usageError('name the thing, by its id or name: thingwire things list shows them')
+  throw usageError('give the id or name of the thing: thingwire things list shows them')
 }
 
 /** As `findThing`, of a thing that was named. */
 export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
-  if (isToken(named)) throw usageError('a token does not belong on a command line: set it as THINGWIRE_TOKEN')
+  if (isToken(named)) throw usageError('do not put a token on the command line: set THINGWIRE_TOKEN')
   if (isThingId(named)) return { thingId: named, name: '' }
   const found: ListedThing[] = []
   for await (const thing of findNamed(client, named)) found.push(thing)
@@ -57,8 +57,8 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
   if (thing && found.length === 1) return thing
   if (!thing) throw failure(`no thing is called ${named}: thingwire things list shows them`)
   throw failure(
-    `${found.length} things are called ${named}: name one by its id`,
-    found.map(({ thingId, createdAt }) => `${thingId}, made ${createdAt}`),
+    `${found.length} things are called ${named}: give the id of one`,
+    found.map(({ thingId, createdAt }) => `${thingId}, created ${createdAt}`),
   )
 }
 

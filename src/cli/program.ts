@@ -16,20 +16,20 @@ import { addWrite } from './commands/write.ts'
 
 const firstSteps = `
 Try it:
-  thingwire serve --data-dir ./try                     # in a terminal of its own
-  export THINGWIRE_DATA_DIR=./try                      # where commands find the admin key
+  thingwire serve --data-dir ./try                     # in a separate terminal
+  export THINGWIRE_DATA_DIR=./try                      # commands find the admin key here
   thingwire things create boat                         # shows the token of the device
   thingwire write boat temperature=21.5
   thingwire read boat temperature
-  thingwire tail boat                                  # what comes in, as it does
-  thingwire doctor boat                                # why does my device not get through?
+  thingwire tail boat                                  # shows new readings as they arrive
+  thingwire doctor boat                                # finds out why a device gets no readings through
 
-thingwire <command> --help explains a command; docs/reference/command-line.md has all of it on one page.`
+thingwire <command> --help explains a command; docs/reference/command-line.md has all commands on one page.`
 
 /** The whole command line: what it takes and says, and what is called for it. */
 export function createProgram(): Command {
   const program = new Command('thingwire')
-    .description('Takes readings from things, stores them durably in time order, and gives them back.')
+    .description('Takes readings from things, stores them durably in time order, and shows them live.')
     .option('-v, --version', 'show the version')
     .enablePositionalOptions()
     .exitOverride()
@@ -47,7 +47,7 @@ export function createProgram(): Command {
   addTail(program)
   addExport(program)
   addImport(program)
-  program.commandsGroup('Who may do what:')
+  program.commandsGroup('Things and access:')
   addThings(program)
   addTokens(program)
   addSessions(program)

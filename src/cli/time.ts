@@ -32,5 +32,5 @@ function timeOf(option: string, given: string | undefined) {
   const text = /^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00:00Z` : given
   const milliseconds = parseDatetime(text)
   if (milliseconds !== undefined) return { text, milliseconds }
-  throw usageError(`${option} must be a time as 2026-11-21 or 2026-11-21T09:30:00Z: it is ${given}`)
+  throw usageError(`${option} must be a time such as 2026-11-21 or 2026-11-21T09:30:00Z: it is ${given}`)
 }

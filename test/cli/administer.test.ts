@@ -68,7 +68,7 @@ describe('thingwire, as the operator,', () => {
     const other = await runCommand(['write', 'boat', 'n=1'], hut)
     expect(other).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining(`this token is not that of boat, but of hut (${thingId})`),
+      stderr: expect.stringContaining(`this token belongs to hut (${thingId}), not to boat`),
     })
   })
 
@@ -80,7 +80,7 @@ describe('thingwire, as the operator,', () => {
     )
     const twins = await runCommand(['tokens', 'list', 'twin'], { server })
     expect(twins.code).toBe(1)
-    expect(twins.stderr).toContain(`  ${thingId}, made `)
+    expect(twins.stderr).toContain(`  ${thingId}, created `)
 
     const added = await jsonOf<Record<'tokenId' | 'thingToken', string>>(['tokens', 'add', thingId], {
       server,
@@ -175,11 +175,11 @@ describe('thingwire, as the operator,', () => {
         ['read', 'boat', 'n', '--sparkline', '--limit', '3'],
         { server },
         2,
-        /--limit does not go with --sparkline/,
+        /--limit cannot be combined with --sparkline/,
       ],
-      [['read', 'abcdefgh234567ab', '--from', '2026-02-02'], { server }, 2, /--from is for one resource/],
+      [['read', 'abcdefgh234567ab', '--from', '2026-02-02'], { server }, 2, /--from needs a key/],
       [['things', 'list', '--bbox', '1,2,3'], { server }, 2, /--bbox must be/],
-      [['write', 'boat', 'n=1', '--date', '2026-02-02'], { server }, 2, /--date is for records of a file/],
+      [['write', 'boat', 'n=1', '--date', '2026-02-02'], { server }, 2, /--date is only for a file/],
       [['write', 'boat', 'n=1', '--datetime', 'yesterday'], { server }, 2, /--datetime must be/],
       [['codes', 'create', '--count', '2000'], { server }, 2, /--count must be .* from 1 to 1000/],
       [['check', 'foo'], {}, 2],
@@ -188,7 +188,7 @@ describe('thingwire, as the operator,', () => {
       [['wriet', 'boat', 'n=1', '--partial'], { server }, 2],
       [['write', server.adminKey.padEnd(43, 'x').slice(0, 43), 'n=1'], { server }, 2],
       [['things', 'list'], nowhere, 3],
-      [['things', 'list'], https, 3, /does not speak TLS.*is it http:/],
+      [['things', 'list'], https, 3, /the TLS handshake failed.*is the URL http:/],
       [['things', 'list'], unknown, 4],
       [['things', 'list'], none, 4],
     ] as const

@@ -66,7 +66,7 @@ describe('thingwire write --file', () => {
     onTestFinished(async () => void (await second.kill()))
     const { code, stdout, stderr } = await again.ended
     expect({ code, stdout }).toMatchObject({ code: 0 })
-    expect(stderr).toMatch(/^going on after [\d,]+ records of a run before$/m)
+    expect(stderr).toMatch(/^going on after [\d,]+ records of an earlier run$/m)
     expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them from an earlier run$/m)
     expect(await readdir(join(environment.XDG_STATE_HOME, 'thingwire'))).toEqual([])
 
@@ -146,9 +146,9 @@ describe('thingwire write --file', () => {
       expect(await readAll(server, thing, 'n')).toHaveLength(1)
     })
 
-    it('says of an empty file that it holds no records', async () => {
+    it('says of an empty file that it contains no records', async () => {
       const { run } = await load('\n')
-      expect(await run()).toEqual({ code: 0, stdout: 'records.ndjson holds no records\n', stderr: '' })
+      expect(await run()).toEqual({ code: 0, stdout: 'records.ndjson contains no records\n', stderr: '' })
     })
 
     it('says once what is wrong with many lines', async () => {

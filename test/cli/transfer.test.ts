@@ -103,12 +103,12 @@ describe('thingwire backup, restore and check', () => {
     const ontoDirectory = await runCommand(['backup', directory], { server })
     expect(ontoDirectory).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/is a directory: name the file/),
+      stderr: expect.stringMatching(/is a directory: give the name of a file/),
     })
     const withinFile = await runCommand(['restore', file, '--data-dir', join(file, 'data')])
     expect(withinFile).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/cannot make the data directory .*--data-dir$/m),
+      stderr: expect.stringMatching(/cannot create the data directory .*--data-dir$/m),
     })
     const refused = await runCommand(['backup', join(directory, 'none')], {
       server: { url: server.url, adminKey: 'k'.repeat(32) },

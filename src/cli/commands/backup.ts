@@ -16,16 +16,19 @@ export function addBackup(program: Command): void {
     withConnection(
       program.command('backup').description('Copy the whole store of a running server into a file.'),
     )
-      .argument('<file>', 'is there only when the backup is whole; replaces an older one')
+      .argument(
+        '<file>',
+        'file for the backup; it appears only when it is complete, and replaces an older one',
+      )
       .option('--json', 'one JSON document')
       .action(backup),
     {
       examples: [
-        ['backup boat.backup', 'everything that is stored now, while writes go on'],
-        ['restore boat.backup --data-dir ./new', 'what it is for; try it before it is needed'],
+        ['backup boat.backup', 'a snapshot of everything, while writes go on'],
+        ['restore boat.backup --data-dir ./new', 'try the restore before you need it'],
       ],
       notes: [
-        'The file holds hashes of tokens and the activation codes that are not used up. A server on Redis has none to give: docs/use/operations.md says how to back up Redis.',
+        'The file contains hashes of tokens, and the activation codes that are not used up: keep it secret. To back up a server on Redis, see docs/use/operations.md.',
       ],
     },
   )

@@ -18,10 +18,10 @@ interface ListedCode {
 export function addCodes(program: Command): void {
   const codes = program
     .command('codes')
-    .description('Activation codes, with which devices register themselves and get their token.')
+    .description('Activation codes: a device registers itself with a code and gets its token.')
 
   teach(
-    withConnection(codes.command('create').description('Make activation codes.'))
+    withConnection(codes.command('create').description('Create activation codes.'))
       .option('--count <n>', 'how many codes, 1 to 1000', '1')
       .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
       .option('--json', 'one JSON document')
@@ -29,7 +29,7 @@ export function addCodes(program: Command): void {
     {
       examples: [
         ['codes create', 'one code for one device'],
-        ['codes create --count 100 > codes.txt', 'a code a line, for a hundred devices'],
+        ['codes create --count 100 > codes.txt', 'codes for a hundred devices, one a line'],
       ],
     },
   )
@@ -39,20 +39,20 @@ export function addCodes(program: Command): void {
       .action(list),
     {
       examples: [
-        ['codes list', 'the codes and how often each can still be used'],
+        ['codes list', 'the codes, and how often each can still be used'],
         ['codes list --json', 'the same for a program'],
       ],
     },
   )
   teach(
-    withConnection(codes.command('delete').description('Delete a code; things made with it stay.'))
-      .argument('<code>', 'as in codes list')
+    withConnection(codes.command('delete').description('Delete a code; the things that used it stay.'))
+      .argument('<code>', 'code, as codes list shows it')
       .option('--json', 'one JSON document')
       .action(remove),
     {
       examples: [
         ['codes delete 3YkV0c9mD1-nB7wT5xQ2hJ8rLfUaZeG6sO', 'no device can use it from now on'],
-        ['codes list', 'where the codes are'],
+        ['codes list', 'shows the codes'],
       ],
     },
   )
@@ -79,7 +79,7 @@ async function list(flags: Flags): Promise<void> {
   )
   if (flags.json) return await printJson({ activationCodes })
   const rows = activationCodes.map(code => [code.activationCode, code.createdAt, String(code.usesLeft)])
-  await print(table(['code', 'made', 'uses left'], rows))
+  await print(table(['code', 'created', 'uses left'], rows))
 }
 
 async function remove(code: string, flags: Flags): Promise<void> {

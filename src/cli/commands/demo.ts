@@ -12,22 +12,20 @@ export function addDemo(program: Command): void {
   teach(
     program
       .command('demo')
-      .description(
-        'See it with the data of a real sailing voyage, on a data directory that is removed at the end.',
-      )
-      .option('--speed <n>', 'the boat sails n times as fast as it did, 1 to 1000', '1')
-      .option('--exit', 'send everything at once, check that all of it was seen live and kept, and end')
+      .description('Run a server with the data of a real sailing voyage. The data is removed at the end.')
+      .option('--speed <n>', 'speed of the boat, 1 to 1000 times the real one', '1')
+      .option('--exit', 'send all data at once, check that it arrived live and is stored, and end')
       .action(demo),
     {
       examples: [
-        ['demo', 'three things with days of history, and live; prints a link that signs in'],
-        ['demo --speed 60', 'an hour of sailing takes a minute'],
-        ['demo --exit', 'the same data as a check of this machine'],
+        ['demo', 'three things with days of history and live readings; prints a link that signs in'],
+        ['demo --speed 60', 'an hour of sailing in a minute'],
+        ['demo --exit', 'checks this machine with the same data'],
       ],
       notes: [
-        'Uses ports 8080 and 1883 if both are free, else any two. Without a terminal it is demo --exit.',
+        'demo uses ports 8080 and 1883 if both are free, else two other ports. Without a terminal it runs as demo --exit.',
       ],
-      exit: '0 ended by Ctrl-C, or everything was seen and kept; 1 something was not, or failed; 2 wrong command line',
+      exit: '0 ended by Ctrl-C, or all data arrived and is stored; 1 data is missing, or the demo failed; 2 wrong command line',
     },
   )
 }
@@ -39,7 +37,9 @@ async function demo({ speed, exit }: Flags): Promise<void> {
   }
   const isWatched = process.stdin.isTTY === true
   if (!exit && !isWatched) {
-    console.log('No terminal: sends everything at once, checks it and ends. Run it in a terminal to watch.')
+    console.log(
+      'Without a terminal the demo sends all data at once, checks it and ends. Run it in a terminal to watch.',
+    )
   }
   const { runDemo } = await import('../demo/demo.ts')
   // Connections that are cut off may still wait for their time-outs.

@@ -20,9 +20,9 @@ interface Flags extends ConnectionFlags {
 /** `thingwire doctor`. */
 export function addDoctor(program: Command): void {
   teach(
-    withConnection(program.command('doctor').description('Why does my device not get through?'))
+    withConnection(program.command('doctor').description('Find out why a device gets no readings through.'))
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .option('--mqtt-url <url>', 'MQTT door, such as mqtts://host:8883; default as the server says')
+      .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: the server tells it')
       .option('--json', 'one JSON document')
       .action(doctor),
     {
@@ -34,10 +34,10 @@ export function addDoctor(program: Command): void {
         ],
       ],
       notes: [
-        'Looks at name, ports, TLS certificate, readiness and clock of the server, tries the credential at both doors, and shows when the thing was last heard of and which of its writes were refused, each with what to do. It writes nothing.',
-        'A note is no fault: that no thing was named, a refused write after which the thing has stored a record, or, for the admin key, how many credentials the server has refused since its start.',
+        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It writes nothing.',
+        'A note is not a fault. Notes tell of a missing thing name, of a refused write before the newest stored record, and (to the operator) of credentials that the server refused since its start.',
       ],
-      exit: '0 all is well; 1 something is wrong, and said; 2 wrong command line',
+      exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
     },
   )
 }
@@ -77,7 +77,7 @@ async function examine(
   if (isHttpThere) await tell(await checkReady(base))
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error
-    await tell([fault('credential', 'there is none to try', error.message)])
+    await tell([fault('credential', 'there is no credential to test', error.message)])
     return undefined
   })
   await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, tell)
@@ -102,10 +102,10 @@ async function thingFindings(client: ServerClient, named: string | undefined): P
     return await checkThing(client, named)
   } catch (error) {
     if (named === undefined && error instanceof CommandError && error.status === exitStatus.usage) {
-      const advice = 'to look at one: thingwire doctor <thing>'
-      return [note('thing', 'none was named, and the credential is not that of one alone', advice)]
+      const advice = 'to check a thing: thingwire doctor <thing>'
+      return [note('thing', 'no thing was named, and the credential is for more than one', advice)]
     }
-    if (error instanceof CommandError) return [fault('thing', 'it cannot be looked at', error.message)]
+    if (error instanceof CommandError) return [fault('thing', 'the thing cannot be checked', error.message)]
     throw error
   }
 }
@@ -113,7 +113,7 @@ async function thingFindings(client: ServerClient, named: string | undefined): P
 /** @throws CommandError usage */
 function parseMqttUrl(text: string): URL {
   if (URL.canParse(text) && /^mqtts?:\/\//.test(text)) return new URL(text)
-  throw usageError('--mqtt-url must be as mqtt://host:1883 or mqtts://host:8883')
+  throw usageError('--mqtt-url must be of the form mqtt://host:1883 or mqtts://host:8883')
 }
 
 /** On the host of the HTTP door, at the port that the server says, with TLS if HTTP has it. */

@@ -25,17 +25,20 @@ export function addExport(program: Command): void {
   teach(
     withConnection(program.command('export').description('Write all records of things as NDJSON.'))
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .option('--all', 'every thing that the credential may see')
-      .option('--output <file>', 'is there only when it is whole; default stdout')
-      .option('--json', 'say on stderr in JSON what was exported')
+      .option('--all', 'all things that the credential may read')
+      .option(
+        '--output <file>',
+        'file for the export, which appears only when it is complete; default stdout',
+      )
+      .option('--json', 'report the counts on stderr as JSON')
       .action(exportThings),
     {
       examples: [
         ['export boat --output boat.ndjson', 'one thing'],
-        ['export --all | gzip > all.ndjson.gz', 'everything, small'],
+        ['export --all | gzip > all.ndjson.gz', 'all things, compressed'],
       ],
       notes: [
-        'A line is {"thingId","name","key","value","datetime","geo"?}; records of a resource come oldest first. Of the settings the last line makes the document what it is now. Tokens, sessions and codes are not in it: backup has everything.',
+        'A line is {"thingId","name","key","value","datetime","geo"?}. The records of a resource come oldest first. The last line of $settings restores the present document. Tokens, sessions and codes are only in a backup.',
       ],
     },
   )
@@ -43,7 +46,7 @@ export function addExport(program: Command): void {
 
 async function exportThings(named: string | undefined, flags: Flags): Promise<void> {
   if (flags.output !== undefined) await refuseDirectory(flags.output)
-  if (flags.all && named !== undefined) throw usageError('name a thing or give --all, not both')
+  if (flags.all && named !== undefined) throw usageError('give either a thing or --all')
   const client = await connect(flags, 'any')
   const progress = new Progress()
   const counts = { things: 0, resources: 0, records: 0 }

@@ -27,19 +27,24 @@ interface Flags extends ConnectionFlags {
 export function addImport(program: Command): void {
   teach(
     withConnection(
-      program.command('import').description('Write what export has given, and count it at the end.'),
+      program
+        .command('import')
+        .description('Write the records of an export, and compare the counts at the end.'),
     )
       .argument('<file>', 'NDJSON of thingwire export')
-      .option('--to <thing>', 'id or unique name of the thing that takes it, if the file holds one thing')
+      .option(
+        '--to <thing>',
+        'id or unique name of the thing for the records, if the file contains one thing',
+      )
       .option('--json', 'one JSON document')
       .action(importFile),
     {
       examples: [
-        ['import all.ndjson', 'things of the same id or name are filled, others are made'],
+        ['import all.ndjson', 'into things of the same id or name; other things are created'],
         ['import boat.ndjson --to ketch', 'the records of boat into another thing'],
       ],
       notes: [
-        'Broken off, the same command goes on; run twice, it stores nothing twice. At the end each resource is counted on the server and compared with the file. Things that are made have new ids, and tokens of their own: thingwire tokens add shows one.',
+        'If import is interrupted, run it again: it goes on where it stopped, and it stores nothing twice. At the end it compares the number of records of each resource with the file. A new thing has a new id and needs a new token (thingwire tokens add).',
       ],
     },
   )
@@ -83,15 +88,15 @@ async function importFile(file: string, flags: Flags): Promise<void> {
       ({ thingId, key, expected, stored }) => `${thingId} ${key}: ${stored} of ${expected} records`,
     )
     throw failure(
-      'the server holds less than the file: were records deleted meanwhile? Import it again',
+      'the server has fewer records than the file: were records deleted meanwhile? Import the file again',
       lines,
     )
   }
   await state.remove()
   const { records, before } = done
   if (flags.json) return await printJson({ records, before, resources, thingsMade: targets.made })
-  const made = targets.made === 0 ? '' : `, ${counted(targets.made, 'thing')} made`
-  await printLine(`${counted(records, 'record')} in ${counted(resources, 'resource')} are there${made}`)
+  const made = targets.made === 0 ? '' : `, ${counted(targets.made, 'thing')} created`
+  await printLine(`${counted(records, 'record')} in ${counted(resources, 'resource')} are stored${made}`)
 }
 
 /** @throws CommandError failed, naming the line */
@@ -105,8 +110,9 @@ function partsOf({ line, records, fault }: Sourced): {
   const isWhole = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
   if (fault || !isWhole) {
     const reason =
-      fault?.message ?? 'it must be {"thingId","name","key","value","datetime"}, as export writes it'
-    throw failure(`line ${line} is none of an export: ${reason}`)
+      fault?.message ??
+      'it must be {"thingId","name","key","value","datetime"}, as thingwire export writes it'
+    throw failure(`line ${line} is not a line of an export: ${reason}`)
   }
   const record = { key, value, ...(geo ? { geo } : {}), ...(datetime ? { datetime } : {}) }
   return { thingId, name, record }

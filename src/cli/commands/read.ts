@@ -33,26 +33,29 @@ export function addRead(program: Command): void {
   teach(
     withConnection(program.command('read').description('Read records of a resource, newest first.'))
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument('[key]', 'name of the resource; without, the newest record of each')
-      .option('--from <time>', 'first datetime, such as 2026-11-21 or 2026-11-21T09:30:00Z')
-      .option('--to <time>', 'datetime before which to end')
-      .option('--limit <n>', `most records or intervals; default ${tableRecords} in a table, else all`)
-      .option('--order <asc|desc>', 'oldest or newest first; default desc')
-      .option('--aggregate <functions>', 'some of avg,min,max,sum,count,first,last for each interval')
-      .option('--interval <length>', 'such as 30s, 5m, 1h or 1d')
+      .argument('[key]', 'key of the resource; without it, the newest record of each resource')
+      .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
+      .option('--to <time>', 'end of the range; it is not in the range itself')
+      .option(
+        '--limit <n>',
+        `maximum number of records or intervals; default ${tableRecords} in a table, else all`,
+      )
+      .option('--order <asc|desc>', 'oldest first (asc) or newest first (desc, the default)')
+      .option('--aggregate <functions>', 'for each interval one or more of avg,min,max,sum,count,first,last')
+      .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h or 1d')
       .option('--csv', 'CSV: datetime,value,lat,long')
-      .option('--ndjson', 'a JSON object a line; the default where stdout is no terminal')
+      .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
       .option('--json', 'one JSON document')
-      .option('--sparkline', 'one line of bars over the range')
+      .option('--sparkline', 'one line of bars for the range')
       .action(read),
     {
       examples: [
-        ['read boat depth --from 2026-11-20 --csv > depth.csv', 'a day and later, into a file'],
-        ['read boat depth --aggregate avg,min,max --interval 5m', 'five minutes a row'],
-        ['read boat depth --sparkline', 'how it went, in one line'],
+        ['read boat depth --from 2026-11-20 --csv > depth.csv', 'from a day on, into a file'],
+        ['read boat depth --aggregate avg,min,max --interval 5m', 'one row for five minutes'],
+        ['read boat depth --sparkline', 'a chart in one line'],
       ],
       notes: [
-        'Of $geo and $settings it is the present state, unless a range or --limit asks for what was written.',
+        'For $geo and $settings read shows the present state. With a range or --limit it shows the written records.',
       ],
     },
   )
@@ -62,11 +65,11 @@ async function read(first: string | undefined, second: string | undefined, flags
   const form = formOf(flags)
   const query = queryOf(flags)
   const given = limitOf(flags)
-  if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'does not go with --sparkline')
+  if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'cannot be combined with --sparkline')
   const client = await connect(flags, 'any')
   const { thing, key } = await resourceNamed(client, first, second)
   if (key === undefined) {
-    refuseOthers(flags, [], 'is for one resource: name it, as thingwire read <thing> <key>')
+    refuseOthers(flags, [], 'needs a key: thingwire read <thing> <key>')
     return await readNewest(client, thing, form)
   }
   const resource = [thing.thingId, key] as const
@@ -98,7 +101,7 @@ async function readNewest(client: ServerClient, { thingId }: NamedThing, form: F
   const records = all.flatMap(({ values }) => values)
   if (form === 'json') return await printJson(records)
   if (form === 'ndjson') return await print(records.map(record => `${JSON.stringify(record)}\n`).join(''))
-  if (form !== 'table') throw usageError('name the resource: thingwire read <thing> <key>')
+  if (form !== 'table') throw usageError('--csv and --sparkline need a key: thingwire read <thing> <key>')
   await print(
     table(
       ['key', 'datetime', 'lat', 'long', 'value'],
@@ -199,7 +202,7 @@ async function printArray(items: AsyncIterable<unknown>): Promise<void> {
 
 function formOf({ csv, ndjson, json, sparkline }: Flags): Form {
   const wanted = Object.entries({ csv, ndjson, json, sparkline }).filter(([, isWanted]) => isWanted)
-  if (wanted.length > 1) throw usageError('give one of --csv, --ndjson, --json and --sparkline')
+  if (wanted.length > 1) throw usageError('give only one of --csv, --ndjson, --json and --sparkline')
   const [form] = wanted[0] ?? []
   return (form as Form | undefined) ?? (process.stdout.isTTY ? 'table' : 'ndjson')
 }

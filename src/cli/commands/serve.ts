@@ -6,14 +6,14 @@ import { teach } from '../teach.ts'
 
 /** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
 
-const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 a line on stderr says what is wrong; 2 unknown command'
+const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 unknown command'
 
 /** `thingwire serve`, also `start` and no command at all. */
 export function addServe(program: Command): void {
   const serve = program
     .command('serve', { isDefault: true })
     .alias('start')
-    .description('Run the server until SIGTERM or Ctrl-C. This is what happens without a command.')
+    .description('Run the server until SIGTERM or Ctrl-C. This is the default command.')
     .usage('[--config <file>] [--<option> <value>]…')
     .argument('[options...]')
     .helpOption(false)
@@ -21,11 +21,11 @@ export function addServe(program: Command): void {
     .action((_operands: string[], _flags: object, command: Command) => run(command))
   teach(serve, {
     examples: [
-      ['serve --data-dir ./try --http-port 8081', 'HTTP on 8081, MQTT on 1883, everything in ./try'],
-      ['serve --config config/cluster.json', 'a node of several, on the Redis of THINGWIRE_REDIS_URL'],
+      ['serve --data-dir ./try --http-port 8081', 'HTTP on 8081, MQTT on 1883, all data in ./try'],
+      ['serve --config config/cluster.json', 'one of several nodes, on the Redis of THINGWIRE_REDIS_URL'],
     ],
     notes: [
-      'Every option is in docs/reference/options.md, and in thingwire serve --help; each is also a variable: --http-port is THINGWIRE_HTTP_PORT. The admin key is made at the first start and kept in <data-dir>/admin-key.',
+      'docs/reference/options.md and thingwire serve --help list all options. Each option is also a variable: --http-port is THINGWIRE_HTTP_PORT. The first start creates the admin key in <data-dir>/admin-key.',
     ],
     exit: ownExit,
   })
@@ -65,7 +65,7 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
     name => declarationOf(name).secret && args.some(arg => arg.split('=', 1)[0] === `--${flagName(name)}`),
   )
   if (secret !== undefined) {
-    const why = 'is not taken from the command line, which lists of processes show to every user'
+    const why = 'is not allowed on the command line, where other users could read it'
     throw mistake(
       `--${flagName(secret)} ${why}: set ${environmentName(secret)}, or ${secret} in a --config file`,
     )

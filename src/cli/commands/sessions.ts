@@ -36,48 +36,48 @@ const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 export function addSessions(program: Command): void {
   const sessions = program
     .command('sessions')
-    .description('Credentials for people, pages and apps: limited in things, access and time.')
+    .description('Credentials for people, pages and apps, limited to some things, some rights and a time.')
 
   teach(
-    withConnection(sessions.command('create').description('Make a session and show its token, once.'))
-      .argument('[things...]', "ids or unique names; none with a thing's own token")
-      .option('--all', 'for all things, those to come too')
-      .option('--write', 'for writing, too; else for reading alone')
+    withConnection(sessions.command('create').description('Create a session and show its token once.'))
+      .argument('[things...]', "ids or unique names; not needed with a thing's own token")
+      .option('--all', 'for all things, also later ones')
+      .option('--write', 'allow writing; default is reading only')
       .option(
         '--expires-in <time>',
-        "such as 30m, 12h or 7d; default 1 day, at most 30 days with a thing's token, 366 as the operator",
+        "life time, such as 30m, 12h or 7d; default 1 day, at most 366 days, or 30 days with a thing's token",
       )
       .option('--json', 'one JSON document')
       .action(create),
     {
       examples: [
-        ['sessions create boat --expires-in 7d', 'a page may show boat for a week'],
-        ['sessions create --all --write --json', 'an app may write to every thing for a day'],
+        ['sessions create boat --expires-in 7d', 'for a page that shows boat for a week'],
+        ['sessions create --all --write --json', 'for an app that writes to all things for a day'],
       ],
     },
   )
   teach(
-    withConnection(sessions.command('list').description('List the sessions that live, without the secrets.'))
+    withConnection(sessions.command('list').description('List the live sessions, without their tokens.'))
       .option('--json', 'one JSON document')
       .action(list),
     {
       examples: [
-        ['sessions list', 'who may do what, and until when'],
+        ['sessions list', 'things, access and end of each session'],
         ['sessions list --json', 'the same for a program'],
       ],
     },
   )
   teach(
     withConnection(
-      sessions.command('revoke').description('End a session; what it holds open closes within a second.'),
+      sessions.command('revoke').description('End a session; its connections close within a second.'),
     )
-      .argument('<sessionId>', 'as in sessions list')
+      .argument('<sessionId>', 'id, as sessions list shows it')
       .option('--json', 'one JSON document')
       .action(revoke),
     {
       examples: [
-        ['sessions revoke q3v5k2a7m4x6', 'it is refused from now on'],
-        ['sessions list', 'where its id is'],
+        ['sessions revoke q3v5k2a7m4x6', 'its token is refused from now on'],
+        ['sessions list', 'shows the id'],
       ],
     },
   )
@@ -96,12 +96,13 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
   const terms = { access, ...(expiresIn === undefined ? {} : { expiresIn }) }
   if (principal.kind === 'thing') {
     const isOwn = !flags.all && named.every(name => isCalled(principal, name))
-    if (!isOwn) throw usageError('the token of a thing makes sessions for this thing alone: leave things out')
+    if (!isOwn)
+      throw usageError('the token of a thing creates sessions for this thing alone: name no other thing')
     const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
     return await show(made, flags)
   }
   if ((flags.all === true) === named.length > 0) {
-    throw usageError('say which things the session is for, or --all')
+    throw usageError('give the things of the session, or --all')
   }
   const things = flags.all
     ? '*'
@@ -112,7 +113,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
 async function show({ sessionToken, sessionId, expiresAt }: NewSession, { json }: Flags): Promise<void> {
   if (json) return await printJson({ sessionId, expiresAt, sessionToken })
   await printLine(
-    `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown this once.`,
+    `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown only once.`,
   )
 }
 

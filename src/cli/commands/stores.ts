@@ -10,19 +10,19 @@ export function addStores(program: Command): void {
   teach(
     program
       .command('restore')
-      .description('Make a new data directory of a backup.')
+      .description('Create a data directory from a backup.')
       .usage('<backup> [--data-dir <directory>]')
-      .argument('<backup>', 'file that thingwire backup has made')
+      .argument('<backup>', 'file from thingwire backup')
       .argument('[options...]', 'options of the server, such as --data-dir')
       .allowUnknownOption()
       .action((_backup: string, _rest: string[], _flags: object, command: Command) => restore(command)),
     {
       examples: [
-        ['restore boat.backup --data-dir ./new', 'everything of the backup, in ./new'],
-        ['serve --data-dir ./new', 'then a server on it; it makes a new admin key'],
+        ['restore boat.backup --data-dir ./new', 'all data of the backup, into ./new'],
+        ['serve --data-dir ./new', 'then a server on it, with a new admin key'],
       ],
-      notes: ['The directory must be new or empty. The admin key is no part of a backup.'],
-      exit: '0 restored; 1 a line on stderr says what is wrong, and the directory is as it was; 2 wrong command line',
+      notes: ['The directory must be new or empty. A backup does not contain the admin key.'],
+      exit: '0 restored; 1 failed, with a line on stderr, and the directory is unchanged; 2 wrong command line',
     },
   )
   teach(
@@ -35,20 +35,23 @@ export function addStores(program: Command): void {
       .action((_rest: string[], _flags: object, command: Command) => migrate(command)),
     {
       examples: [
-        ['migrate --data-dir ./data', 'with THINGWIRE_REDIS_URL set; compares both sides at the end'],
-        ['migrate --config config/cluster.json', 'the Redis is named in a file'],
+        [
+          'migrate --data-dir ./data',
+          'into the Redis of THINGWIRE_REDIS_URL; compares both stores at the end',
+        ],
+        ['migrate --config config/cluster.json', 'into the Redis that the file names'],
       ],
       notes: [
-        'Broken off, the same command goes on. docs/use/operations.md says how to move a service.',
-        'Positions of event streams stay behind: these are documents that check counts and migrate does not.',
+        'If migrate is interrupted, run it again: it goes on where it stopped. docs/use/operations.md has the steps to move a service.',
+        'migrate does not move the positions of event streams. check counts them as documents, so its count is higher.',
       ],
-      exit: '0 the same on both sides; 1 a line on stderr says what to do; 2 wrong command line',
+      exit: '0 both stores are equal; 1 failed, with advice on stderr; 2 wrong command line',
     },
   )
   teach(
     program
       .command('check')
-      .description('Read a whole store that no process holds, and say whether it is sound.')
+      .description('Read a whole store, and report damage. No server may use the store.')
       .usage('[--data-dir <directory>] [--json]')
       .argument('[options...]', 'options of the server, such as --data-dir')
       .option('--json', 'one JSON document')
@@ -56,13 +59,13 @@ export function addStores(program: Command): void {
       .action((_rest: string[], flags: { json?: true }, command: Command) => check(command, flags)),
     {
       examples: [
-        ['check --data-dir ./data', 'stop the server before'],
-        ['check --data-dir ./data --json', 'counts and faults for a program'],
+        ['check --data-dir ./data', 'stop the server first'],
+        ['check --data-dir ./data --json', 'counts and faults as JSON'],
       ],
       notes: [
-        'To check a service that runs, check a copy: thingwire backup, thingwire restore, thingwire check.',
+        'To check a running service, check a copy: thingwire backup, thingwire restore, thingwire check.',
       ],
-      exit: '0 sound; 1 faults were found, or the store cannot be opened; 2 wrong command line',
+      exit: '0 no faults; 1 faults, or the store cannot be opened; 2 wrong command line',
     },
   )
 }
@@ -76,21 +79,23 @@ async function restore(command: Command): Promise<void> {
   await restoreDataDir(backup, dataDir).catch((error: NodeJS.ErrnoException) => {
     if (error.syscall === 'access') throw failure(`cannot read the backup ${backup}: ${error.message}`)
     if (error.syscall !== 'mkdir') throw error
-    throw failure(`cannot make the data directory ${dataDir}: ${error.message}; name another with --data-dir`)
+    throw failure(
+      `cannot create the data directory ${dataDir}: ${error.message}; choose another one with --data-dir`,
+    )
   })
   await printLine(`Restored into ${dataDir}`)
 }
 
 async function migrate(command: Command): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
-  if (operands.length > 0) throw usageError('migrate takes options alone (see --help)')
+  if (operands.length > 0) throw usageError('migrate takes only options (see --help)')
   const { migrateDataDir } = await import('../../server/migrate.ts')
   await migrateDataDir(await loadServerOptions(flags))
 }
 
 async function check(command: Command, { json }: { readonly json?: true }): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
-  if (operands.length > 0) throw usageError('check takes options alone (see --help)')
+  if (operands.length > 0) throw usageError('check takes only options (see --help)')
   const { dataDir } = await loadServerOptions(flags)
   const { storeLocation } = await import('../../server/choose-store.ts')
   const { checkLevelStore } = await import('../../store/level/index.ts')
@@ -110,5 +115,7 @@ async function check(command: Command, { json }: { readonly json?: true }): Prom
     await printLine(faultCount === 0 ? 'No faults.' : `${counted(faultCount, 'fault')}.`)
   }
   if (faultCount > 0)
-    throw failure(`${location} has faults: restore a backup (thingwire restore), or ask with what check says`)
+    throw failure(
+      `${location} has faults: restore a backup (thingwire restore), or report the lines above as an issue`,
+    )
 }

@@ -14,19 +14,19 @@ interface Flags extends ConnectionFlags {
 /** `thingwire tail`. */
 export function addTail(program: Command): void {
   teach(
-    withConnection(program.command('tail').description('Show what a thing writes, as it does.'))
+    withConnection(program.command('tail').description('Show new readings of a thing as they arrive.'))
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument('[keys...]', 'only these resources')
-      .option('--ndjson', 'a JSON object a line; the default where stdout is no terminal')
-      .option('--json', 'the same')
+      .argument('[keys...]', 'show only these keys')
+      .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
+      .option('--json', 'the same as --ndjson')
       .action(tail),
     {
       examples: [
-        ['tail boat', 'everything that comes in, until Ctrl-C'],
+        ['tail boat', 'all new readings, until Ctrl-C'],
         ["tail boat depth --ndjson | jq -c 'select(.value < 3)'", 'only shallow water'],
       ],
       notes: [
-        'A lost connection is made again, and what was written meanwhile follows, without gap, as long as the server has kept it (1,000 writes or 10 minutes). Beyond that a line on stderr says so, and read has it.',
+        'After a lost connection tail connects again and shows the missed readings, without a gap, if the server still keeps them (1,000 writes or 10 minutes). If not, a line on stderr says so, and thingwire read has the readings.',
       ],
     },
   )
@@ -46,9 +46,7 @@ async function tail(first: string | undefined, rest: readonly string[], flags: F
   })
   for await (const { event, data } of events) {
     if (event === 'reset') {
-      say(
-        `what was written meanwhile is no longer kept for streams: thingwire read ${name || thingId} has it`,
-      )
+      say(`readings were missed while the connection was lost: thingwire read ${name || thingId} has them`)
     }
     if (event !== 'values') continue
     for (const record of JSON.parse(data) as ReadRecord[]) {

@@ -12,11 +12,11 @@ interface Flags extends ConnectionFlags {
 
 /** `thingwire things create|list|rename|delete`. */
 export function addThings(program: Command): void {
-  const things = program.command('things').description('Make, list, rename and delete things.')
+  const things = program.command('things').description('Create, list, rename and delete things.')
 
   teach(
-    withConnection(things.command('create').description('Make a thing and show its token, once.'))
-      .argument('[name]', 'what people call it; need not be unique')
+    withConnection(things.command('create').description('Create a thing and show its token once.'))
+      .argument('[name]', 'name for people; need not be unique')
       .option('--json', 'one JSON document')
       .action(create),
     {
@@ -28,27 +28,27 @@ export function addThings(program: Command): void {
         ],
       ],
       notes: [
-        'The token is the credential of the device: the server keeps only its hash. A line on stderr says so if another thing has the name.',
+        'The token is the credential of the device. The server keeps only its hash. If another thing has the same name, a line on stderr says so.',
       ],
     },
   )
   teach(
-    withConnection(things.command('list').description('List the things that the credential may see.'))
-      .option('--name <text>', 'only those whose name holds this text, in any case')
-      .option('--bbox <west,south,east,north>', 'only those whose position is in this box, in degrees')
+    withConnection(things.command('list').description('List the things that the credential may read.'))
+      .option('--name <text>', 'only things with this text in their name, in any case')
+      .option('--bbox <west,south,east,north>', 'only things with a position in this box, in degrees')
       .option('--json', 'one JSON document')
       .action(list),
     {
       examples: [
-        ['things list', 'all of them, and when they were last seen'],
-        ['things list --bbox 23,59,24,61 --json', 'those near Porkkala, with their positions'],
+        ['things list', 'all things, and when each was last seen'],
+        ['things list --bbox 23,59,24,61 --json', 'things near Porkkala, with their positions'],
       ],
     },
   )
   teach(
-    withConnection(things.command('rename').description('Give a thing another name.'))
+    withConnection(things.command('rename').description('Rename a thing.'))
       .argument('<thing>', 'id, or a name that is unique')
-      .argument('<name>', 'its new name')
+      .argument('<name>', 'new name')
       .option('--json', 'one JSON document')
       .action(rename),
     {
@@ -65,8 +65,11 @@ export function addThings(program: Command): void {
       .action(remove),
     {
       examples: [
-        ['things delete abcdefgh234567ab', 'it is gone at once; its records go in the background'],
-        ['export abcdefgh234567ab --output boat.ndjson', 'what to do before'],
+        [
+          'things delete abcdefgh234567ab',
+          'the thing is gone at once; its records are removed in the background',
+        ],
+        ['export abcdefgh234567ab --output boat.ndjson', 'keep the records first'],
       ],
     },
   )
@@ -83,7 +86,7 @@ async function create(name: string | undefined, flags: Flags): Promise<void> {
   if (namesake) warnOf(namesake, thingId)
   if (flags.json) return await printJson({ thingId, name: name ?? '', thingToken })
   await printLine(`thing ${thingId}\ntoken ${thingToken}`)
-  await printLine('The token is shown this once. The device sends it; for commands set THINGWIRE_TOKEN.')
+  await printLine('The token is shown only once. The device sends it; for commands set THINGWIRE_TOKEN.')
 }
 
 /**
@@ -98,7 +101,7 @@ async function firstCalled(client: ServerClient, name: string, own = ''): Promis
 
 function warnOf(namesake: ListedThing, thingId: string): void {
   console.error(
-    `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: say which by its id, or give this one another: thingwire things rename ${thingId} <name>`,
+    `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: use the ids, or rename this thing: thingwire things rename ${thingId} <name>`,
   )
 }
 
@@ -115,7 +118,7 @@ async function list(flags: Flags & { readonly name?: string; readonly bbox?: str
   if (flags.json) return await printJson({ things: found })
   if (found.length === 0) {
     const isOperator = (await readPrincipal(client)).kind === 'admin'
-    const advice = isOperator && query === '' ? ': thingwire things create <name> makes one' : ''
+    const advice = isOperator && query === '' ? ': create one with thingwire things create <name>' : ''
     return await printLine(`no things${advice}`)
   }
   const rows = found.map(({ thingId, name, createdAt, lastSeen, position }) => [
@@ -125,7 +128,7 @@ async function list(flags: Flags & { readonly name?: string; readonly bbox?: str
     lastSeen ?? 'never',
     position ? `${position.lat}, ${position.long}` : '',
   ])
-  await print(table(['thing', 'name', 'made', 'last seen', 'lat, long'], rows))
+  await print(table(['thing', 'name', 'created', 'last seen', 'lat, long'], rows))
 }
 
 /** @throws CommandError usage */
@@ -148,7 +151,7 @@ async function rename(named: string, name: string, flags: Flags): Promise<void> 
   await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ name }) })
   if (namesake) warnOf(namesake, thingId)
   if (flags.json) return await printJson({ thingId, name })
-  await printLine(`${thingId} is called ${name}`)
+  await printLine(`${thingId} is now called ${name}`)
 }
 
 async function remove(id: string, flags: Flags): Promise<void> {

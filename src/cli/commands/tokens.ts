@@ -18,47 +18,47 @@ const thing = ['<thing>', 'id, or a name that is unique'] as const
 
 /** `thingwire tokens add|list|revoke`. */
 export function addTokens(program: Command): void {
-  const tokens = program.command('tokens').description("Change a thing's tokens without losing a reading.")
+  const tokens = program.command('tokens').description('Add, list and revoke the tokens of a thing.')
 
   teach(
-    withConnection(tokens.command('add').description('Add a token to a thing and show it, once.'))
+    withConnection(tokens.command('add').description('Add a token to a thing and show it once.'))
       .argument(...thing)
       .option('--json', 'one JSON document')
       .action(add),
     {
       examples: [
-        ['tokens add boat', 'a second token; the first works on'],
-        ['tokens add boat --json | jq -r .thingToken > boat.token', 'the token alone, into a file'],
+        ['tokens add boat', 'a second token; the first one stays valid'],
+        ['tokens add boat --json | jq -r .thingToken > boat.token', 'only the token, into a file'],
       ],
       notes: [
-        'To change a token: add one, give it to the device, see it used in the list, revoke the old one.',
+        'To replace a token without losing a reading: add a token, give it to the device, wait until tokens list shows it as used, revoke the old one.',
       ],
     },
   )
   teach(
-    withConnection(tokens.command('list').description("List a thing's tokens, without the secrets."))
+    withConnection(tokens.command('list').description('List the ids of the tokens of a thing.'))
       .argument(...thing)
       .option('--json', 'one JSON document')
       .action(list),
     {
       examples: [
-        ['tokens list boat', 'which there are, and whether they were ever used'],
+        ['tokens list boat', 'the ids, and whether each token was ever used'],
         ['tokens list boat --json', 'the same for a program'],
       ],
     },
   )
   teach(
     withConnection(
-      tokens.command('revoke').description('End a token; connections that use it close within a second.'),
+      tokens.command('revoke').description('End a token; its connections close within a second.'),
     )
       .argument(...thing)
-      .argument('<tokenId>', 'as in tokens list')
+      .argument('<tokenId>', 'id, as tokens list shows it')
       .option('--json', 'one JSON document')
       .action(revoke),
     {
       examples: [
         ['tokens revoke boat q3v5k2a7', 'this token is refused from now on'],
-        ['tokens add boat', 'what to do before, so that the device stays connected'],
+        ['tokens add boat', 'do this first, so that the device stays connected'],
       ],
     },
   )
@@ -70,7 +70,7 @@ async function add(named: string, flags: Flags): Promise<void> {
   const path = `/v2/admin/things/${thingId}/tokens`
   const { thingToken, tokenId } = await client.post<{ thingToken: string; tokenId: string }>(path, {})
   if (flags.json) return await printJson({ thingId, tokenId, thingToken })
-  await printLine(`id    ${tokenId}\ntoken ${thingToken}\nThe token is shown this once.`)
+  await printLine(`id    ${tokenId}\ntoken ${thingToken}\nThe token is shown only once.`)
 }
 
 async function list(named: string, flags: Flags): Promise<void> {
@@ -79,7 +79,7 @@ async function list(named: string, flags: Flags): Promise<void> {
   const { tokens } = await client.call<{ tokens: ListedToken[] }>(`/v2/admin/things/${thingId}/tokens`)
   if (flags.json) return await printJson({ thingId, tokens })
   const rows = tokens.map(({ tokenId, createdAt, used }) => [tokenId, createdAt, used ? 'yes' : 'no'])
-  await print(table(['token id', 'made', 'used'], rows))
+  await print(table(['token id', 'created', 'used'], rows))
 }
 
 async function revoke(named: string, tokenId: string, flags: Flags): Promise<void> {

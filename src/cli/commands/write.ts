@@ -13,19 +13,22 @@ export function addWrite(program: Command): void {
     withConnection(program.command('write').description('Write readings: from arguments, a file or stdin.'))
       .usage('[thing] [key=value...] [options]')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument('[readings...]', 'key=value: JSON if it is that, else a string')
+      .argument('[readings...]', 'key=value; the value is JSON if it parses, else a string')
       .option(
         '--datetime <time>',
-        'of these readings, such as 2026-11-21T09:30:00Z; else the time of receipt',
+        'time of these readings, such as 2026-11-21T09:30:00Z; default the time of receipt',
       )
-      .option('--geo <lat,long>', 'where these readings were taken, in degrees')
-      .option('--file <file>', 'records of a file, in NDJSON or CSV; - is stdin, as is giving no readings')
-      .option('--format <format>', 'ndjson or csv; default by the name of the file, else ndjson')
-      .option('--key <key>', 'of all records of a CSV file with a column value and no column key')
-      .option('--date <YYYY-MM-DD>', 'day of the first row of a CSV file that has times of day (UTC) alone')
-      .option('--partial', 'leave out what is refused, and take the rest')
-      .option('--no-store', 'live only: nothing is kept')
-      .option('--no-broadcast', 'store only: no live message')
+      .option('--geo <lat,long>', 'position of these readings, in degrees')
+      .option(
+        '--file <file>',
+        'file with records, NDJSON or CSV; - is stdin, also the default without readings',
+      )
+      .option('--format <format>', 'ndjson or csv; default: csv for a name in .csv, else ndjson')
+      .option('--key <key>', 'key for all records of a CSV file with a column value and no column key')
+      .option('--date <YYYY-MM-DD>', 'day of the first row of a CSV file that has only times of day (UTC)')
+      .option('--partial', 'leave out refused records, and store the rest')
+      .option('--no-store', 'send the live message only, and store nothing')
+      .option('--no-broadcast', 'store only, and send no live message')
       .option('--json', 'one JSON document')
       .action(write),
     {
@@ -33,16 +36,16 @@ export function addWrite(program: Command): void {
         [`write boat temperature=21.5 'state={"on":true}' --geo 60.08,23.54`, 'two readings, in one write'],
         [
           'write boat --file voyage.csv --date 2026-11-20',
-          'a file; run again, it goes on or changes nothing',
+          'a file; a second run goes on, or changes nothing',
         ],
-        ['write boat < readings.ndjson', 'a record a line: {"key":"depth","value":9.8,"datetime":"…"}'],
+        ['write boat < readings.ndjson', 'one record a line: {"key":"depth","value":9.8,"datetime":"…"}'],
       ],
       notes: [
-        `CSV has a head: datetime,key,value,lat,long; or with --key the same without key; or datetime,lat,long and a column for each key, where lat and long are the position ($geo), too. Only the values have to be there.`,
-        'A file is written in batches of about 500 records, each whole or not at all. Where a run stopped is kept in $XDG_STATE_HOME/thingwire (~/.local/state/thingwire). The same file twice stores nothing twice: records with a datetime never, others within 24 hours and the last 1,000 writes of the thing. Of stdin the latter are new each time.',
-        'With a file or stdin, a server that refuses for now (429, 503) is waited for as long as it takes, and one that does not answer for up to a minute, also at the start. With readings on the command line each wait ends after a minute, and if there is no answer at the start the command fails at once (exit status 3).',
+        `A CSV file has a header line. Its columns are datetime,key,value,lat,long (with --key there is no column key); or datetime,lat,long and one column for each key, where lat and long also become the position ($geo). Only the columns of values are required.`,
+        'write sends a file in batches of about 500 records. Each batch is stored as a whole or not at all. The place where a run stopped is kept in $XDG_STATE_HOME/thingwire (~/.local/state/thingwire). A second run of the same file stores no record twice if the records have a datetime. Records without one are recognised within 24 hours and the last 1,000 writes of the thing; from stdin they are always new.',
+        'With a file or stdin, write waits without limit for a server that answers 429 or 503, and up to a minute for a server that does not answer. With readings on the command line it waits up to a minute; without any answer at the start it fails at once (exit status 3).',
       ],
-      exit: '0 all is stored; 1 something was refused: line and field are named; 2 wrong command line; 3 no answer from the server; 4 credential missing, unknown or not allowed; 130 Ctrl-C',
+      exit: '0 all is stored; 1 records were refused, each with line and field; 2 wrong command line; 3 no answer from the server; 4 credential missing, unknown or not allowed; 130 Ctrl-C',
     },
   )
 }
@@ -51,11 +54,15 @@ async function write(first: string | undefined, rest: readonly string[], flags: 
   const named = first !== undefined && isReading(first) ? undefined : first
   const operands = named === undefined && first !== undefined ? [first, ...rest] : rest
   if (operands.length === 0) {
-    refuseOptions(flags, ['datetime', 'geo'], 'for readings on the command line: in a file each has its own')
+    refuseOptions(
+      flags,
+      ['datetime', 'geo'],
+      'only for readings on the command line: in a file each record has its own',
+    )
     return await writeFile(named, flags.file ?? '-', flags)
   }
-  if (flags.file !== undefined) throw usageError('give readings or --file, not both')
-  refuseOptions(flags, ['format', 'key', 'date'], 'for records of a file: add --file, or leave it out')
+  if (flags.file !== undefined) throw usageError('give either readings or --file')
+  refuseOptions(flags, ['format', 'key', 'date'], 'only for a file: add --file, or leave this option out')
   await writeReadings(named, operands, flags)
 }
 

@@ -4,13 +4,13 @@ import { stepTimeout } from './network.ts'
 
 /** What each return code of CONNACK means here [MQTT-3.2.2.3]. */
 const advices: Readonly<Record<number, readonly [text: string, advice: string]>> = {
-  1: ['the protocol version is refused', 'is this a Thingwire server? It takes MQTT 3.1 and 3.1.1'],
-  2: ['the client id is refused', 'is this a Thingwire server? It takes an empty client id'],
-  3: ['the server is stopping or its store is away', 'see its log, and /readyz'],
+  1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire takes MQTT 3.1 and 3.1.1'],
+  2: ['the client id is refused', 'is this a Thingwire server? Thingwire takes an empty client id'],
+  3: ['the server is stopping, or its store is away', 'look at the log of the server and at /readyz'],
   4: ['the credential is unknown', 'use the token of a thing, a session or the admin key as the password'],
   5: [
     'not allowed',
-    'too many failed attempts from this address: stop the device that has a wrong token, and wait a minute',
+    'too many failed attempts from this address: stop the device with the wrong token, and wait a minute',
   ],
 }
 
@@ -20,8 +20,8 @@ export async function checkMqttConnect(socket: Socket, credential: string): Prom
   const answer = await firstBytes(socket, 4)
   socket.destroy()
   if (answer.length < 4 || answer[0] !== 0x20) {
-    const advice = 'is this the MQTT port? The HTTP port takes MQTT over WebSocket alone, at /mqtt'
-    return fault('MQTT credential', 'CONNECT was not answered with CONNACK', advice)
+    const advice = 'is this the MQTT port? The HTTP port takes MQTT only over WebSocket, at /mqtt'
+    return fault('MQTT credential', 'CONNECT got no CONNACK', advice)
   }
   const code = answer[3] ?? 0
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')

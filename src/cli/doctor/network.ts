@@ -48,7 +48,7 @@ export async function checkConnection(endpoint: Endpoint): Promise<{ findings: F
   })
   const refused = await opened(secure, 'secureConnect')
   if (refused !== undefined) {
-    const advice = 'is this the port of TLS (httpsPort, mqttsPort)? The others speak in clear'
+    const advice = 'is this a TLS port (httpsPort, mqttsPort)? The other ports have no TLS'
     return { findings: [...findings, fault(`${door} TLS`, `no TLS: ${refused}`, advice)] }
   }
   return { findings: [...findings, certificateFinding(endpoint, secure)], socket: secure }
@@ -60,13 +60,17 @@ function certificateFinding({ door, host }: Endpoint, socket: TLSSocket): Findin
   if (!socket.authorized) {
     const reason = String(socket.authorizationError)
     const advice =
-      'a device refuses it, too, unless it holds the certificate: give it one for this name from an authority that it knows (docs/use/tls.md); for this command set NODE_EXTRA_CA_CERTS'
+      'devices refuse it, too: get a certificate for this name from a known authority, or give this one to each device (docs/use/tls.md); for this command set NODE_EXTRA_CA_CERTS'
     return fault(check, `the certificate of ${subject?.CN ?? host} is not trusted: ${reason}`, advice)
   }
   if (Date.parse(end) - Date.now() < certificateWarning) {
-    return fault(check, `the certificate ends ${end}`, 'renew it: the server reads the file again by itself')
+    return fault(
+      check,
+      `the certificate expires ${end}`,
+      'renew the certificate: the server reads the new file by itself',
+    )
   }
-  return ok(check, `the certificate is good until ${end}`)
+  return ok(check, `the certificate is valid until ${end}`)
 }
 
 /** @returns why not */
@@ -80,13 +84,14 @@ async function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promi
     }
     socket.once(event, () => end())
     socket.on('error', error => end(codeOf(error)))
-    socket.once('close', () => end('it was closed'))
+    socket.once('close', () => end('the connection was closed'))
   })
 }
 
 function connectFault({ door, host, port }: Endpoint, code: string): Finding {
-  const refused = `nothing listens there: is the server running, on this port, and on more than 127.0.0.1 (--host)?`
-  const silent = 'a firewall, a wrong address or no route: try from the same network as the server'
+  const refused =
+    'no program listens on this port: is the server running, on this port, and on more than 127.0.0.1 (--host)?'
+  const silent = 'check the address, the route and the firewall: try from the network of the server'
   const advice = code === 'ECONNREFUSED' ? refused : silent
   return fault(`${door} port`, `${host}:${port} cannot be reached: ${code}`, advice)
 }

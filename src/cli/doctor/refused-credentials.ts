@@ -27,7 +27,8 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
     return [`${counted(Number(count), 'time')} over ${door} (${isConnect ? `CONNACK ${why}` : why})`]
   })
   const check = 'credentials'
-  if (refused.length === 0) return [ok(check, 'the server has refused none since its start')]
-  const advice = 'has a device a wrong, revoked or missing token? thingwire tokens add <thing> makes another'
-  return [note(check, `the server has refused some since its start: ${refused.join(', ')}`, advice)]
+  if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
+  const advice =
+    'does a device have a wrong, revoked or missing token? Create a new one: thingwire tokens add <thing>'
+  return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

@@ -24,7 +24,7 @@ export async function refusedWriteFindings(
   newest = Number.NEGATIVE_INFINITY,
 ): Promise<Finding[]> {
   const list = await refusals(client, thingId)
-  if (list === undefined) return [ok('refused writes', 'a session for reading is not shown them')]
+  if (list === undefined) return [ok('refused writes', 'a read session may not see them')]
   if (list.length === 0) return [ok('refused writes', 'none')]
   const kinds = new Map<string, ListedRefusal[]>()
   for (const refusal of list) {
@@ -35,8 +35,8 @@ export async function refusedWriteFindings(
   const shown = [...kinds.values()].slice(0, kindsShown).map(kind => finding(kind, newest))
   const hidden = kinds.size - shown.length
   if (hidden === 0) return shown
-  const advice = 'mend these first; the page of the thing shows all of them'
-  return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, older than these`, advice)]
+  const advice = 'repair these first; the page of the thing shows all refused writes'
+  return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, all older`, advice)]
 }
 
 /** Newest first; undefined where the credential is not shown them. */

@@ -15,8 +15,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
   try {
     response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(stepTimeout) })
   } catch (error) {
-    const advice =
-      'something accepts connections there, and does not speak HTTP: is the port the one of HTTP?'
+    const advice = 'the port accepts connections but does not answer HTTP: is it the HTTP port?'
     return [fault('ready', `no answer: ${(error as Error).message}`, advice)]
   }
   const answer = (await response.json().catch(() => ({}))) as { reason?: string; clock_behind?: boolean }
@@ -26,12 +25,12 @@ export async function checkReady(url: string): Promise<Finding[]> {
 function readyFinding(status: number, answer: { reason?: string; clock_behind?: boolean }): Finding {
   if (status === 503) {
     const text = `the server takes no writes (${answer.reason ?? 'HTTP 503'})`
-    return fault('ready', text, 'see its log: the store is away or full, or it is stopping')
+    return fault('ready', text, 'look at the log of the server: its store is away or full, or it is stopping')
   }
   if (status !== 200)
-    return fault('ready', `HTTP ${status}`, 'is this a Thingwire server, and the URL right?')
+    return fault('ready', `HTTP ${status}`, 'is this a Thingwire server, and is the URL right?')
   if (answer.clock_behind) {
-    const text = "the server's clock is behind the newest receipt time it has stored"
+    const text = 'the clock of the server is behind its newest stored receipt time'
     return fault('ready', text, 'set the clock of the server (NTP)')
   }
   return ok('ready', 'the server takes writes')
@@ -44,8 +43,9 @@ function clockFindings(response: Response, before: number): Finding[] {
   const difference = server - (before + Date.now()) / 2
   const side = difference > 0 ? 'ahead of' : 'behind'
   const text = `the server is ${durationText(Math.abs(difference))} ${side} this machine`
-  if (Math.abs(difference) < clockTolerance) return [ok('clock', 'the server and this machine agree')]
-  const advice = 'set the clock that is wrong (NTP): datetimes more than 24 h ahead of the server are refused'
+  if (Math.abs(difference) < clockTolerance)
+    return [ok('clock', 'the clocks of the server and this machine agree')]
+  const advice = 'set the wrong clock (NTP): the server refuses datetimes more than 24 h ahead of its own'
   return [fault('clock', text, advice)]
 }
 
@@ -59,7 +59,7 @@ export async function checkCredential(client: ServerClient): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     const advice =
-      'was the token changed or revoked? The operator makes another: thingwire tokens add <thing>'
+      'was the token changed or revoked? The operator can create a new one: thingwire tokens add <thing>'
     return fault('HTTP credential', error.message, advice)
   }
 }

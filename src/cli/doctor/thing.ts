@@ -14,7 +14,7 @@ export async function checkThing(client: ServerClient, named: string | undefined
   if ((await readPrincipal(client)).kind === 'thing') return refused
   const listed = await describeThing(client, thing.thingId)
   if (listed) return [seenFinding(listed, newest), ...refused]
-  const advice = 'thingwire things list shows those that there are'
+  const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
 }
 
@@ -38,8 +38,8 @@ function seenFinding(thing: ListedThing, newest: number | undefined): Finding {
     const passed = durationText(Date.now() - Date.parse(lastSeen))
     return ok('last seen', `${called(thing)} ${passed} ago, ${lastSeen}`)
   }
-  const advice = 'does the device have the right address, port and token? Send what it would send with curl'
-  if (newest === undefined) return fault('last seen', `${called(thing)} was never heard of`, advice)
-  const text = `${called(thing)} has records, by the admin key or a session; its own token was never used`
-  return note('last seen', text, `is the device to send? ${advice}`)
+  const advice = 'check address, port and token in the device, or send a reading with curl in its place'
+  if (newest === undefined) return fault('last seen', `${called(thing)} has never sent anything`, advice)
+  const text = `${called(thing)} has records from the admin key or a session, but its own token was never used`
+  return note('last seen', text, `if a device should send: ${advice}`)
 }

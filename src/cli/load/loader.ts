@@ -56,7 +56,7 @@ export async function load(
   const position = options.state?.position ?? atBegin
   const done = await loadFrom(position, source(), options)
   if (done) return done
-  options.progress.say('the file is not the one that was begun: writing it from its first line on')
+  options.progress.say('the file has changed since the last run: writing it from its first line on')
   return (await loadFrom(atBegin, source(), options)) ?? { records: 0, before: 0, refused: 0 }
 }
 
@@ -77,7 +77,7 @@ async function loadFrom(
     if (batches === position.batches) {
       if (chain !== position.chain) return undefined
       before = records - refused
-      progress.say(`going on after ${counted(before, 'record')} of a run before`)
+      progress.say(`going on after ${counted(before, 'record')} of an earlier run`)
       continue
     }
     refused += await sendBatch(batch, chain, options)
@@ -126,8 +126,8 @@ function refusedLines({ lines, faults }: Batch, told: readonly string[]) {
   const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
   const range = all[0] === all.at(-1) ? `line ${all[0]} is` : `lines ${all[0]} to ${all.at(-1)} are`
   const rule =
-    `${range} not written, what is before is: mend it and run the same again, it goes on there; ` +
-    'or leave out what is refused with --partial'
+    `${range} not written; all lines before are. Correct the file and run the same command again: it goes on there. ` +
+    'Or leave out refused records with --partial'
   return failure(rule, told.slice(0, namedLines))
 }
 

@@ -48,7 +48,7 @@ export async function* eventsOf(
     } catch (error) {
       if (error instanceof RefusedError && error.retryAfter === undefined) throw error
       if (!isAgain && error instanceof UnreachableError) throw error
-      watcher.onLost(abort.signal.aborted ? 'nothing was heard any more' : (error as Error).message, pause)
+      watcher.onLost(abort.signal.aborted ? 'the connection went silent' : (error as Error).message, pause)
     } finally {
       clearTimeout(timer)
       abort.abort()

@@ -26,7 +26,7 @@ export function queryOf(options: ReadOptions): ReadQuery {
   }
   if (aggregate !== undefined && !aggregate.split(',').every(name => functions.has(name))) {
     const known = [...functions].join(', ')
-    throw usageError(`--aggregate must be some of ${known}, with commas between: it is ${aggregate}`)
+    throw usageError(`--aggregate must be one or more of ${known}, separated by commas: it is ${aggregate}`)
   }
   if (interval !== undefined && !/^[1-9]\d{0,9}[smhd]$/.test(interval)) {
     throw usageError(`--interval must be a whole number and s, m, h or d, such as 5m: it is ${interval}`)

@@ -43,7 +43,7 @@ export async function sparklineOf(
   for await (const item of readItems<ReadInterval>(client, resource, query)) items.push(item)
   const numbers = items.flatMap(({ avg }) => (typeof avg === 'number' ? [avg] : []))
   const [first, last] = [items[0], items.at(-1)]
-  if (!first || !last || numbers.length === 0) throw failure(`${resource[1]} holds no numbers in the range`)
+  if (!first || !last || numbers.length === 0) throw failure(`${resource[1]} has no numbers in the range`)
   const [min, max] = [Math.min(...numbers), Math.max(...numbers)]
   return { line: draw(items, seconds * 1000, min, max), interval, min, max, first, last }
 }

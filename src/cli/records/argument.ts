@@ -16,7 +16,7 @@ export function isReading(operand: string): boolean {
 export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'> {
   const [, key, text] = form.exec(operand) ?? []
   if (key === undefined || text === undefined) {
-    throw usageError(`${operand} is no reading: write them as key=value, such as temperature=21.5`)
+    throw usageError(`${operand} is not a reading: write key=value, such as temperature=21.5`)
   }
   return { key, value: jsonOrText(key, text) }
 }
@@ -27,7 +27,7 @@ function jsonOrText(key: string, text: string): unknown {
   } catch {
     if (!/^\s*[[{"]/.test(text)) return text
     throw usageError(
-      `the value of ${key} begins like JSON and is none: quote it for the shell, '${key}={"on":true}'`,
+      `the value of ${key} begins like JSON but is not JSON: quote it for the shell, '${key}={"on":true}'`,
     )
   }
 }
@@ -41,7 +41,7 @@ export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
   // One that is quoted is meant as a string.
   if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !nearlyNumber.test(value)) return []
-  return [`${key}: ${value} is no JSON number and is stored as text; a number is spelled as 21.5`]
+  return [`${key}: ${value} is not a JSON number and is stored as text; write a number as 21.5`]
 }
 
 /** `60.08,23.54`. @throws CommandError usage */

@@ -26,24 +26,26 @@ export function columnsOf(head: readonly Cell[], key: string | undefined): Colum
   const [only = ''] = names
   if (names.length === 1 && /[;\t]/.test(only)) {
     const separator = only.includes(';') ? ';' : 'tabs'
-    throw usageError(`the CSV head is one column, separated by ${separator}? Separate columns by commas`)
+    throw usageError(
+      `the CSV header has one column: are the columns separated by ${separator}? Separate them by commas`,
+    )
   }
   const twice = names.find((name, column) => names.indexOf(name) !== column)
   if (twice !== undefined)
-    throw usageError(`the column ${twice || 'without a name'} stands twice in the CSV head`)
+    throw usageError(`the column ${twice || 'without a name'} is twice in the CSV header`)
   const at = (name: string) => (names.includes(name) ? names.indexOf(name) : undefined)
   const [lat, long, value, keyColumn] = [at('lat'), at('long'), at('value'), at('key')]
   if ((lat === undefined) !== (long === undefined))
-    throw usageError('the CSV head has one of lat and long alone')
+    throw usageError('the CSV header has only one of lat and long')
   const common = { datetime: at('datetime') ?? at('time'), lat, long, count: names.length }
   if (value !== undefined) {
     if ((keyColumn === undefined) === (key === undefined)) {
-      throw usageError('with a column value, the key is in a column key or in --key, and not in both')
+      throw usageError('a CSV file with a column value needs either a column key or --key')
     }
     return { ...common, values: { kind: 'key', key: keyColumn ?? key ?? '', value } }
   }
-  if (key !== undefined) throw usageError('--key is for CSV with a column value, and there is none')
+  if (key !== undefined) throw usageError('--key needs a column value, and the CSV file has none')
   const keys = names.flatMap((name, column) => (fixed.has(name) ? [] : [[column, name] as const]))
-  if (keys.length === 0 && lat === undefined) throw usageError('the CSV head names no column of values')
+  if (keys.length === 0 && lat === undefined) throw usageError('the CSV header has no column of values')
   return { ...common, values: { kind: 'columns', keys } }
 }

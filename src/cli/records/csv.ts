@@ -31,16 +31,16 @@ export async function* csvRecords(
 }
 
 function rowRecords({ line, cells, isBroken }: CsvRow, columns: Columns, day: Day | undefined): Sourced {
-  if (isBroken) return faultAt(line, '', 'a quote is opened and never closed')
+  if (isBroken) return faultAt(line, '', 'a quote is opened but never closed')
   if (cells.length !== columns.count) {
-    return faultAt(line, '', `the row has ${cells.length} cells, the head ${columns.count}`)
+    return faultAt(line, '', `the row has ${cells.length} cells, the header has ${columns.count}`)
   }
   const time = cellAt(cells, columns.datetime)
   if (time !== undefined && isTimeOfDay(time) && !day) {
     return faultAt(
       line,
       'datetime',
-      'a time without its day: give the day of the first row with --date YYYY-MM-DD',
+      'the time has no day: give the day of the first row with --date YYYY-MM-DD',
     )
   }
   const datetime = time !== undefined && day && isTimeOfDay(time) ? day.datetime(time) : time

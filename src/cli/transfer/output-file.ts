@@ -4,7 +4,7 @@ import { failure, usageError } from '../exit.ts'
 /** Before anything is asked of a server: else it would be seen when everything has come over. @throws CommandError usage */
 export async function refuseDirectory(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined)
-  if (found?.isDirectory()) throw usageError(`${file} is a directory: name the file in it`)
+  if (found?.isDirectory()) throw usageError(`${file} is a directory: give the name of a file`)
 }
 
 /**

@@ -29,7 +29,7 @@ export class Targets {
     const known = this.#found.get(source.thingId)
     if (known !== undefined) return known
     if (this.#only && this.#found.size > 0) {
-      throw failure('the file holds more than one thing: import it without --to')
+      throw failure('the file contains more than one thing: import it without --to')
     }
     const target = this.#only?.thingId ?? this.#state.things[source.thingId] ?? (await this.#search(source))
     this.#found.set(source.thingId, target)
@@ -46,7 +46,7 @@ export class Targets {
       if (thing.name === wanted && !taken.has(thing.thingId)) called.push(thing.thingId)
     }
     if (called.length > 1)
-      throw failure(`${called.length} things are called ${wanted}: say which with --to`, called)
+      throw failure(`${called.length} things are called ${wanted}: choose one with --to`, called)
     return called[0] ?? (await this.#make(thingId, wanted))
   }
 

@@ -22,10 +22,12 @@ import { tellResult } from './result.ts'
 export async function writeFile(named: string | undefined, file: string, flags: Flags): Promise<void> {
   const isStdin = file === '-'
   if (isStdin && process.stdin.isTTY) {
-    throw usageError('give readings as key=value, or --file, or records on stdin')
+    throw usageError('give readings as key=value, a --file, or records on stdin')
   }
-  if (isStdin && flags.credentialFile === '-') throw usageError('stdin can be the credential or the records')
-  if (flags.date !== undefined && !isDate(flags.date)) throw usageError('--date must be a day as 2026-11-21')
+  if (isStdin && flags.credentialFile === '-')
+    throw usageError('stdin can be either the credential or the records')
+  if (flags.date !== undefined && !isDate(flags.date))
+    throw usageError('--date must be a day such as 2026-11-21')
   const format = flags.format ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson')
   if (format !== 'csv' && format !== 'ndjson') throw usageError('--format must be ndjson or csv')
   if (format === 'ndjson' && (flags.key ?? flags.date) !== undefined) {
@@ -49,9 +51,9 @@ function resultText(
   { thingId, name: thing }: NamedThing,
   { name, isStored }: { readonly name: string; readonly isStored: boolean },
 ): string {
-  if (records + refused === 0) return `${name} holds no records`
+  if (records + refused === 0) return `${name} contains no records`
   const did = !isStored ? 'sent to' : records === 1 ? 'is in' : 'are in'
-  const resumed = before > 0 ? `, ${grouped(before)} of them since a run before` : ''
+  const resumed = before > 0 ? `, ${grouped(before)} of them from an earlier run` : ''
   return `${counted(records, 'record')} of ${name} ${did} ${thing || thingId}${resumed}`
 }
 

@@ -18,7 +18,7 @@ export async function writeReadings(
   flags: Flags,
 ): Promise<void> {
   if (flags.datetime !== undefined && !isDatetime(flags.datetime)) {
-    throw usageError(`--datetime must be a time as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
+    throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
   }
   const common = {
     ...(flags.geo === undefined ? {} : { geo: geoOf(flags.geo) }),
@@ -56,5 +56,5 @@ export async function writeReadings(
 
 function refusedReadings({ status, errors }: RefusedError, operands: readonly string[]): CommandError {
   const lines = errors.map(({ index, message, reason }) => `${operands[index]}: ${message} (${reason})`)
-  return new CommandError(status, 'nothing was written: the server refuses', lines)
+  return new CommandError(status, 'nothing was written: the server refused', lines)
 }
