@@ -3,7 +3,7 @@ import type { Nodes } from '../core/nodes.ts'
 
 /** Milliseconds. */
 const lookInterval = 2_500
-/** Others hold a node for dead after 15 s; what is revoked meanwhile is to take effect here within 30 s (contract §6). */
+/** What is revoked meanwhile is to take effect here within 30 s (contract §6). */
 const longestSilence = 20_000
 
 /** Notices that this node has not been among those that are there for so long that it may know nothing of what they do. */

@@ -143,6 +143,7 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
+  /** Dry runs are noted too: "nothing is kept" (contract §3) speaks of records. */
   async function refuseInTurn(
     request: WriteRequest,
     receivedAt: number,

@@ -15,8 +15,10 @@ export interface RecordContext {
 }
 
 /**
- * Reads one record by every rule of contract §2.
+ * Reads one record by every rule of contract §2. Functions, not a schema: each refusal has a reason code and a place of its
+ * own, and a schema's issues would have to be mapped back to them at several times the cost.
  *
+ * @returns the record, or its first problem in the order key, geo, value, datetime
  * @param place its place in `values`, from 0
  */
 export function parseRecord(input: unknown, place: number, context: RecordContext): AcceptedRecord | Problem {
@@ -69,6 +71,7 @@ interface Reading {
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
+  // A pure position says null. A value that is left out is more often a mistake.
   if (sent === undefined || (sent === null && !geo)) {
     const message = 'value must be a string, number, boolean, object or array, or null together with geo'
     return { field: 'value', reason: 'invalid_value', message }

@@ -49,7 +49,8 @@ export class WriteRefused extends ThingwireError {
 }
 
 /**
- * Reads a write body by every rule of contract §2 and §3.
+ * Reads a write body by every rule of contract §2 and §3. A wrong flag or id in the body is refused even where the request's
+ * own wins, since it is a mistake all the same.
  *
  * @throws WriteRefused naming every bad record (up to 20) by index and field.
  */
@@ -146,6 +147,10 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
   return values
 }
 
+/**
+ * In one turn of the event loop, 10 to 20 ms for 10,000 records: to let others in between, each door would have to hold back
+ * what comes behind the write.
+ */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
   const records: AcceptedRecord[] = []
   const rejected: FieldError[] = []
@@ -157,6 +162,7 @@ function parseRecords(values: readonly unknown[], context: ParseContext) {
   return { records, rejected }
 }
 
+/** Its reason is that of the first bad record: a device that reads one word of the answer learns the most from that. */
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
   const errors = rejected.slice(0, maximumNamedErrors)
   const [first] = errors as [FieldError]

@@ -20,7 +20,7 @@ export interface Append {
   readonly thingId: string
   /** In the order of the write. None where only states are put. */
   readonly records: readonly AcceptedRecord[]
-  /** False: the records are numbered and told to listeners, and not kept (contract §3). */
+  /** False: the records are numbered and told to listeners, also those that are stored already, and not kept (contract §3). */
   readonly store: boolean
   /** Receipt time in milliseconds; kept, so that receipt times never go back over a restart. */
   readonly receivedAt: number

@@ -18,7 +18,7 @@ export function isForbiddenMember(name: string): boolean {
   return forbiddenMembers.has(name)
 }
 
-/** The first member of the object that has such a name. */
+/** The first member of the object that has such a name. What stands inside a member that is ignored is ignored too. */
 export function forbiddenMemberOf(object: object): string | undefined {
   // No array of the names: this is asked of each record.
   for (const name in object) if (isForbiddenMember(name)) return name

@@ -33,7 +33,8 @@ export function exportFormatOf(accept: string | undefined): ExportFormat | undef
 }
 
 /**
- * The records of a range, page by page; memory does not grow with their number.
+ * The records of a range, page by page; memory does not grow with their number. No iterator stays open under a slow reader: its
+ * snapshot would keep LevelDB from giving space back.
  *
  * @throws ThingwireError as `pages`
  */

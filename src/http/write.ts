@@ -112,7 +112,7 @@ function writeOptions(request: RequestOfThing): WriteOptions {
   const store = query.flag('store')
   const broadcast = query.flag('broadcast')
   const partial = query.flag('partial')
-  // Node joins a repeated header of this name; the result is one text like any other.
+  // Taken as it is, quotes included. Node joins a repeated header of this name; the result is one text like any other.
   const id = request.headers['idempotency-key']?.toString()
   return {
     ...(store === undefined ? {} : { store }),

@@ -29,6 +29,7 @@ function checkCoordinates(coordinates: unknown): MagicHistory | Problem {
   if (!Array.isArray(coordinates) || coordinates.length < 2 || coordinates.length > 3) {
     return invalidPosition('value must be a GeoJSON Point, [long, lat], or null together with geo')
   }
+  // The third may be anything: receivers without an altitude send null.
   const [long, lat] = coordinates.map(degrees => (typeof degrees === 'number' ? degrees : undefined))
   const longitude = parseDegrees(long, 180)
   const latitude = parseDegrees(lat, 90)

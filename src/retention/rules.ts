@@ -18,9 +18,9 @@ export function parseRetentionRule(text: string): RetentionRule | undefined {
 }
 
 /**
- * For how long the records of a key are kept, milliseconds; undefined: for ever. The rule whose pattern says most counts, in
- * whatever order they stand: the key itself before any pattern with `*`, then the one with most other characters; of two with
- * as many the one that keeps longer.
+ * For how long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, in whatever
+ * order the rules stand, so that a general one in front swallows no exception: the key itself before any pattern with `*`, then
+ * the pattern with most other characters. Of two with as many the longer age counts: a doubt must not lose data.
  */
 export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
   return rules.filter(({ pattern }) => matches(pattern, key)).sort(bySaying)[0]?.age

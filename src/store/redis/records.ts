@@ -129,6 +129,7 @@ export class RedisRecords implements DriverRecords {
     })
   }
 
+  /** It waits for replicas like a write: what was deleted must not come back with a failover. */
   async remove(thingId: string, key: string, range: TimeRange): Promise<number> {
     const alone = <T>(task: () => Promise<T>) => this.commits.alone(task)
     const { count, writeNumber } = await remove(this.#durable, alone, thingId, key, range)

@@ -18,7 +18,8 @@ const library = readScript('lib')
 
 /**
  * A Lua script in `scripts/`; the head of the file says what its arguments are, and what it returns. A script is
- * atomic: no other command runs meanwhile, and all that it changes is in one entry of the append-only file.
+ * atomic: no other command runs meanwhile, and all that it changes is in one entry of the append-only file. The `#!lua` of its
+ * first line makes Redis refuse it as a whole when memory is full; without, it would fail at its first write that needs some.
  */
 export class Script {
   readonly #text: string

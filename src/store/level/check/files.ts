@@ -13,7 +13,7 @@ const kinds = [
   { form: /^CURRENT$/, faultsOf: () => [], isFinal: false },
 ] as const
 
-/** Compares every file of a database with its checksums. @param onRead called with the bytes that were read so far */
+/** Compares every file of a database with its checksums, which classic-level does not when it reads. @param onRead called with the bytes that were read so far */
 export async function checkFiles(location: string, onRead: (bytes: number) => void): Promise<StoreFault[]> {
   const faults: StoreFault[] = []
   let read = 0
