@@ -1,4 +1,5 @@
 import { lazily } from './lazily.tsx'
+import { LinkOffer } from './link-offer.tsx'
 import { LiveBar } from './live/bar.tsx'
 import { NoPage } from './no-page.tsx'
 import { route } from './route.ts'
@@ -20,7 +21,9 @@ export function App() {
     <>
       <TopBar principal={now.signedIn.principal} />
       <LiveBar state={now.signedIn.live.state} />
-      <main>
+      <LinkOffer />
+      {/* By the credential: a page keeps nothing of who was signed in before. */}
+      <main key={now.signedIn.credential}>
         <PageOf signedIn={now.signedIn} />
       </main>
     </>

@@ -1,4 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
+// First: what it takes out of the hash is on no page.
+import './link-session.ts'
 
 export type Route =
   | { readonly page: 'things' }

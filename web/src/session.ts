@@ -1,8 +1,15 @@
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { effect, type ReadonlySignal, signal } from '@preact/signals'
 import { ApiError, createApi } from './api/http.ts'
-import { fetchPrincipal } from './api/principal.ts'
-import { forgetCredential, keepCredential, keptCredential } from './kept-credential.ts'
-import { connectLive } from './live/connection.ts'
+import { fetchPrincipal, type Principal } from './api/principal.ts'
+import {
+  forgetCredential,
+  forgetRefused,
+  keepCredential,
+  keepForTab,
+  keptCredential,
+} from './kept-credential.ts'
+import { dropLinkSession, linkSession } from './link-session.ts'
+import { connectLive, type LiveConnection } from './live/connection.ts'
 import type { SignedIn } from './signed-in.ts'
 import { forgetThingTokens } from './thing-tokens.ts'
 
@@ -13,17 +20,75 @@ export type Session =
 
 /** What can be sent in a header; no credential is anything else. */
 const headerText = /^[ -~]+$/
+/** A session token is 32 random bytes as base64url. */
+const sessionForm = /^[\w-]{43}$/
 
 const current = signal<Session>({ kind: 'signed out', hasEnded: false })
+const problemOfLink = signal<string | undefined>(undefined)
 
 /** Who is signed in, if anybody. */
 export const session: ReadonlySignal<Session> = current
 
-/** Signs in with the credential that this browser was told to keep, if there is one. */
+/** Why the link that was last used does not sign in, until somebody signs in. */
+export const linkProblem: ReadonlySignal<string | undefined> = problemOfLink
+
+/**
+ * Signs in with the credential that this browser was told to keep, if there is one. A link signs in by itself only
+ * where none is kept; anybody else is asked, so that a link which somebody sends replaces no sign-in unseen.
+ */
 export async function resume(): Promise<void> {
   const kept = keptCredential()
-  if (kept === undefined) return
-  await signIn(kept)
+  if (kept !== undefined) await signIn(kept)
+  const other = keptCredential()
+  // That of the tab was refused: this device keeps another.
+  if (other !== undefined && other !== kept) await signIn(other)
+  effect(() => {
+    const isSignedOut = current.value.kind === 'signed out'
+    if (linkSession.value !== undefined && isSignedOut && keptCredential() === undefined) void useLink()
+  })
+}
+
+/**
+ * Signs this tab in with the session of the link. Whoever is signed in stays so if that fails, and `linkProblem` says
+ * why. What this device keeps stays in any case.
+ */
+export async function useLink(): Promise<void> {
+  const credential = linkSession.peek()
+  if (credential === undefined) return
+  dropLinkSession()
+  problemOfLink.value = undefined
+  if (current.peek().kind === 'signed out') current.value = { kind: 'signing in' }
+  const before = current.peek()
+  try {
+    const principal = await sessionOfLink(credential)
+    // The person may have signed out meanwhile.
+    if (current.peek() !== before) return
+    close()
+    keepForTab(credential)
+    enter(credential, principal)
+  } catch (error) {
+    if (current.peek() !== before) return
+    problemOfLink.value = error instanceof ApiError ? linkProblemText(error) : String(error)
+    if (before.kind === 'signing in') current.value = { kind: 'signed out', hasEnded: false }
+  }
+}
+
+/** The person stays as they are. */
+export function turnDownLink(): void {
+  dropLinkSession()
+  problemOfLink.value = undefined
+}
+
+/** @throws ApiError 401 too for what is no session: a token or an admin key has no end, and is not for links */
+async function sessionOfLink(credential: string): Promise<Principal> {
+  const principal = sessionForm.test(credential) ? await fetchPrincipal(createApi(credential)) : undefined
+  if (principal?.kind === 'session') return principal
+  throw new ApiError({ status: 401, reason: 'invalid_session', message: 'no session' })
+}
+
+function linkProblemText({ status, message }: ApiError): string {
+  if (status !== 401) return `The link could not be tried: ${message} Then open the link again.`
+  return 'This link does not sign in. Its session has ended or was revoked, or a part of the link is missing.'
 }
 
 /**
@@ -33,22 +98,22 @@ export async function resume(): Promise<void> {
  * @param keep for how long: until the tab is closed, or on this device; undefined leaves it as it is
  */
 export async function signIn(credential: string, keep?: 'tab' | 'device'): Promise<void> {
+  problemOfLink.value = undefined
   if (!headerText.test(credential)) {
     const problem = new ApiError({ status: 401, reason: 'invalid_session', message: 'not a credential' })
     current.value = { kind: 'signed out', problem, hasEnded: false }
     return
   }
   current.value = { kind: 'signing in' }
-  const api = createApi(credential, () => void endIfRefused(credential))
   // At once, and not when it is known who it is: the first value is on its way while the rest of the page loads.
-  const live = connectLive(credential, () => void endIfRefused(credential))
+  const live = connect(credential)
   try {
     const principal = await fetchPrincipal(createApi(credential))
     if (keep) keepCredential(credential, keep)
-    current.value = { kind: 'signed in', signedIn: { credential, principal, api, live } }
+    enter(credential, principal, live)
   } catch (error) {
     live.close()
-    if (isRefused(error)) forgetCredential()
+    if (isRefused(error)) forgetRefused(credential)
     current.value = {
       kind: 'signed out',
       hasEnded: false,
@@ -57,7 +122,18 @@ export async function signIn(credential: string, keep?: 'tab' | 'device'): Promi
   }
 }
 
+function connect(credential: string): LiveConnection {
+  return connectLive(credential, () => void endIfRefused(credential))
+}
+
+function enter(credential: string, principal: Principal, live = connect(credential)): void {
+  const api = createApi(credential, () => void endIfRefused(credential))
+  current.value = { kind: 'signed in', signedIn: { credential, principal, api, live } }
+}
+
+/** For good: nothing is kept, in this tab or on this device. */
 export function signOut(): void {
+  forgetCredential()
   end(false)
 }
 
@@ -70,7 +146,10 @@ async function endIfRefused(credential: string): Promise<void> {
   try {
     await fetchPrincipal(createApi(credential))
   } catch (error) {
-    if (isRefused(error) && isSignedInWith(credential)) end(true)
+    if (isRefused(error) && isSignedInWith(credential)) {
+      forgetRefused(credential)
+      end(true)
+    }
   } finally {
     isAsking = false
   }
@@ -81,10 +160,14 @@ function isSignedInWith(credential: string): boolean {
 }
 
 function end(hasEnded: boolean): void {
-  if (current.value.kind === 'signed in') current.value.signedIn.live.close()
-  forgetCredential()
-  forgetThingTokens()
+  close()
+  turnDownLink()
   current.value = { kind: 'signed out', hasEnded }
+}
+
+function close(): void {
+  if (current.value.kind === 'signed in') current.value.signedIn.live.close()
+  forgetThingTokens()
 }
 
 function isRefused(error: unknown): boolean {

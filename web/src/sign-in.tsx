@@ -1,7 +1,7 @@
 import './sign-in.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ApiError } from './api/http.ts'
-import { type Session, signIn } from './session.ts'
+import { linkProblem, type Session, signIn } from './session.ts'
 import { formatDuration } from './time/format.ts'
 
 /** The only page without a credential. */
@@ -70,6 +70,7 @@ export function SignIn({ session }: { readonly session: Exclude<Session, { kind:
 }
 
 function Problem({ session }: { readonly session: Extract<Session, { kind: 'signed out' }> }) {
+  if (linkProblem.value !== undefined) return linkProblem.value
   if (session.hasEnded) return 'You were signed out: the credential was revoked, or its time is over.'
   return session.problem ? problemText(session.problem) : null
 }

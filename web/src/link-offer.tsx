@@ -1,0 +1,27 @@
+import './link-offer.css'
+import { linkSession } from './link-session.ts'
+import { linkProblem, turnDownLink, useLink } from './session.ts'
+
+/** Asks whoever is signed in already whether this tab shall be signed in by the link that was opened. */
+export function LinkOffer() {
+  const problem = linkProblem.value
+  const isOffered = linkSession.value !== undefined
+  if (!isOffered && problem === undefined) return null
+  return (
+    <div class="link-offer" role="alert">
+      <p>
+        {isOffered
+          ? 'You opened a link that signs in with a session of its own. You are still signed in as before.'
+          : problem}
+      </p>
+      {isOffered && (
+        <button type="button" onClick={() => void useLink()}>
+          Use the link in this tab
+        </button>
+      )}
+      <button type="button" onClick={turnDownLink}>
+        {isOffered ? 'Stay signed in as before' : 'Close'}
+      </button>
+    </div>
+  )
+}
