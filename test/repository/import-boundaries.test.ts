@@ -18,6 +18,8 @@ const forbidden = [
   ['src/http/c.ts', '../things.ts'],
   ['src/mqtt/a.ts', '../http/index.ts'],
   ['src/conformance/a.ts', '../http/index.ts'],
+  ['src/retention/a.ts', '../cli/main.ts'],
+  ['src/server/b.ts', '../cli/main.ts'],
 ] as const
 
 const allowed = [

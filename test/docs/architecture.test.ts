@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { sectionOf, tableRowsOf } from './markdown.ts'
+
+const page = readFileSync('docs/architecture.md', 'utf8')
+const everywhere = 'errors.ts'
+
+interface Override {
+  readonly includes: readonly string[]
+  readonly linter: {
+    readonly rules: {
+      readonly style: {
+        readonly noRestrictedImports: {
+          readonly options: { readonly patterns: readonly [{ readonly group: readonly string[] }] }
+        }
+      }
+    }
+  }
+}
+
+const { overrides } = JSON.parse(readFileSync('biome.json', 'utf8')) as { overrides: readonly Override[] }
+const rooms = [...foldersOf('src'), 'things.ts']
+/** By room, what the page says that it may import. */
+const allowed = new Map(
+  tableRowsOf(sectionOf(page, 'Who may import whom')).map(([room = '', imports = '']) => {
+    const named = namesIn(imports)
+    const others = rooms.filter(other => other !== 'things.ts' || imports.startsWith('everything but'))
+    const may = imports.startsWith('everything but') ? others.filter(other => !named.includes(other)) : named
+    return [room.replaceAll('`', ''), may.filter(other => `\`${other}\`` !== room).sort()]
+  }),
+)
+
+describe('docs/architecture.md', () => {
+  it('says who may import whom as biome.json does', () => {
+    const byBiome = overrides.flatMap(({ includes: [files = ''], linter }) => {
+      const room = /^src\/([\w-]+)\/\*\*$/.exec(files)?.[1]
+      if (room === undefined) return []
+      const { group } = linter.rules.style.noRestrictedImports.options.patterns[0]
+      const may = rooms.filter(other => other !== room && !forbids(group, other))
+      return [[room, may.sort()] as const]
+    })
+    expect(Object.fromEntries(allowed)).toEqual(Object.fromEntries(byBiome))
+  })
+
+  it('says what the source does, however deep a file lies', () => {
+    const against = [...allowed].flatMap(([room, may]) => {
+      const own = [room, everywhere, ...may]
+      return importsOf(room)
+        .filter(({ to }) => !own.includes(to))
+        .map(({ file, to }) => `${file} → ${to}`)
+    })
+    expect(allowed.size).toBeGreaterThan(8)
+    expect(against).toEqual([])
+  })
+
+  it('names every room', () => {
+    const named = tableRowsOf(sectionOf(page, 'Rooms')).map(([room = '']) => room.replaceAll('`', ''))
+    const folders = ['web', 'config', 'test', 'bench', 'examples']
+    const there = [...rooms, everywhere].map(room => `src/${room}`)
+    expect(named.filter(room => !existsSync(room))).toEqual([])
+    expect([...there, ...folders].filter(room => !named.includes(room))).toEqual([])
+  })
+
+  it('names files that exist', () => {
+    const files = [...page.matchAll(/`((?:src|test|docs|config|examples|web|bench)\/[\w./-]+)`/g)]
+    expect(files.length).toBeGreaterThan(30)
+    expect(files.map(([, file = '']) => file).filter(file => !existsSync(file))).toEqual([])
+  })
+})
+
+function foldersOf(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true })
+  return entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
+}
+
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+}
+
+/** Whether files of a room may not import another one, from its top or from a folder in it. */
+function forbids(group: readonly string[], room: string): boolean {
+  const target = room.endsWith('.ts') ? room : `${room}/**`
+  return group.includes(`../${target}`) && group.includes(`../../${target}`)
+}
+
+/** What the files of a room import of other rooms. */
+function importsOf(room: string): { file: string; to: string }[] {
+  return readdirSync(`src/${room}`, { withFileTypes: true, recursive: true }).flatMap(entry => {
+    if (!entry.name.endsWith('.ts')) return []
+    const file = join(entry.parentPath, entry.name)
+    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'(\.[^']+)'/g)
+    return [...imports].map(([, path = '']) => {
+      const [to = ''] = relative('src', join(dirname(file), path)).split('/')
+      return { file, to }
+    })
+  })
+}
