@@ -54,8 +54,8 @@ export class Terminal {
     const [out, failed, status] = ['out', 'failed', 'status'].map(ending => quoted(`${files}.${ending}`))
     const lines = [
       `exec >>${out} 2>>${quoted(`${files}.err`)}`,
-      // Where somebody types, an answer without an end of line is followed by the prompt on a line of its own.
-      `trap '[ -n "$(tail -c 1 ${out})" ] && echo >>${out}' DEBUG`,
+      // Where somebody types, an answer without an end of line is followed by the prompt on a line of its own. `&& echo` ends it.
+      `trap '[ "$BASH_COMMAND" = echo ] || [ -z "$(tail -c 1 ${out})" ] || echo >>${out}' DEBUG`,
       isStrict ? `trap 'echo "$? $BASH_COMMAND" >${failed}; exit' ERR` : 'trap - ERR',
       `eval "$(<${quoted(`${files}.sh`)})" </dev/null`,
       `echo "$?" "$(jobs -rp | head -1)" >${status}`,
