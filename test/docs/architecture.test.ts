@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { sectionOf, tableRowsOf } from './markdown.ts'
 
 const page = readFileSync('docs/architecture.md', 'utf8')
+const glossary = readFileSync('docs/glossary.md', 'utf8')
 const everywhere = 'errors.ts'
 
 interface Override {
@@ -63,11 +64,30 @@ describe('docs/architecture.md', () => {
   })
 
   it('names files that exist', () => {
-    const files = [...page.matchAll(/`((?:src|test|docs|config|examples|web|bench)\/[\w./-]+)`/g)]
-    expect(files.length).toBeGreaterThan(30)
-    expect(files.map(([, file = '']) => file).filter(file => !existsSync(file))).toEqual([])
+    expect(filesIn(page).length).toBeGreaterThan(30)
+    expect(filesIn(page).filter(file => !existsSync(file))).toEqual([])
   })
 })
+
+describe('docs/glossary.md', () => {
+  it('names files that exist', () => {
+    expect(filesIn(glossary).length).toBeGreaterThan(80)
+    expect(filesIn(glossary).filter(file => !existsSync(file))).toEqual([])
+  })
+
+  it('says each word once, in the order of the alphabet', () => {
+    const words = glossary.split('\n## ').slice(1)
+    const inOrder = words.map(section => tableRowsOf(section).map(([word = '']) => word.toLowerCase()))
+    for (const section of inOrder) expect(section).toEqual([...new Set(section)].sort())
+    const all = inOrder.flat()
+    expect(all.filter((word, place) => all.indexOf(word) !== place)).toEqual([])
+  })
+})
+
+function filesIn(text: string): string[] {
+  const files = text.matchAll(/`((?:src|test|docs|config|examples|web|bench)\/[\w./-]+)`/g)
+  return [...files].map(([, file = '']) => file)
+}
 
 function foldersOf(directory: string): string[] {
   const entries = readdirSync(directory, { withFileTypes: true })
