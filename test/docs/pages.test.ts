@@ -28,8 +28,6 @@ describe('docs/use/plugins.md', () => {
     const [text, ...sources] = await Promise.all(
       [
         'docs/use/plugins.md',
-        'examples/mqtt-host/server.ts',
-        'examples/http-host/server.ts',
         'examples/store/counting-store.ts',
         'examples/store/conformance.ts',
       ].map(path => readFile(path, 'utf8')),
