@@ -1,0 +1,198 @@
+import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
+import { createThing, readAll, write } from '../helpers/http-client.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { CommandLine, type Packed, packAndInstall } from './packed.ts'
+
+const { satisfies } = createRequire(import.meta.url)('semver') as {
+  satisfies(version: string, range: string): boolean
+}
+
+/** Nodes on which `npm ci` and `npm install` warn of nothing. */
+const nodes = ['20.19.0', '20.20.2', '22.12.0', '24.0.0']
+const freePorts = '--http-port 0 --mqtt-port 0'
+
+let packed: Packed
+beforeAll(async () => {
+  packed = await packAndInstall()
+})
+afterAll(() => packed.remove())
+
+describe('the tarball', () => {
+  it('has the program, its page, its papers and the voyage of the demo, and nothing else', () => {
+    const tops = packed.files.map(
+      file => /^(docs\/|config\/|dist\/|examples\/voyage\/)?/.exec(file)?.[0] || file,
+    )
+    const papers = ['CHANGELOG.md', 'LICENSE', 'NOTICE', 'README.md', 'SECURITY.md', 'package.json']
+    const folders = ['config/', 'dist/', 'docs/', 'examples/voyage/']
+    expect([...new Set(tops)].sort()).toEqual([...papers, ...folders].sort())
+    expect(packed.files.filter(file => /\.(map|ts)$/.test(file) && !file.endsWith('.d.ts'))).toEqual([])
+    expect(packed.files).not.toContain('dist/.built')
+  })
+
+  it('has no module whose source is gone', async () => {
+    const modules = packed.files.filter(file => /^dist\/(?!cli\/|web\/).*\.js$/.test(file))
+    const sources = modules.map(file => file.replace(/^dist/, 'src').replace(/\.js$/, '.ts'))
+    const gone = await Promise.all(
+      sources.map(source =>
+        stat(source).then(
+          () => [],
+          () => [source],
+        ),
+      ),
+    )
+    expect(modules.length).toBeGreaterThan(100)
+    expect(gone.flat()).toEqual([])
+  })
+
+  it('has every document that the command names', async () => {
+    const names = await readdir('dist/cli')
+    const texts = names
+      .filter(name => name.endsWith('.js'))
+      .map(name => readFile(join('dist/cli', name), 'utf8'))
+    const named = (await Promise.all(texts)).flatMap(text => text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? [])
+    expect(named).toContain('docs/reference/errors.md')
+    expect([...new Set(named)].filter(name => !packed.files.includes(name))).toEqual([])
+  })
+
+  it('has the licences of what the page carries', async () => {
+    const licences = await readFile('dist/web/licenses.md', 'utf8')
+    for (const name of ['mqtt', 'ol', 'preact', 'qrcode-generator', 'uplot', 'world-atlas'])
+      expect(licences).toContain(`\n## ${name} - `)
+    expect(packed.files).toContain('dist/web/licenses.md')
+  })
+})
+
+describe('npm install of the tarball', () => {
+  it('warns of nothing but the script that looks for the compiled binary of LevelDB', async () => {
+    expect(packed.said).not.toMatch(/EBADENGINE|deprecated|ERESOLVE|telemetry/)
+    const scripts = await packages(join(packed.directory, 'node_modules'), ({ scripts = {} }) =>
+      ['preinstall', 'install', 'postinstall'].some(script => script in scripts),
+    )
+    expect(scripts).toEqual(['classic-level'])
+  })
+
+  it.each(nodes)('takes no package that asks for more than Node %s', async node => {
+    const unfit = await packages(
+      join(packed.directory, 'node_modules'),
+      ({ engines }) => !satisfies(node, engines?.node ?? '*'),
+    )
+    expect(unfit).toEqual([])
+  })
+
+  it('makes npx thingwire serve a server, which stores what it is told', async () => {
+    await storesWith(`npx thingwire serve ${freePorts}`, packed.directory)
+  })
+
+  it('is not needed by npx, given the tarball', async () => {
+    const empty = await temporaryDirectory()
+    const name = basename(packed.tarball)
+    await copyFile(packed.tarball, join(empty, name))
+    await storesWith(`npx --yes ./${name} serve ${freePorts}`, empty)
+    expect((await readdir(empty)).sort()).toEqual(['data', name])
+  })
+})
+
+describe('config/thingwire.service', () => {
+  it('starts a server that keeps everything in its state directory, and ends it in order', async () => {
+    const unit = await serviceOf('config/thingwire.service')
+    const state = await temporaryDirectory()
+    const ofUnit = (text: string) => text.replaceAll('%S/thingwire', state)
+    const environment = unit.Environment?.flatMap(line => ofUnit(line).split(' ')) ?? []
+    const server = new CommandLine(`exec ${unit.ExecStart}`, {
+      cwd: ofUnit(unit.WorkingDirectory?.[0] ?? ''),
+      env: {
+        ...Object.fromEntries(environment.map(line => line.split('='))),
+        PATH: `${join(packed.directory, 'node_modules/.bin')}:${process.env.PATH}`,
+        // As EnvironmentFile would.
+        THINGWIRE_HTTP_PORT: '0',
+        THINGWIRE_MQTT_PORT: '0',
+      },
+    })
+    onTestFinished(() => server.signal('SIGKILL'))
+    const url = await server.ready()
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect((await readdir(state)).sort()).toEqual(['admin-key', 'store'])
+    const command = (await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).split('\0')
+    expect(command.slice(1, 4)).toEqual(await startFlags())
+    server.signal('SIGTERM')
+    expect(await server.exited).toBe(0)
+  })
+
+  it('waits for a stop as long as one may take', async () => {
+    const { TimeoutStopSec = [] } = await serviceOf('config/thingwire.service')
+    const { shutdownTimeout } = JSON.parse(await readFile('config/default.json', 'utf8'))
+    expect(Number(TimeoutStopSec[0]) * 1000).toBeGreaterThan(shutdownTimeout)
+  })
+})
+
+test('the command, npm start and the container give Node the same flags', async () => {
+  const [firstLine = ''] = (await readFile('src/cli/main.ts', 'utf8')).split('\n')
+  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(await readFile('Dockerfile', 'utf8')) ?? []
+  const flags = await startFlags()
+  expect(flags).not.toEqual([])
+  expect(firstLine).toBe(`#!/usr/bin/env -S node ${flags.join(' ')}`)
+  expect(JSON.parse(entry)).toEqual(['node', ...flags, 'dist/cli/main.js'])
+})
+
+test.each(nodes)('no package of the lock file asks for more than Node %s', async node => {
+  const lock = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
+    packages: Record<string, { optional?: boolean; engines?: { node?: string } }>
+  }
+  const unfit = Object.entries(lock.packages)
+    .filter(([, { optional, engines }]) => !optional && !satisfies(node, engines?.node ?? '*'))
+    .map(([path]) => path)
+  expect(unfit).toEqual([])
+})
+
+/** Starts a server in a directory, writes a record and reads it. */
+async function storesWith(line: string, cwd: string): Promise<void> {
+  const server = new CommandLine(line, { cwd })
+  onTestFinished(async () => {
+    server.signal('SIGKILL')
+    await server.exited
+  })
+  const url = await server.ready()
+  const address = { url, adminKey: (await readFile(join(cwd, 'data/admin-key'), 'utf8')).trim() }
+  const thing = await createThing(address)
+  const answer = await write(address, thing, { values: [{ key: 'depth_m', value: 9.8 }] })
+  expect(answer.status).toBe(201)
+  expect(await readAll(address, thing, 'depth_m')).toMatchObject([{ value: 9.8 }])
+  expect(await (await fetch(url)).text()).toContain('<!doctype html>')
+}
+
+interface Manifest {
+  readonly name: string
+  readonly engines?: { readonly node?: string }
+  readonly scripts?: Readonly<Record<string, string>>
+}
+
+/** Names of the installed packages that `is` holds of. */
+async function packages(modules: string, is: (manifest: Manifest) => boolean): Promise<string[]> {
+  const entries = await readdir(modules, { recursive: true })
+  const paths = entries.filter(path => /(^|node_modules\/)(@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
+  const manifests = paths.map(
+    async path => JSON.parse(await readFile(join(modules, path), 'utf8')) as Manifest,
+  )
+  const all = await Promise.all(manifests)
+  expect(all.length).toBeGreaterThan(50)
+  return all.filter(is).map(({ name }) => name)
+}
+
+/** What a unit says under [Service]: each name with its values. */
+async function serviceOf(path: string): Promise<Partial<Record<string, string[]>>> {
+  const [, service = ''] = (await readFile(path, 'utf8')).split(/^\[(?:Service|Install)\]$/m)
+  const settings = [...service.matchAll(/^(\w+)=(.*)$/gm)]
+  const named = settings.map(([, name = '', value = '']) => [name, value] as const)
+  return Object.fromEntries(
+    named.map(([name]) => [name, named.filter(([other]) => other === name).map(([, value]) => value)]),
+  )
+}
+
+/** Flags of V8 that `npm start` gives. */
+async function startFlags(): Promise<string[]> {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
+  return scripts.start.split(' ').filter(word => word.startsWith('--'))
+}
