@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'
 import { createLevelStore, createThings } from 'thingwire'
@@ -6,11 +7,14 @@ import { hostOptions, thingsHttp } from 'thingwire/http'
 const { values: options } = parseArgs({
   options: {
     'http-port': { type: 'string', default: '8080' },
-    'data-dir': { type: 'string', default: './data' },
+    'data-dir': { type: 'string', default: join(import.meta.dirname, 'data') },
   },
 })
 const adminKey = process.env.EXAMPLE_ADMIN_KEY
-if (adminKey === undefined) throw new Error('EXAMPLE_ADMIN_KEY must be set, to at least 32 characters')
+if (!adminKey) {
+  console.error('EXAMPLE_ADMIN_KEY is not set. Type: export EXAMPLE_ADMIN_KEY=$(openssl rand -hex 16)')
+  process.exit(1)
+}
 
 const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Aedes } from 'aedes'
 import fastify from 'fastify'
@@ -12,11 +13,14 @@ const { values: options } = parseArgs({
   options: {
     'http-port': { type: 'string', default: '8080' },
     'mqtt-port': { type: 'string', default: '1883' },
-    'data-dir': { type: 'string', default: './data' },
+    'data-dir': { type: 'string', default: join(import.meta.dirname, 'data') },
   },
 })
 const adminKey = process.env.EXAMPLE_ADMIN_KEY
-if (adminKey === undefined) throw new Error('EXAMPLE_ADMIN_KEY must be set, to at least 32 characters')
+if (!adminKey) {
+  console.error('EXAMPLE_ADMIN_KEY is not set. Type: export EXAMPLE_ADMIN_KEY=$(openssl rand -hex 16)')
+  process.exit(1)
+}
 
 const things = await createThings({
   store: createLevelStore({ location: options['data-dir'] }),

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Aedes } from 'aedes'
 import { createLevelStore, createThings } from 'thingwire'
@@ -8,13 +11,17 @@ import { attachThings } from 'thingwire/mqtt'
 const { values: options } = parseArgs({
   options: {
     'mqtt-port': { type: 'string', default: '1883' },
-    'data-dir': { type: 'string', default: './data' },
+    'data-dir': { type: 'string', default: join(import.meta.dirname, 'data') },
   },
 })
 const adminKey = process.env.EXAMPLE_ADMIN_KEY
-if (adminKey === undefined) throw new Error('EXAMPLE_ADMIN_KEY must be set, to at least 32 characters')
+if (!adminKey) {
+  console.error('EXAMPLE_ADMIN_KEY is not set. Type: export EXAMPLE_ADMIN_KEY=$(openssl rand -hex 16)')
+  process.exit(1)
+}
 
-const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
+const dataDir = options['data-dir']
+const things = await createThings({ store: createLevelStore({ location: join(dataDir, 'store') }), adminKey })
 
 const broker = await Aedes.createBroker()
 const detach = attachThings(broker, things)
@@ -23,16 +30,22 @@ const server = createServer(broker.handle)
 server.listen(Number(options['mqtt-port']), '127.0.0.1')
 await once(server, 'listening')
 
-// Without the HTTP door the host itself creates things, and reads what they wrote.
-const { thingId, thingToken } = await things.registry.create({ name: 'pump' })
-things.live.subscribe(thingId, {
+// Without the HTTP door the host itself creates things, and reads what they wrote. A token is shown once: it is kept for
+// the pump, and the next start finds it.
+const tokenFile = join(dataDir, 'pump-token')
+if (!existsSync(tokenFile)) {
+  const { thingToken } = await things.registry.create({ name: 'pump' })
+  await writeFile(tokenFile, thingToken, { mode: 0o600 })
+}
+// undefined: every thing
+things.live.subscribe(undefined, {
   deliver: ({ commit }) => {
     for (const { key, value } of commit.records) console.log(`${key} is ${value}`)
   },
 })
 
 const { port } = server.address() as AddressInfo
-console.log(`A pump may write to things/${thingToken}/write at mqtt://127.0.0.1:${port}`)
+console.log(`The pump may write at mqtt://127.0.0.1:${port}. Its token is in ${tokenFile}`)
 
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)

@@ -13,7 +13,10 @@ const { values: options } = parseArgs({
   },
 })
 const thingToken = process.env.THING_TOKEN
-if (thingToken === undefined) throw new Error('THING_TOKEN must be set to the token of a thing')
+if (!thingToken) {
+  console.error('THING_TOKEN is not set. Type: export THING_TOKEN= and the token of a thing')
+  process.exit(1)
+}
 
 const page = await readFile(new URL('index.html', import.meta.url), 'utf8')
 const resolve = createRequire(import.meta.url).resolve

@@ -130,7 +130,7 @@ test('the host ends in good order and finds everything again', async () => {
 function start(): Promise<RunningExample> {
   const args = ['--http-port', '0', '--mqtt-port', '0', '--data-dir', dataDir]
   return runExample('host/server.ts', args, /^The plant is ready at (\S+) and (\S+)$/, {
-    PLANT_ADMIN_KEY: adminKey,
+    EXAMPLE_ADMIN_KEY: adminKey,
   })
 }
 

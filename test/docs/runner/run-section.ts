@@ -16,7 +16,9 @@ const ports = [8080, 1883]
 const deadlines = {
   /** For a block to end. One that installs or builds takes a minute where it is alone. */
   block: 270_000,
-  /** For what a program in the background or in another terminal says. */
+  /** For what a program says that was started in another terminal. It may be installed or built first. */
+  program: 150_000,
+  /** For what a running program says. */
   answer: 30_000,
   /** For a program in another terminal of which the page shows no answer. */
   start: 2_000,
@@ -109,8 +111,13 @@ class SectionRun {
   async expect(answer: Answer, name: string, step?: RunStep): Promise<void> {
     const known = this.#terminals.get(name)
     if (!known) throw new Error(`${this.#page}:${answer.line}: nothing was run in the terminal ${name}`)
-    const how = { isOrdered: true, withErrors: false, deadline: deadlines.answer }
-    if (await known.answers(answer.lines, how)) return
+    const how = { isOrdered: true, withErrors: false }
+    const until = Date.now() + (step ? deadlines.program : deadlines.answer)
+    do {
+      const isOver = (await known.ended(0)) !== undefined
+      if (await known.answers(answer.lines, { ...how, deadline: isOver ? 0 : 1000 })) return
+      if (isOver) break
+    } while (Date.now() < until)
     const asked = step ?? { line: answer.line, terminal: name, commands: '' }
     const ended = await known.ended(0)
     const why = ended ? `ended with ${ended.status}, and does not show` : 'does not show'

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -119,10 +119,13 @@ async function copySources(to: string): Promise<void> {
   const list = await output('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
   for (const file of new Set(list.split('\0').filter(name => name !== ''))) {
     await mkdir(dirname(join(to, file)), { recursive: true })
+    const source = join(root, file)
+    const stats = await stat(source).catch(() => undefined)
     // A file that was removed, and not yet committed.
-    await copyFile(join(root, file), join(to, file)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-    })
+    if (!stats) continue
+    await copyFile(source, join(to, file))
+    // By these it is told whether `dist` is stale.
+    await utimes(join(to, file), stats.atime, stats.mtime)
   }
 }
 
