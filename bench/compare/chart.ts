@@ -35,12 +35,12 @@ function chart(rows: readonly Row[]): string {
   const floor = x(1)
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13">`,
-    '<title>The product beside its peers, as times the floor of each measure</title>',
+    '<title>Each measure of the bench as times its floor</title>',
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     text(
       12,
       20,
-      'Times better than the floor; longer is better. Thin line: spread of the rounds. Tick: aim.',
+      'A longer bar is better: it shows how many times better than its floor a measure is. Thin line: lowest to highest round. Tick: aim.',
     ),
     ...rows.flatMap(draw),
     `<line x1="${floor}" y1="${size.top - 8}" x2="${floor}" y2="${height - size.bottom}" stroke="${colours.line}" stroke-dasharray="4 3"/>`,
