@@ -42,7 +42,7 @@ export function addStores(program: Command): void {
         ['migrate --config config/cluster.json', 'into the Redis that the file names'],
       ],
       notes: [
-        'If migrate is interrupted, run it again: it goes on where it stopped. docs/use/operations.md has the steps to move a service.',
+        'If migrate is interrupted, run it again: it goes on where it stopped. docs/use/several-nodes.md has the steps to move a service.',
         'migrate does not move the positions of event streams. check counts them as documents, so its count is higher.',
       ],
       exit: '0 both stores are equal; 1 failed, with advice on stderr; 2 wrong command line',

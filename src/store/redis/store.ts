@@ -79,7 +79,7 @@ class RedisStore implements StoreDriver {
   backup(): never {
     throw new ThingwireError(
       'not_found',
-      'a store in Redis has no backup of its own: docs/use/operations.md says how',
+      'a store in Redis has no backup command: see docs/use/several-nodes.md',
     )
   }
 
