@@ -42,7 +42,7 @@ export async function loadCold(
   const problems = problemsOf(page, new URL(url).host)
   const begin = performance.now()
   await page.goto(url, { waitUntil: 'commit' })
-  const row = page.getByRole('region', { name: 'Resources' }).getByRole('row').filter({ hasText: key })
+  const row = page.getByRole('region', { name: 'Readings' }).getByRole('row').filter({ hasText: key })
   await row.getByRole('status').filter({ hasText: /\d/ }).waitFor()
   const milliseconds = performance.now() - begin
   // What is loaded after the first value may report something, too.

@@ -89,7 +89,7 @@ it('says that a session only reads, and until when', async () => {
 
 it('keeps the command that makes the server reachable on one line', async () => {
   const page = await open(`#/things/${thing.thingId}/connect`)
-  const command = page.getByText('npm start -- --host 0.0.0.0', { exact: true })
+  const command = page.getByText('thingwire serve --host 0.0.0.0', { exact: true })
   await command.waitFor()
   expect(await command.evaluate(element => element.getClientRects().length)).toBe(1)
 })

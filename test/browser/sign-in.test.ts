@@ -129,7 +129,7 @@ describe('a link that signs in', () => {
   it('says so where its session has ended, and takes a credential then', async () => {
     const { thingToken } = await createNamedThing(server(), 'yawl')
     const page = await browser.open(link('x'.repeat(43)), { expectedErrors: unauthorized })
-    await expectText(page.getByRole('alert'), 'Its session has ended or was revoked')
+    await expectText(page.getByRole('alert'), 'Its session was revoked or has expired')
     expect(page.url()).toBe(`${server().url}/#/`)
     await signIn(page, thingToken)
     await expectText(title(page), 'yawl')

@@ -61,7 +61,7 @@ describe('the page of a thing', () => {
     await expectText(value, '12.5')
     await expect.poll(() => chartPoints(page, 'depth')).toBe(3)
     expect((await chart(page, 'depth').screenshot()).equals(between)).toBe(false)
-    await expectText(region(page, 'Resources').getByRole('row').filter({ hasText: 'depth' }), '12.5')
+    await expectText(region(page, 'Readings').getByRole('row').filter({ hasText: 'depth' }), '12.5')
   })
 
   it('reads older data where the chart is zoomed out, and finer data where it is zoomed in', async () => {
@@ -100,7 +100,7 @@ describe('the page of a thing', () => {
       .getByRole('button', { name: /^Newest: 2020-01-01/ })
       .click()
     await expect.poll(() => chartPoints(page, 'depth')).toBe(2)
-    await expectText(region(page, 'Position'), 'from before that')
+    await expectText(region(page, 'Position'), 'The newest position is older.')
     await region(page, 'Position').getByRole('button', { name: 'Show the whole track' }).click()
     await expectText(region(page, 'Position'), '1 position shown')
 
@@ -142,7 +142,7 @@ describe('the page of a thing', () => {
     const refused = region(await open(thing), 'Refused writes')
     await refused.getByRole('button', { name: 'Show 1 more' }).click()
     await expectText(refused, 'invalid_key, 2 times')
-    await expectText(refused, 'It was:')
+    await expectText(refused, 'The write was:')
   })
 
   it('shows the track of the voyage on the map and in words', async () => {
@@ -201,7 +201,7 @@ describe('the page of a thing', () => {
     const page = await browser.open(`${server().url}/#/things/${thing.thingId}`)
     await signIn(page, await createSession(server(), [thing.thingId], 'read'))
     await expectText(title(page), 'read only')
-    await region(page, 'Resources').waitFor()
+    await region(page, 'Readings').waitFor()
     expect(await region(page, 'Refused writes').count()).toBe(0)
   })
 })

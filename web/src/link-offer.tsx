@@ -11,7 +11,7 @@ export function LinkOffer() {
     <div class="link-offer" role="alert">
       <p>
         {isOffered
-          ? 'You opened a link that signs in with a session of its own. You are still signed in as before.'
+          ? 'You opened a link that signs in with another session. You are still signed in as before.'
           : problem}
       </p>
       {isOffered && (

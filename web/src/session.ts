@@ -88,7 +88,7 @@ async function sessionOfLink(credential: string): Promise<Principal> {
 
 function linkProblemText({ status, message }: ApiError): string {
   if (status !== 401) return `The link could not be tried: ${message} Then open the link again.`
-  return 'This link does not sign in. Its session has ended or was revoked, or a part of the link is missing.'
+  return 'This link does not sign in. Its session was revoked or has expired, or a part of the link is missing.'
 }
 
 /**

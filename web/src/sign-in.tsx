@@ -52,16 +52,17 @@ export function SignIn({ session }: { readonly session: Exclude<Session, { kind:
         </p>
         <div id="credential-help" class="help">
           <p>
-            <strong>Thing token:</strong> shown once, when the thing is created or activates itself. It opens
-            the page of that thing.
+            <strong>Thing token:</strong> the server shows it once, when the thing is created or activates
+            itself. It opens the page of that thing.
           </p>
           <p>
-            <strong>Session:</strong> made for you by the operator, or with a thing’s token.
+            <strong>Session:</strong> the operator makes one for you. The owner of a thing’s token can make
+            one too.
           </p>
           <p>
-            <strong>Admin key:</strong> in the file that the server names when it starts,{' '}
-            <code>data/admin-key</code> unless told otherwise, or set by the operator as{' '}
-            <code>THINGWIRE_ADMIN_KEY</code>.
+            <strong>Admin key:</strong> the server names its file when it starts. The default is{' '}
+            <code>data/admin-key</code>. The operator may have set it as <code>THINGWIRE_ADMIN_KEY</code>{' '}
+            instead.
           </p>
         </div>
       </form>
@@ -71,7 +72,7 @@ export function SignIn({ session }: { readonly session: Exclude<Session, { kind:
 
 function Problem({ session }: { readonly session: Extract<Session, { kind: 'signed out' }> }) {
   if (linkProblem.value !== undefined) return linkProblem.value
-  if (session.hasEnded) return 'You were signed out: the credential was revoked, or its time is over.'
+  if (session.hasEnded) return 'You were signed out. The credential was revoked or has expired.'
   return session.problem ? problemText(session.problem) : null
 }
 

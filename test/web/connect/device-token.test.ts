@@ -15,7 +15,7 @@ describe('typedToken()', () => {
 describe('tokenProblem()', () => {
   it('says what is missing, and nothing of a whole token', () => {
     expect(tokenProblem(undefined)).toContain('YOUR_THING_TOKEN')
-    expect(tokenProblem(token.slice(1))).toContain('this has 42')
+    expect(tokenProblem(token.slice(1))).toContain('This one has 42')
     expect(tokenProblem(token)).toBeUndefined()
   })
 })

@@ -37,12 +37,12 @@ describe('isThisMachineAlone()', () => {
 })
 
 describe('reachProblem()', () => {
-  const onlyHere = expect.objectContaining({ command: 'npm start -- --host 0.0.0.0' })
+  const onlyHere = expect.objectContaining({ command: 'thingwire serve --host 0.0.0.0' })
 
   it.each([
     ['192.168.1.20', '127.0.0.1', true, onlyHere],
     ['localhost', 'localhost', true, onlyHere],
-    ['localhost', 'localhost', false, { text: expect.stringContaining('localhost is the machine itself') }],
+    ['localhost', 'localhost', false, { text: expect.stringContaining('localhost means the same machine') }],
     ['192.168.1.20', 'localhost', false, undefined],
     // Behind a proxy.
     ['board.example', 'board.example', true, undefined],

@@ -130,7 +130,7 @@ describe('withSample()', () => {
     const some = expect.any(Number)
     expect(Object.fromEntries(values)).toEqual({
       Writes: { HTTP: 0.2, MQTT: 0.2 },
-      Records: { HTTP: 0.2, MQTT: 0.2 },
+      Readings: { HTTP: 0.2, MQTT: 0.2 },
       'Time to acknowledge, last minute': {
         'HTTP p50': some,
         'HTTP p99': some,

@@ -23,8 +23,8 @@ describe('grouped()', () => {
 
 describe('badFieldText()', () => {
   test('names the field once', () => {
-    expect(badFieldText({ ...field, message: 'key must be short' })).toBe('Record 0: key must be short')
-    expect(badFieldText({ ...field, message: 'must be short' })).toBe('Record 0, key: must be short')
+    expect(badFieldText({ ...field, message: 'key must be short' })).toBe('values[0]: key must be short')
+    expect(badFieldText({ ...field, message: 'must be short' })).toBe('values[0].key: must be short')
   })
 })
 

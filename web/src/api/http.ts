@@ -61,7 +61,7 @@ export function createApi(credential: string, onDoubt: () => void = () => {}): A
       cache: 'no-store',
     }).catch((error: unknown) => {
       if (init.signal?.aborted) throw error
-      const message = 'The server does not answer. Check that it runs, and your network.'
+      const message = 'The server does not answer. Check your network and whether the server runs.'
       throw new ApiError({ status: 0, reason: 'no_answer', message })
     })
     if (!response.ok) {

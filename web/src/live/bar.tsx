@@ -10,8 +10,8 @@ export function LiveBar({ state }: { readonly state: ReadonlySignal<LiveState> }
     <div role="status" class="live-bar">
       {kind === 'lost' && (
         <p>
-          <strong>Not live.</strong> The connection was lost at <Moment milliseconds={since} />; what is shown
-          may be older than what is stored. Trying again every few seconds.
+          <strong>Not live.</strong> The connection was lost at <Moment milliseconds={since} />. This page may
+          show old values. It tries to connect again every few seconds.
         </p>
       )}
     </div>

@@ -13,7 +13,7 @@ export function TileChoice() {
     const url = String(form.get('url')).trim()
     const attribution = String(form.get('attribution')).trim()
     const isRefused = url !== '' && !isTileUrl(url)
-    problem.value = isRefused ? 'Give an https address with {z}, {x} and {y} in it.' : ''
+    problem.value = isRefused ? 'Enter an https address that contains {z}, {x} and {y}.' : ''
     if (!isRefused) chooseTiles(url === '' ? undefined : { url, attribution })
   }
 
@@ -22,9 +22,9 @@ export function TileChoice() {
       <summary>Background map</summary>
       <form onSubmit={save}>
         <p>
-          The coastlines come from this server, and are for orientation only. For streets or sea charts, give
-          the address of a tile server: this browser then fetches tiles from there, which tells it where you
-          look.
+          The coastlines come from this server. They are for orientation only. For streets or sea charts,
+          enter the address of a tile server. Your browser then fetches the map from there, and that server
+          learns which places you look at.
         </p>
         <label for={`${id}-url`}>Tile address</label>
         <input
@@ -36,7 +36,7 @@ export function TileChoice() {
           spellcheck={false}
           aria-describedby={`${id}-problem`}
         />
-        <label for={`${id}-attribution`}>Attribution that its licence asks for</label>
+        <label for={`${id}-attribution`}>Attribution required by its licence</label>
         <input
           id={`${id}-attribution`}
           name="attribution"

@@ -26,8 +26,8 @@ export function CodesSection({ api }: { readonly api: Api }) {
     <section class="card" aria-labelledby="operator-codes" aria-busy={!codes && !problem}>
       <h2 id="operator-codes">Activation codes</h2>
       <p class="muted">
-        A device that is given a code in place of a token registers itself: the server makes a thing for it,
-        and tells it the token.
+        Give a device a code in place of a token. The device registers itself: the server makes a thing and
+        tells the device the token.
       </p>
       <CreateCodes
         api={api}
@@ -157,8 +157,8 @@ function CodeRow({ api, code: { activationCode, createdAt, usesLeft }, onChange 
           }}
         >
           <p>
-            Devices that have <code>{activationCode}</code> can no longer register. Those that did go on. This
-            cannot be undone.
+            Devices can no longer register with <code>{activationCode}</code>. Registered devices keep
+            working. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -23,7 +23,7 @@ export function Secret({ title, text, thingId, onDone }: SecretProps) {
       </h3>
       <QrCode text={text} label={`QR code: ${title}`} />
       <div class="secret-text">
-        <p>Keep it now. It is shown this once, and nobody can look it up later.</p>
+        <p>Keep it now. It is shown only once. Nobody can look it up later.</p>
         <code>{text}</code>
         <div class="actions">
           <CopyButton text={text} />

@@ -26,8 +26,8 @@ export function SessionsSection({ api }: { readonly api: Api }) {
     <section class="card" aria-labelledby="operator-sessions" aria-busy={!sessions && !first.problem}>
       <h2 id="operator-sessions">Sessions</h2>
       <p class="muted">
-        For people, pages and apps: a session sees some or all things, reads or also writes, and has an end.
-        Give it out in place of a token.
+        A session is for a person, a page or an app. It covers some or all things, may read or also write, and
+        expires. Give it out in place of a token.
       </p>
       {secret === undefined ? (
         <SessionForm
@@ -107,7 +107,8 @@ function SessionRow({ api, session, onChange }: SessionRowProps) {
           }}
         >
           <p>
-            Whoever uses session <code>{sessionId}</code> is disconnected at once. This cannot be undone.
+            Everybody who uses session <code>{sessionId}</code> is disconnected at once. This cannot be
+            undone.
           </p>
         </Confirm>
       )}

@@ -82,8 +82,8 @@ export function ThingRow({ api, thing, onChange }: ThingRowProps) {
           }}
         >
           <p>
-            Its tokens end at once and its device is disconnected. All its records, settings and its track are
-            removed. This cannot be undone.
+            Its tokens are revoked and its device is disconnected at once. All its readings, its settings and
+            its track are removed. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -42,7 +42,7 @@ export function ThingsSection({ api }: { readonly api: Api }) {
       {secret && <Secret {...secret} onDone={() => setSecret(undefined)} />}
       <Problem text={problem} />
       {things?.length === 0 && (
-        <p class="muted">{search === '' ? 'No things yet.' : `No thing has “${search}” in its name.`}</p>
+        <p class="muted">{search === '' ? 'No things yet.' : `No name contains “${search}”.`}</p>
       )}
       <ul class="operator-list">
         {things?.map(thing => (
@@ -100,8 +100,8 @@ function CreateThing({ api, onCreated }: CreateThingProps) {
       </button>
       {taken !== undefined && taken === name.trim() && (
         <p class="problem" role="alert">
-          There is a thing called {taken} already. Choose another name, or press Create thing again for a
-          second one: at the command line each then goes by its id.
+          There is a thing called {taken} already. Choose another name. Or press Create thing again to make a
+          second one: commands then need the id of either thing.
         </p>
       )}
       <Problem text={problem} />

@@ -84,8 +84,8 @@ export function Tokens({ api, thingId, name }: TokensProps) {
           }}
         >
           <p>
-            A device that still uses token <code>{revoked.tokenId}</code> of {name} is disconnected at once,
-            and so are the sessions made with it. This cannot be undone.
+            A device that still uses token <code>{revoked.tokenId}</code> of {name} is disconnected at once.
+            Sessions made with this token end too. This cannot be undone.
           </p>
         </Confirm>
       )}

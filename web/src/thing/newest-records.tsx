@@ -27,7 +27,7 @@ export function NewestRecords({ signedIn, thingId, resourceKey, values }: Newest
   return (
     <div class="scroll">
       <table>
-        <caption>Not a number; the newest {shownRecords} records</caption>
+        <caption>The newest {shownRecords} readings</caption>
         <thead>
           <tr>
             <th scope="col">Time</th>

@@ -41,14 +41,14 @@ export function Position({ signedIn, thingId }: PositionProps) {
         </p>
       ) : (
         <p class="muted loading">
-          No position yet. The thing has one once it writes <code>$geo</code>, such as{' '}
-          <code>{'{"values":[{"key":"$geo","value":[23.54,60.08]}]}'}</code>: longitude, then latitude.
+          No position yet. The thing gets one when it writes the key <code>$geo</code>, for example{' '}
+          <code>{'{"values":[{"key":"$geo","value":[23.54,60.08]}]}'}</code>. The longitude comes first.
         </p>
       )}
       {current && (
         <>
           <fieldset class="ranges">
-            <legend class="visually-hidden">Track of the</legend>
+            <legend class="visually-hidden">Range of the track</legend>
             <span class="segments">
               {trackRanges.map(choice => (
                 <button
@@ -64,7 +64,7 @@ export function Position({ signedIn, thingId }: PositionProps) {
           </fieldset>
           {isOlder && (
             <p class="muted">
-              The newest position is from before that.{' '}
+              The newest position is older.{' '}
               <button type="button" onClick={() => setRange(allTrack)}>
                 Show the whole track
               </button>
@@ -88,7 +88,7 @@ function TrackText({ track: { fixes, every } }: { readonly track: Track }) {
     <details>
       <summary>
         {fixes.length} {fixes.length === 1 ? 'position' : 'positions'} shown
-        {every !== undefined && `; the older of them one every ${formatDuration(every)}`}
+        {every !== undefined && `. Of the older ones, one every ${formatDuration(every)}`}
       </summary>
       <table>
         <caption>

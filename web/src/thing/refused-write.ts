@@ -58,7 +58,7 @@ export function sameness({ door, reason, message, errors, excerpt }: RefusedWrit
 
 /** Most messages begin with the name of the field, which is then not named again. */
 export function badFieldText({ index, field, message }: BadField): string {
-  return message.startsWith(field) ? `Record ${index}: ${message}` : `Record ${index}, ${field}: ${message}`
+  return message.startsWith(field) ? `values[${index}]: ${message}` : `values[${index}].${field}: ${message}`
 }
 
 /** Whether an excerpt may be the begin of a body only: what is redacted may have been longer than what stands for it. */

@@ -27,13 +27,13 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
       </div>
       {problem && (
         <p class="problem" role="alert">
-          They could not be read: {problem}
+          The refused writes could not be read: {problem}
         </p>
       )}
       {list?.length === 0 && (
         <p class="muted">
-          None. When the server refuses something that this thing sends, it appears here at once, with the
-          reason: an MQTT device gets no other answer.
+          None. When the server refuses a write of this thing, it appears here at once, with the reason. An
+          MQTT device is not told the reason.
         </p>
       )}
       {list && list.length > 0 && (
@@ -80,7 +80,7 @@ function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; reado
       )}
       {excerpt !== '' && (
         <>
-          <p class="muted">{isCut(excerpt) ? 'It began with:' : 'It was:'}</p>
+          <p class="muted">{isCut(excerpt) ? 'The write began with:' : 'The write was:'}</p>
           <pre>{excerpt}</pre>
         </>
       )}

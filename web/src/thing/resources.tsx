@@ -66,12 +66,14 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
       )}
       <section class="card" aria-labelledby="resources-heading">
         <div class="card-head">
-          <h2 id="resources-heading">Resources</h2>
-          <span class="muted">{keys.length}</span>
+          <h2 id="resources-heading">Readings</h2>
+          <span class="muted">
+            {keys.length} {keys.length === 1 ? 'key' : 'keys'}
+          </span>
           <input
             type="search"
             placeholder="Filter"
-            aria-label="Filter resources"
+            aria-label="Filter by key"
             value={filter}
             onInput={event => setFilter(event.currentTarget.value)}
           />
@@ -82,7 +84,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
           <table class="resources">
             <thead>
               <tr>
-                <th scope="col">Resource</th>
+                <th scope="col">Key</th>
                 <th scope="col">Latest value</th>
                 <th scope="col" class="trend">
                   Trend
@@ -108,9 +110,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
         {matching.length > shownRows && (
           <p class="muted">{matching.length - shownRows} more. Filter to see them.</p>
         )}
-        {keys.length > 0 && matching.length === 0 && (
-          <p class="muted">No resource has “{filter}” in its name.</p>
-        )}
+        {keys.length > 0 && matching.length === 0 && <p class="muted">No key contains “{filter}”.</p>}
       </section>
     </>
   )
@@ -119,8 +119,8 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
 function NoResources({ thingId }: { readonly thingId: string }) {
   return (
     <p class="muted">
-      Nothing has arrived yet. <a href={`#/things/${thingId}/connect`}>Connect your device</a>; what it sends
-      appears here at once.
+      Nothing has arrived yet. <a href={`#/things/${thingId}/connect`}>Connect your device</a>. Its readings
+      appear here at once.
     </p>
   )
 }

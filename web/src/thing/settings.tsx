@@ -57,8 +57,8 @@ export function Settings({ signedIn, thingId }: SettingsProps) {
       </p>
       {isEmpty && (
         <p class="muted">
-          None yet. Settings are a document that you and the thing both read and write: it gets yours on{' '}
-          <code>values/$settings</code>.
+          None yet. You and the thing both read and write the settings. The thing gets your changes on the
+          topic <code>values/$settings</code>.
         </p>
       )}
       <form

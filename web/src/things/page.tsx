@@ -124,7 +124,7 @@ function Paging({ cursors, next, onCursors }: PagingProps) {
 }
 
 function NoThings({ signedIn, name }: { readonly signedIn: SignedIn; readonly name: string }) {
-  if (name !== '') return <p class="muted">No thing has “{name}” in its name.</p>
+  if (name !== '') return <p class="muted">No name contains “{name}”.</p>
   if (signedIn.principal.kind === 'admin') {
     return (
       <p class="muted">
@@ -132,5 +132,5 @@ function NoThings({ signedIn, name }: { readonly signedIn: SignedIn; readonly na
       </p>
     )
   }
-  return <p class="muted">There is no thing that this session may see.</p>
+  return <p class="muted">This session may see no thing.</p>
 }

@@ -28,7 +28,7 @@ export function ThingsMap({ signedIn, things }: ThingsMapProps) {
     <>
       <MapView label={label} places={places} onPick={thingId => location.assign(thingHash(thingId))} />
       {places.length === 0 && (
-        <p class="muted">No position yet. A thing is on the map once it has written the resource $geo.</p>
+        <p class="muted">No position yet. A thing appears on the map when it writes the key $geo.</p>
       )}
     </>
   )

@@ -27,7 +27,7 @@ export interface Figure {
 /** Of the metrics of docs/reference/metrics.md those that an operator looks at first. */
 export const figures: readonly Figure[] = [
   { title: 'Writes', format: formatRate, lines: rateByDoor('thingwire_writes_total') },
-  { title: 'Records', format: formatRate, lines: rateByDoor('thingwire_records_total') },
+  { title: 'Readings', format: formatRate, lines: rateByDoor('thingwire_records_total') },
   {
     title: 'Time to acknowledge, last minute',
     format: formatSeconds,

@@ -16,19 +16,19 @@ export function Figures({ credential }: { readonly credential: string }) {
     <section class="card" aria-labelledby="operator-figures">
       <div class="card-head">
         <h2 id="operator-figures">This node</h2>
-        <span class="muted">Lines: the last 10 minutes, from when this page was opened.</span>
+        <span class="muted">Lines: up to 10 minutes since this page was opened.</span>
       </div>
       <Problem text={problem} />
       {problem !== undefined && newest && (
         <p class="muted">
-          What follows is of <Moment milliseconds={newest.at} />.
+          These figures are from <Moment milliseconds={newest.at} />.
         </p>
       )}
       {newest === undefined && problem === undefined && <p class="muted loading">Loading…</p>}
       {isShared && (
         <p class="muted">
-          The figures are those of the node that answers. Behind a load balancer that may be another one each
-          time: there, watch all of them with Prometheus.
+          The figures are from the node that answers. Behind a load balancer another node may answer each
+          time. Watch all nodes with Prometheus there.
         </p>
       )}
       {newest && (
@@ -47,8 +47,8 @@ export function Figures({ credential }: { readonly credential: string }) {
             since={samples[0]?.at ?? newest.at}
           >
             <p class="muted">
-              A wrong, replaced or missing token, most often. The log names the address: look for{' '}
-              <code>turned away</code>.
+              The usual cause is a wrong, replaced or missing token. Look for <code>turned away</code> in the
+              log: it names the address.
             </p>
           </RefusalsCard>
         </div>

@@ -11,8 +11,8 @@ interface PointReadoutProps {
 /** The point under the pointer, or else what a point is. */
 export function PointReadout({ point, interval }: PointReadoutProps) {
   if (!point) {
-    if (interval === undefined) return <span>Each point is a record.</span>
-    return <span>Line: average of each {intervalText(interval)}. Band: lowest to highest.</span>
+    if (interval === undefined) return <span>Each point is a reading.</span>
+    return <span>Line: average of {intervalText(interval)}. Band: lowest to highest value.</span>
   }
   return (
     <span class="readout">

@@ -70,5 +70,5 @@ export function useSeries(props: SeriesProps & { readonly shown: TimeWindow }): 
   }, [api, values, thingId, resourceKey, span, to, connectedSince, isCrowded])
 
   const isEmpty = state === undefined && series.points.length === 0
-  return { series, isEmpty, state: isEmpty ? 'No numbers in this stretch of time.' : state }
+  return { series, isEmpty, state: isEmpty ? 'No numbers in this range of time.' : state }
 }

@@ -23,7 +23,7 @@ export function Arrivals({ signedIn, thingId }: ArrivalsProps) {
   return (
     <p class="arrival">
       <span role="status">
-        {arrival?.text ?? 'Nothing has arrived yet since this page was opened: what does is named here.'}
+        {arrival?.text ?? 'Nothing has arrived since you opened this page. New readings appear here.'}
       </span>
       {arrival && (
         <>

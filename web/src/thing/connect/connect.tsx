@@ -56,7 +56,7 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
         <code>{endpoint.httpUrl}</code>.
       </p>
       <p class="host">
-        <label for="device-host">Server, as the device reaches it</label>{' '}
+        <label for="device-host">Server address for the device</label>{' '}
         <input
           id="device-host"
           value={host}

@@ -12,8 +12,8 @@ export function typedToken(typed: string): string | undefined {
 /** Why the programs will not work with it; undefined if nothing speaks against it. */
 export function tokenProblem(token: string | undefined): string | undefined {
   if (token === undefined) {
-    return `Put in the token that was shown when the thing was made: until then ${placeholder} stands in the programs, and the server refuses them.`
+    return `Enter the token that was shown when the thing was made. Without it the programs contain ${placeholder}, and the server refuses them.`
   }
   if (token.length === tokenLength) return undefined
-  return `A token has ${tokenLength} characters; this has ${token.length}.`
+  return `A token has ${tokenLength} characters. This one has ${token.length}.`
 }

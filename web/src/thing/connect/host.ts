@@ -38,12 +38,12 @@ export interface ReachProblem {
 export function reachProblem(host: string, pageHost: string, isLoopback: boolean): ReachProblem | undefined {
   if (isLoopback && isThisMachineAlone(deviceHost(pageHost))) {
     return {
-      text: 'The server listens on this machine only: no other device reaches it. Put its name or address in your network in here, and start it with',
-      command: 'npm start -- --host 0.0.0.0',
+      text: 'The server listens on this machine only. No other device reaches it. Enter its name or address in your network here, and start it with',
+      command: 'thingwire serve --host 0.0.0.0',
     }
   }
   if (!isThisMachineAlone(host)) return undefined
   return {
-    text: `${host} is the machine itself: for another device, put the server’s name or address in your network in here.`,
+    text: `${host} means the same machine. For another device, enter the server’s name or address in your network.`,
   }
 }

@@ -19,7 +19,7 @@ export function TokenOfDevice({ principal, api, thingId, token, onToken }: Token
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)
   if (principal.kind === 'thing')
-    return <p>Your token is in the programs: whoever has it can write as this thing.</p>
+    return <p>The programs contain your token. Everybody who has it can write as this thing.</p>
 
   async function make(): Promise<void> {
     setIsBusy(true)
@@ -55,7 +55,7 @@ export function TokenOfDevice({ principal, api, thingId, token, onToken }: Token
       </p>
       <p id="device-token-state" class="muted">
         {tokenProblem(token) ??
-          'It is in the programs below. This page forgets it when you sign out or reload: keep it now.'}
+          'The programs below contain it. Keep it now: this page forgets it when you sign out or reload.'}
       </p>
     </>
   )

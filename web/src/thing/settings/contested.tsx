@@ -11,7 +11,9 @@ export function Contested({ draft: { contested, stored }, onTakeStored }: Contes
   if (contested.length === 0) return null
   return (
     <div class="contested" role="alert">
-      <p>Changed by someone else while you edited. Saving replaces that.</p>
+      <p>
+        Somebody else changed these settings while you edited them. If you save, your changes replace theirs.
+      </p>
       <ul>
         {contested.map(path => {
           const name = path.join('.')

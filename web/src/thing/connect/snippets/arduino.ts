@@ -4,7 +4,7 @@ export const arduino: Snippet = {
   name: 'Arduino',
   needs: 'Library Manager: PubSubClient. For ESP32; on ESP8266 include ESP8266WiFi.h.',
   delivery:
-    'PubSubClient publishes at QoS 0 only: nothing says that a reading was stored. The sketch keeps a reading that could not be sent and sends it again under the same id, which stores it once. Where none may be lost, use esp-mqtt (QoS 1) or HTTP.',
+    'PubSubClient publishes at QoS 0 only: no answer says that a reading is stored. The sketch keeps a reading that it could not send, and sends it again. A reading that is lost on the way stays lost. Over HTTP the server answers each write: use HTTP if every reading counts.',
   tls: 'Use WiFiClientSecure with setCACert() in place of WiFiClient.',
   text: ({ host, mqttPort, token }) => `#include <WiFi.h>
 #include <PubSubClient.h>

@@ -4,7 +4,7 @@ export const espIdf: Snippet = {
   name: 'ESP-IDF',
   needs: 'ESP-IDF 5 with esp-mqtt; call write_readings() once Wi-Fi or Ethernet is up.',
   delivery:
-    'QoS 1: esp-mqtt keeps the write and sends it again until the server has stored it, or refused it for good: then only the thing’s page says so, and why. Each write has an id of its own, so a write that arrives twice is stored once, without a clock on the board.',
+    'QoS 1: esp-mqtt keeps the write in memory and sends it again until the server answers. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. Without an answer esp-mqtt drops the write after 30 seconds, without a message (CONFIG_MQTT_OUTBOX_EXPIRED_TIMEOUT_MS). Each write has its own id: if it is sent twice, the server stores it once.',
   tls: 'Write mqtts:// in place of mqtt:// and set .broker.verification.crt_bundle_attach = esp_crt_bundle_attach.',
   text: ({ host, mqttPort, token }) => `#include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@ export const micropython: Snippet = {
   name: 'MicroPython',
   needs: 'On the board, once: import mip; mip.install("umqtt.simple"); mip.install("umqtt.robust").',
   delivery:
-    'QoS 1: umqtt.robust connects and sends again until the server has stored it, or refused it for good: then only the thing’s page says so, and why. Each write has an id of its own, so a write that arrives twice is stored once, without a clock on the board.',
+    'QoS 1: publish() returns when the server has answered. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. If the connection breaks, umqtt.robust connects again. If it breaks before the answer, publish() may wait for ever: a watchdog (machine.WDT) then restarts the board. Each write has its own id: if it is sent twice, the server stores it once.',
   tls: 'Give MQTTClient ssl=True (MicroPython 1.22 and newer: ssl=an ssl.SSLContext).',
   text: ({ host, mqttPort, token }) => `import json
 import machine

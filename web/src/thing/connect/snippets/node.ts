@@ -4,7 +4,7 @@ export const node: Snippet = {
   name: 'Node',
   needs: 'npm install mqtt; save as write.mjs.',
   delivery:
-    'QoS 1: mqtt.js sends it again until the server has stored it, or refused it for good: then only the thing’s page says so, and why. The datetime makes that harmless: the same record is stored once.',
+    'QoS 1: if the connection breaks, mqtt.js connects and sends the reading again. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. The reading has a datetime: if it is sent twice, the server stores it once.',
   tls: 'Write mqtts:// in place of mqtt://.',
   text: ({ host, mqttPort, token }) => `import mqtt from 'mqtt'
 

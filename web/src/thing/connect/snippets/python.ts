@@ -4,7 +4,7 @@ export const python: Snippet = {
   name: 'Python',
   needs: 'pip install paho-mqtt (1.6 and 2 both work).',
   delivery:
-    'QoS 1: paho sends it again until the server has stored it, or refused it for good: then only the thing’s page says so, and why. The datetime makes that harmless: the same record is stored once.',
+    'QoS 1: if the connection breaks, paho connects and sends the reading again. The program waits 30 seconds for the answer. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. The reading has a datetime: if it is sent twice, the server stores it once.',
   tls: 'Call client.tls_set() before client.connect().',
   text: ({ host, mqttPort, token }) => `import json
 import queue
