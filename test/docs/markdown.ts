@@ -1,52 +1,63 @@
-/** A heading of a page. */
-export interface Heading {
-  /** 1 for `#`. */
-  readonly level: number
-  readonly text: string
-  /** As GitHub links to it: `#not-yet-so` less the `#`. */
-  readonly anchor: string
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+/** A file of Markdown, its code apart from its text. */
+export interface MarkdownFile {
+  readonly path: string
+  /** Without fenced blocks; line numbers are as in the file. */
+  readonly prose: string
+  readonly blocks: readonly { readonly language: string; readonly text: string; readonly line: number }[]
 }
 
-/** Headings in order; what stands in a fenced block is none. */
-export function headingsOf(page: string): Heading[] {
-  return prose(page).flatMap(line => {
-    const [, marks = '', text = ''] = /^(#{1,6}) +(.*)$/.exec(line) ?? []
-    return marks === '' ? [] : [{ level: marks.length, text, anchor: anchorOf(text) }]
+/** Every file of Markdown that git tracks or would track. */
+export function markdownFiles(): readonly MarkdownFile[] {
+  const list = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+    encoding: 'utf8',
   })
+  const paths = [...new Set(list.split('\n'))].filter(path => path !== '' && existsSync(path))
+  return paths.map(path => markdownFile(path, readFileSync(path, 'utf8')))
 }
 
-/** What stands under a heading up to the next one of its level or above, with the headings in between. */
-export function sectionOf(page: string, heading: string): string {
-  const lines = page.split('\n')
-  const start = lines.findIndex(line => line.replace(/^#+ +/, '') === heading && line.startsWith('#'))
-  if (start === -1) throw new Error(`there is no heading "${heading}"`)
-  const level = lines[start]?.indexOf(' ') ?? 0
-  const length = lines.slice(start + 1).findIndex(line => /^#+ /.test(line) && line.indexOf(' ') <= level)
-  return lines.slice(start + 1, length === -1 ? undefined : start + 1 + length).join('\n')
-}
-
-/** Rows of the tables of a text, cell by cell, without heads. */
-export function tableRowsOf(text: string): string[][] {
-  const lines = text.split('\n')
-  return lines.flatMap((line, place) => {
-    const isHead = /^\|[-:| ]+\|$/.test(lines[place + 1] ?? '')
-    if (!line.startsWith('|') || isHead || /^\|[-:| ]+\|$/.test(line)) return []
-    const cells = line.split(/(?<!\\)\|/).slice(1, -1)
-    return [cells.map(cell => cell.replaceAll('\\|', '|').trim())]
+export function markdownFile(path: string, text: string): MarkdownFile {
+  const blocks: { language: string; text: string; line: number }[] = []
+  const prose = text.replace(/^( *)```(\S*)[^\n]*\n(.*?)^\1```$/gms, (all, _indent, language, inner, at) => {
+    blocks.push({ language, text: inner, line: lineOf(text, at) + 1 })
+    return all.replace(/[^\n]/g, '')
   })
+  return { path, prose, blocks }
 }
 
-function prose(page: string): string[] {
-  let isFenced = false
-  return page.split('\n').filter(line => {
-    if (line.startsWith('```')) isFenced = !isFenced
-    return !isFenced
-  })
+/** From 1. */
+export function lineOf(text: string, place: number): number {
+  return text.slice(0, place).split('\n').length
 }
 
-function anchorOf(heading: string): string {
+/** Code in the text of a file, each piece with its line. */
+export function codeIn({ prose }: MarkdownFile): readonly { readonly code: string; readonly line: number }[] {
+  const pieces = prose.matchAll(/(`+)(?!`)([^`]+?)\1(?!`)/g)
+  return [...pieces].map(({ 2: code = '', index }) => ({
+    code: code.replaceAll(/\s*\n\s*/g, ' ').replaceAll('\\|', '|'),
+    line: lineOf(prose, index),
+  }))
+}
+
+/** Names by which GitHub lets a link lead to each heading of a file. */
+export function anchorsIn({ prose }: MarkdownFile): ReadonlySet<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const name = slug(heading)
+    let anchor = name
+    for (let copy = 1; anchors.has(anchor); copy++) anchor = `${name}-${copy}`
+    anchors.add(anchor)
+  }
+  for (const [, name = ''] of prose.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(name)
+  return anchors
+}
+
+function slug(heading: string): string {
   return heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
     .replaceAll(' ', '-')
 }

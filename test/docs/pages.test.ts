@@ -1,36 +1,17 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { dirname, join } from 'node:path'
 import { generate, type Packet } from 'mqtt-packet'
-import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
 import { publishPacket } from '../helpers/mqtt-client.ts'
 import { openDocumentedServer } from './documented-server.ts'
 
-test('every link of the documents leads to a file that is there', async () => {
-  const files = [...(await markdownIn('docs')), ...(await markdownIn('examples')), 'README.md']
-  const dead: string[] = []
-  for (const file of files) {
-    const text = await readFile(file, 'utf8')
-    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      const [path = ''] = target.split('#', 1)
-      if (path === '' || /^\w+:|^\//.test(path)) continue
-      const isThere = await stat(join(dirname(file), path)).then(Boolean, () => false)
-      if (!isThere) dead.push(`${file}: ${target}`)
-    }
-  }
-  expect(files.length).toBeGreaterThan(10)
-  expect(dead).toEqual([])
-})
-
 describe('docs/use/plugins.md', () => {
   it('shows what the examples run', async () => {
     const [text, ...sources] = await Promise.all(
-      [
-        'docs/use/plugins.md',
-        'examples/store/counting-store.ts',
-        'examples/store/conformance.ts',
-      ].map(path => readFile(path, 'utf8')),
+      ['docs/use/plugins.md', 'examples/store/counting-store.ts', 'examples/store/conformance.ts'].map(path =>
+        readFile(path, 'utf8'),
+      ),
     )
     const blocks = blocksOf(text ?? '', 'ts')
     for (const source of sources) expect(blocks.some(block => source.includes(block))).toBe(true)
@@ -79,11 +60,6 @@ describe('docs/use/devices.md', () => {
     expect(numbers).toEqual(expect.arrayContaining(sizes))
   })
 })
-
-async function markdownIn(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder, { recursive: true })
-  return names.filter(name => name.endsWith('.md')).map(name => join(folder, name))
-}
 
 function blocksOf(markdown: string, language: string): readonly string[] {
   const fences = markdown.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
