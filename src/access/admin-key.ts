@@ -42,7 +42,7 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 /** @param subject what the message calls the key */
 export function assertAdminKey(key: string, subject: string): void {
   if (adminKeyForm.test(key)) return
-  const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another character'
+  const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another forbidden character'
   throw new Error(`${subject} must be at least 32 characters of printable ASCII without spaces: ${fault}`)
 }
 
@@ -69,7 +69,7 @@ async function readKey(file: string): Promise<string | undefined> {
 function assertPrivate(file: string, mode: number): void {
   if ((mode & 0o077) === 0) return
   throw new Error(
-    `the admin key file ${file} is open to other users: set its mode to 0600, or remove it for a new key`,
+    `the admin key file ${file} is open to other users: run chmod 600 ${file}, or remove it to get a new key`,
   )
 }
 

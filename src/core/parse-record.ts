@@ -101,7 +101,7 @@ function parseMeasuredAt(sent: unknown, context: RecordContext): number | undefi
   if (sent === undefined || sent === null) return undefined
   const datetime = typeof sent === 'string' ? parseDatetime(sent) : undefined
   if (datetime === undefined) {
-    const message = 'datetime must be a real time spelled YYYYMMDDHHmmss (UTC) or as in RFC 3339'
+    const message = 'datetime must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339'
     return { field: 'datetime', reason: 'invalid_datetime', message }
   }
   const latest = context.isClockBehind() ? latestDatetime : context.receivedAt + futureTolerance

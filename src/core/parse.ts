@@ -88,7 +88,10 @@ function parseObject(body: Uint8Array): Record<string, unknown> {
     if (noNumber) throw new ThingwireError('invalid_json', noNumber)
     // V8's message quotes the body; only the place is safe to give out, and only where V8 itself says it.
     const place = placeInJson.exec(error instanceof Error ? error.message : '')?.[1]
-    throw new ThingwireError('invalid_json', `the body must be JSON${place ? `: it is not at ${place}` : ''}`)
+    throw new ThingwireError(
+      'invalid_json',
+      `the body must be JSON${place ? `: the error is at ${place}` : ''}`,
+    )
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
@@ -107,7 +110,7 @@ function onlyNoNumbers(text: string): string | undefined {
   const mended = text.replace(stringMarksAndNoNumbers, (found, position: number) => {
     if (found === '"') isInString = !isInString
     if (isInString || found === '"' || found.startsWith('\\')) return found
-    problem ??= `${found} at position ${position} is not JSON: leave the record out or send null with geo`
+    problem ??= `${found} at position ${position} is not JSON: leave the record out, or send null with geo`
     return 'null'
   })
   return problem !== undefined && isJson(mended) ? problem : undefined
@@ -141,7 +144,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
     throw new ThingwireError('invalid_values', `values must be an array of 1 to ${maximumRecords} records`)
   }
   if (values.length > maximumRecords) {
-    const message = `values must hold at most ${maximumRecords} records: it holds ${values.length}`
+    const message = `values must contain at most ${maximumRecords} records: it contains ${values.length}`
     throw new ThingwireError('too_many_records', message)
   }
   return values

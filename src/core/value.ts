@@ -10,7 +10,7 @@ const forbiddenMembers = new Set(['__proto__', 'constructor', 'prototype'])
 const overflow: Problem = {
   field: 'value',
   reason: 'number_out_of_range',
-  message: 'value must hold numbers that a double can hold',
+  message: 'value must contain only numbers that fit a 64-bit float',
 }
 
 /** Names that no object member and no settings path part may have (contract §2). */
@@ -27,7 +27,7 @@ export function forbiddenMemberOf(object: object): string | undefined {
 
 /** The problem of a `field` that has such a member. */
 export function forbiddenMember(field: string, name: string): Problem {
-  return { field, reason: 'forbidden_member', message: `${field} must not have a member ${name}` }
+  return { field, reason: 'forbidden_member', message: `${field} must not have a member named ${name}` }
 }
 
 /**

@@ -92,7 +92,8 @@ function afterInterval(start: number, interval: number, order: 'asc' | 'desc') {
 function parseFunctions(text: string): readonly AggregateFunction[] {
   const names = [...new Set(text.split(','))]
   if (names.every(isAggregateFunction)) return names
-  const message = 'aggregate must be some of avg, min, max, sum, count, first, last, with commas between'
+  const message =
+    'aggregate must be one or more of avg, min, max, sum, count, first, last, separated by commas'
   throw new ThingwireError('invalid_aggregate', message)
 }
 

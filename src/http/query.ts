@@ -27,7 +27,7 @@ export class Query {
   /** @throws ThingwireError `reason` if the parameter is there more than once */
   text(name: string, reason: Reason = 'invalid_query'): string | undefined {
     const values = this.#parameters.getAll(name)
-    if (values.length > 1) throw new ThingwireError(reason, `${name} must be given once`)
+    if (values.length > 1) throw new ThingwireError(reason, `${name} must be given only once`)
     return values[0]
   }
 
@@ -86,7 +86,7 @@ export class Query {
     // The plus of a zone that was not percent-encoded arrives as a space.
     const datetime = parseDatetime(text) ?? parseDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'))
     if (datetime === undefined) {
-      const message = `${name} must be a real time spelled YYYYMMDDHHmmss (UTC) or as in RFC 3339`
+      const message = `${name} must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339`
       throw new ThingwireError('invalid_range', message)
     }
     // Nothing is stored from before 1970.

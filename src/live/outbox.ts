@@ -193,7 +193,7 @@ export class Outbox<Item> {
       clearInterval(this.#look)
       this.#look = undefined
     } else if (performance.now() - this.#lastTaken >= drainTimeout) {
-      this.#giveUp(`it has taken nothing for ${drainTimeout} ms`)
+      this.#giveUp(`its socket has accepted nothing for ${drainTimeout} ms`)
     } else if (stands) {
       void this.#lookIntoKernel()
     }

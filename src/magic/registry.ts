@@ -36,7 +36,7 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
     return end === -1 || resource?.parts ? resource : undefined
   }
   const known = [...resources.values()].flatMap(({ key, parts }) => (parts ? [key, `${key}.<path>`] : [key]))
-  const message = `key must be ${known.join(', ')} when it starts with "$"`
+  const message = `a key that starts with "$" must be ${known.join(', ')}`
   return {
     keys: [...resources.keys()],
     find,

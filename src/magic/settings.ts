@@ -33,7 +33,7 @@ export const settings: MagicResource = {
     if (Buffer.byteLength(JSON.stringify(document)) <= maximumDocumentBytes) {
       return { value: document, datetime: receivedAt }
     }
-    const message = `the settings must be at most ${maximumDocumentBytes} bytes as JSON: they stay as they were`
+    const message = `the settings must be at most ${maximumDocumentBytes} bytes as JSON: they are unchanged`
     return { field: 'value', reason: 'settings_too_large', message }
   },
   parts: { read: (state, key) => valueAt(state.value, pathOf(key)) },
@@ -52,7 +52,11 @@ function changed(document: unknown, path: readonly string[], value: unknown): un
 function checkPath(path: readonly string[]): Problem | undefined {
   const forbidden = path.find(isForbiddenMember)
   if (forbidden) {
-    return { field: 'key', reason: 'forbidden_member', message: `key must not have a part ${forbidden}` }
+    return {
+      field: 'key',
+      reason: 'forbidden_member',
+      message: `key must not have a part named ${forbidden}`,
+    }
   }
   if (path.length <= maximumDepth && path.every(part => pathPart.test(part))) return undefined
   const message = `key must be $settings. and 1 to ${maximumDepth} parts of 1 to 64 letters, digits, "_" or "-"`
@@ -62,7 +66,7 @@ function checkPath(path: readonly string[]): Problem | undefined {
 function checkContent(value: unknown, path: readonly string[]): Problem | undefined {
   const isDocument = path.length === 0
   if (value === undefined || (isDocument && !isObject(value))) {
-    return invalid(isDocument ? 'value must be an object' : 'value must be given; null removes')
+    return invalid(isDocument ? 'value must be an object' : 'value must be given; null removes the setting')
   }
   return inspect(value, maximumDepth - path.length)
 }

@@ -20,7 +20,7 @@ export class Anonymous {
 
   /** Ends the connection unless it proves to know a token. */
   expectProof(connection: Connection): void {
-    const end = () => connection.close(new Error('no valid token within the time for it'))
+    const end = () => connection.close(new Error('no valid token came in time'))
     this.#deadlines.set(connection, setTimeout(end, proofDeadline).unref())
   }
 

@@ -32,11 +32,11 @@ export function assertConnect(reader: PacketReader): void {
 
 function assertProtocol(reader: PacketReader): void {
   const served = levels.get(reader.text().toString())
-  if (served === undefined) throw new MalformedPacket('the protocol name is none (MQTT-3.1.2-1)')
+  if (served === undefined) throw new MalformedPacket('the protocol name is invalid (MQTT-3.1.2-1)')
   const level = reader.byte()
   if (level === served) return
   const answer = level <= highestLevel ? connackUnacceptableLevel : undefined
-  throw new MalformedPacket('the protocol level is not served', answer)
+  throw new MalformedPacket('the protocol level is not supported', answer)
 }
 
 function assertFlags(flags: number): void {
@@ -44,7 +44,7 @@ function assertFlags(flags: number): void {
   if (flags & flagBits.reserved) throw new MalformedPacket('a reserved flag is set (MQTT-3.1.2-3)')
   if (willQos === 3) throw new MalformedPacket('the QoS of the will is 3 (MQTT-3.1.2-14)')
   if (!(flags & flagBits.will) && (willQos > 0 || flags & flagBits.willRetain)) {
-    throw new MalformedPacket('flags of a will are set that is not there (MQTT-3.1.2-11)')
+    throw new MalformedPacket('will flags are set without a will (MQTT-3.1.2-11)')
   }
   if (flags & flagBits.password && !(flags & flagBits.username)) {
     throw new MalformedPacket('there is a password without a username (MQTT-3.1.2-22)')

@@ -68,7 +68,8 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     // Publishes on topics of ours never come so far, but for those of clients that were there before the door.
     authorizePublish: (client, packet, callback) => {
-      if (isThingwireTopic(packet.topic)) callback(new Error('connect again: the MQTT door was opened since'))
+      if (isThingwireTopic(packet.topic))
+        callback(new Error('the client must connect again: attachThings was called after its connection'))
       else authorizePublish.call(broker, client, packet, callback)
     },
 

@@ -108,7 +108,7 @@ export class Inbound {
       this.#seam.keepAlive()
       this.#arrival.restart()
     } else if (this.#arrival.isOverdue(this.#seam.unfinishedBytes, performance.now())) {
-      this.#end(new Error('a packet was begun and did not come to its end in time'))
+      this.#end(new Error('a packet began but did not end in time'))
     }
   }
 

@@ -52,8 +52,7 @@ export class PacketReader {
   /** @returns the place before */
   #advance(count: number): number {
     const start = this.#place
-    if (start + count > this.#bytes.length)
-      throw new MalformedPacket('the packet is shorter than its content')
+    if (start + count > this.#bytes.length) throw new MalformedPacket('the packet ends before its content')
     this.#place += count
     return start
   }

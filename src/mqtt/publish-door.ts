@@ -224,7 +224,7 @@ export class PublishDoor {
   /** @throws ThingwireError for a topic on which the client may not publish at all */
   async #authorise(topic: string): Promise<string> {
     const { ref } = this.#addressOf(topic)
-    if (ref === undefined) throw new ThingwireError('forbidden', 'the topic is none of a thing')
+    if (ref === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
     const { access, onProven, onUnknown } = this.#parts
     try {
       const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')

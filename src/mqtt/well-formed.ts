@@ -55,14 +55,14 @@ const longestHead = 2 + 65_535 + 2
 export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   const type = firstByte >> 4
   if ((type === types.connect) !== isFirst) {
-    throw new MalformedPacket('CONNECT is the first packet, and only that (MQTT-3.1.0-1, -2)')
+    throw new MalformedPacket('CONNECT must be the first packet, and only the first (MQTT-3.1.0-1, -2)')
   }
   if (isPublish(firstByte)) {
     const problem = publishFlagsProblem(firstByte)
     if (problem !== undefined) throw new MalformedPacket(problem)
   } else if (fixedFlags.get(type) !== (firstByte & 0x0f)) {
     throw new MalformedPacket(
-      'the packet is none of a client, or its flags are not as reserved (MQTT-2.2.2-2)',
+      'a client may not send this packet, or its reserved flags are wrong (MQTT-2.2.2-2)',
     )
   }
 }
@@ -91,7 +91,7 @@ export function qosOf(firstByte: number): number {
 export function assertLength(firstByte: number, length: number): void {
   const fixed = fixedLengths.get(firstByte >> 4)
   if (fixed !== undefined && length !== fixed)
-    throw new MalformedPacket('the packet has not the length of its type')
+    throw new MalformedPacket('the packet has a wrong length for its type')
 }
 
 /** How many bytes of the content `assertWellFormed` has to see: a payload may be anything. */
@@ -128,7 +128,7 @@ export function assertWellFormed(firstByte: number, content: Buffer): void {
 function assertPublish(reader: PacketReader, qos: number): void {
   const topic = reader.topic()
   if (wildcards.some(wildcard => topic.includes(wildcard))) {
-    throw new MalformedPacket('a topic that is published on contains a wildcard (MQTT-3.3.2-2)')
+    throw new MalformedPacket('the topic of a PUBLISH contains a wildcard (MQTT-3.3.2-2)')
   }
   if (qos > 0) reader.packetId()
 }
@@ -137,7 +137,7 @@ function assertSubscribe(reader: PacketReader): void {
   reader.packetId()
   do {
     reader.topic()
-    if (reader.byte() > 2) throw new MalformedPacket('the requested QoS is none (MQTT-3.8.3-4)')
+    if (reader.byte() > 2) throw new MalformedPacket('the requested QoS is invalid (MQTT-3.8.3-4)')
   } while (!reader.isAtEnd)
 }
 

@@ -53,14 +53,14 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(
     () => new X509Certificate(cert),
-    `tlsCert ${tlsCert} holds no certificate (PEM)`,
+    `tlsCert ${tlsCert} contains no certificate (PEM)`,
   )
   const privateKey = attempt(
     () => createPrivateKey(key),
-    `tlsKey ${tlsKey} holds no private key (PEM) without a passphrase`,
+    `tlsKey ${tlsKey} contains no private key (PEM) without a passphrase`,
   )
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`tlsKey ${tlsKey} is not the key of the first certificate in tlsCert ${tlsCert}`)
+    throw new Error(`tlsKey ${tlsKey} does not belong to the first certificate in tlsCert ${tlsCert}`)
   }
   attempt(() => createSecureContext({ cert, key }), `TLS cannot use tlsCert ${tlsCert} with tlsKey ${tlsKey}`)
   return { from: new Date(certificate.validFrom), to: new Date(certificate.validTo) }

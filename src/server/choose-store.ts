@@ -36,7 +36,7 @@ export async function chooseStore(
   if (redisUrl !== undefined) {
     if (adminKey === undefined) {
       throw new Error(
-        'redisUrl is set but not adminKey: the nodes of a service share it (THINGWIRE_ADMIN_KEY)',
+        'redisUrl is set but not adminKey: set THINGWIRE_ADMIN_KEY to the same key on every node',
       )
     }
     return {
@@ -74,6 +74,6 @@ async function makeDataDir(dataDir: string): Promise<void> {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    throw new Error(`cannot make the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
+    throw new Error(`cannot create the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
   }
 }

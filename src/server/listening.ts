@@ -69,13 +69,13 @@ export function urlOf(scheme: string, { address, family, port }: AddressInfo): s
 export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
   const { host, hostOption, port, portOption } = endpoint
   if (code === 'EADDRINUSE') {
-    return `port ${port} on ${host} is in use: stop what uses it, or choose another one with ${typed(portOption)}`
+    return `port ${port} on ${host} is in use: stop the program that uses it, or choose another port with ${typed(portOption)}`
   }
   if (code === 'EACCES') {
-    return `port ${port} on ${host} needs more rights: choose one from 1024 on with ${typed(portOption)}`
+    return `port ${port} on ${host} needs more rights: choose a port from 1024 on with ${typed(portOption)}`
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `${host} is no address of this machine: choose another one with ${typed(hostOption)}`
+    return `${host} is not an address of this machine: choose another address with ${typed(hostOption)}`
   }
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }

@@ -100,10 +100,10 @@ function parseObject(text: string, origin: string): object {
     content = JSON.parse(text)
   } catch {
     // The parser's own message may quote the text, and so the admin key.
-    throw new Error(`the configuration file ${origin} is not JSON`)
+    throw new Error(`the configuration file ${origin} is not valid JSON`)
   }
   if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
-  throw new Error(`the configuration file ${origin} must hold a JSON object`)
+  throw new Error(`the configuration file ${origin} must contain a JSON object`)
 }
 
 function known(values: object, origin: string): OptionSource['values'] {
@@ -113,7 +113,7 @@ function known(values: object, origin: string): OptionSource['values'] {
 }
 
 function unknownOption(name: string, origin: string): Error {
-  return new Error(`unknown option ${name} in ${origin}`)
+  return new Error(`unknown option ${name} in ${origin}: docs/reference/options.md lists all options`)
 }
 
 function fromText(name: OptionName, text: string | undefined): unknown {

@@ -32,14 +32,14 @@ export async function migrateDataDir(options: ServerOptions): Promise<void> {
     onWarning: text => console.error(`thingwire: ${text}`),
   })
   await markMoved(dataDir)
-  if (!moved) return console.log(`All of ${location} was moved there before; nothing was changed`)
+  if (!moved) return console.log(`An earlier run has moved all of ${location}; nothing was changed`)
   const { records, resources, states, documents, commits, writeIds, refusedWrites, digest } = moved
-  console.log(`The same on both sides, in ${location} and in Redis:
+  console.log(`${location} and Redis now hold the same data:
   ${grouped(records)} records in ${grouped(resources)} resources, SHA-256 ${digest}
   ${grouped(states)} states, ${grouped(documents)} documents, ${grouped(commits)} logged commits
   ${grouped(writeIds)} write ids, ${grouped(refusedWrites)} refused writes
-The embedded store is as it was. No server starts on it any more: what it would take is not in Redis.
-The admin key is no part of a store: give every node the old one (${dataDir}/admin-key) or a new one in THINGWIRE_ADMIN_KEY.`)
+The embedded store is unchanged. No server starts on it any more, because Redis would miss its new writes.
+The store does not contain the admin key: set THINGWIRE_ADMIN_KEY on every node, to the old key (${dataDir}/admin-key) or a new one.`)
 }
 
 /** A line a second, and one at the begin and the end of each step. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 /** Says in a data directory that its store is in Redis now. */
 const markName = 'moved-to-redis'
-const text = `thingwire migrate has moved this store into Redis. What a server took here now would not be there.
-To serve it from here all the same, remove this file.
+const text = `thingwire migrate has moved this store into Redis. Redis would miss the writes of a server on this directory.
+To start a server on this directory anyway, remove this file.
 `
 
 /** From now on no server starts on the data directory. Idempotent. */
@@ -21,6 +21,6 @@ export async function assertNotMoved(dataDir: string): Promise<void> {
   )
   if (!isMoved) return
   throw new Error(
-    `the store in ${dataDir} was moved into Redis: set THINGWIRE_REDIS_URL. To serve it from here all the same, without what was written since, remove ${mark}`,
+    `the store in ${dataDir} was moved into Redis: set THINGWIRE_REDIS_URL. To start on the old store anyway, without the writes since then, remove ${mark}`,
   )
 }

@@ -67,9 +67,12 @@ export async function openMqttDoor(
     drainTimeout: options.drainTimeout,
     addressOf: ({ conn }) => peers.get(conn)?.address ?? '',
     isDraining: () => stopping.aborted,
-    onDefect: error => log.error({ err: error }, 'defect in the MQTT door'),
+    onDefect: error => log.error({ err: error }, 'defect while serving MQTT'),
     onOutage: error =>
-      log.warn({ err: error }, 'the store is away: what MQTT clients leave is kept when it is back'),
+      log.warn(
+        { err: error },
+        'the store is away: wills and sessions of MQTT clients are stored when it is back',
+      ),
   })
   const connections = new Set<Duplex>()
   const track = (connection: Duplex) => {
@@ -101,7 +104,7 @@ export async function openMqttDoor(
       log.warn('cutting the MQTT connections that are still open')
       destroyAll(connections)
     }, options.shutdownTimeout / 2)
-    await detach().catch((err: unknown) => log.error({ err }, 'the MQTT door did not close well'))
+    await detach().catch((err: unknown) => log.error({ err }, 'MQTT did not close cleanly'))
     clearTimeout(cut)
     // What is left has not come as far as a CONNECT.
     destroyAll(connections)

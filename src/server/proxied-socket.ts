@@ -23,7 +23,7 @@ export function readProxyHeader(socket: Socket, timeout: number): Promise<string
       socket.destroy()
       reject(error)
     }
-    const closed = () => fail(new Error('closed before its PROXY protocol header'))
+    const closed = () => fail(new Error('closed before the PROXY protocol header'))
     const read = () => {
       const bytes = socket.read() as Buffer | null
       if (bytes === null) return

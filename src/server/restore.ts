@@ -14,7 +14,8 @@ export async function restoreDataDir(backup: string, dataDir: string): Promise<v
   await access(backup)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const [first] = await readdir(dataDir)
-  if (first !== undefined) throw new Error(`the data directory ${dataDir} must be empty: it holds ${first}`)
+  if (first !== undefined)
+    throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)
   // Under its own name only when it is whole: a server never opens half a store.
   const incomplete = join(dataDir, 'store-incomplete')
   try {

@@ -20,7 +20,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)
-  if (server.lenientUrl !== undefined) console.log(`HTTP for bare LF at ${server.lenientUrl}`)
+  if (server.lenientUrl !== undefined) console.log(`HTTP for devices without CRLF at ${server.lenientUrl}`)
   if (server.httpsUrl !== undefined) {
     console.log(`With TLS: ${server.httpsUrl}, ${server.mqttsUrl}, ${server.secureWebSocketUrl}`)
   }
@@ -38,7 +38,7 @@ function stopOnSignal(starting: Promise<Server>, shutdownTimeout: number, log: L
     stopping = true
     log.info({ signal }, 'stopping')
     setTimeout(() => {
-      log.error(`not stopped within the shutdownTimeout of ${shutdownTimeout} ms: ending at once`)
+      log.error(`the server did not stop within shutdownTimeout (${shutdownTimeout} ms): ending at once`)
       process.exit(1)
     }, shutdownTimeout).unref()
     await (await starting).close()

@@ -91,7 +91,10 @@ export class ServedCertificate {
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {
-      this.#log[problem.level]({ problem: problem.text }, 'the TLS certificate stays the one that it was')
+      this.#log[problem.level](
+        { problem: problem.text },
+        'the new TLS certificate cannot be used: the server keeps the old one',
+      )
     }
   }
 
@@ -114,7 +117,7 @@ export class ServedCertificate {
     for (const server of this.#servers) server.setSecureContext(this.tlsOptions)
     this.#log.info(
       { validTo: validity.to },
-      'the TLS certificate has changed: new connections get the new one',
+      'the TLS certificate has changed: new connections get the new certificate',
     )
     this.#warnIfEarly(validity)
   }

@@ -150,8 +150,8 @@ function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
   log.warn(
     { listeners },
     mqtt.secureUrl === undefined
-      ? 'credentials cross the network in clear: set tlsCert and tlsKey, or host to 127.0.0.1 behind a proxy with TLS'
-      : 'credentials may cross the network in clear: set host to 127.0.0.1 and tlsHost to where TLS is to be served',
+      ? 'credentials cross the network in clear text: set tlsCert and tlsKey, or use a proxy with TLS and set host to 127.0.0.1'
+      : 'credentials may cross the network in clear text: set host to 127.0.0.1, and tlsHost to the address for TLS',
   )
 }
 

@@ -13,9 +13,9 @@ const credentialReasons: ReadonlySet<Reason> = new Set([
 /** By the return code of CONNACK. 3 is no fault of the client, and what it comes from has lines of its own. */
 const connackTexts: ReadonlyMap<number, string> = new Map([
   [1, 'the protocol is not MQTT 3.1 or 3.1.1'],
-  [2, 'the client id is too long, or missing'],
+  [2, 'the client id is too long or missing'],
   [4, 'the credential is unknown'],
-  [5, 'the credential does not allow it, is missing, or came after too many wrong ones'],
+  [5, 'the credential does not allow this, is missing, or came after too many invalid ones'],
 ])
 
 /** Where a client is, and what other lines of the log know it by. */

@@ -67,10 +67,10 @@ function problemOf(
 ): ThingwireError | undefined {
   const { origin } = headers
   const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
-  if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not among allowedOrigins')
+  if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not in allowedOrigins')
   // Whoever is in between may take it for a body, and we would take it for frames.
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
-    return new ThingwireError('bad_request', 'an upgrade must have no body')
+    return new ThingwireError('bad_request', 'an upgrade request must have no body')
   const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
   if (offered.some(name => subprotocols.includes(name))) return undefined
   return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)

@@ -59,7 +59,7 @@ describe('the wills of clients of a node', () => {
     await comeBack(cluster.node(1), thing)
     expect(await willsOf(thing)).toEqual([])
     await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
-    const heldForDead = /"level":40,.*"node \S+ was not heard of for 25 s and is held for dead/
+    const heldForDead = /"level":40,.*"node \S+ was silent for 25 s and counts as dead/
     await Promise.race([0, 1].map(index => cluster.node(index).logged(heldForDead)))
   })
 

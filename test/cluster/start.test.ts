@@ -71,10 +71,10 @@ describe('a node', () => {
 
   it('says at its start what an ack means', async () => {
     const node = await start(redis.url)
-    await node.logged(/"level":30,.*an ack means: on the disk of Redis/)
+    await node.logged(/"level":30,.*an ack means: the write is on the disk of Redis/)
     const relaxed = await redisWith({ appendfsync: 'everysec' })
     const other = await start(relaxed.url)
-    await other.logged(/"level":40,.*an ack means: Redis has it, and loss of power can lose/)
+    await other.logged(/"level":40,.*an ack means: Redis has the write, but loss of power can lose/)
   })
 
   it('acknowledges nothing that has not reached as many replicas as it is told', async () => {

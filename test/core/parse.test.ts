@@ -128,7 +128,7 @@ describe('parseWrite()', () => {
       const { reason, message } = refusal(`${start}${number}},{"key":"b","value":nan}]}`)
       expect([reason, message]).toEqual([
         'invalid_json',
-        `${number} at position ${start.length} is not JSON: leave the record out or send null with geo`,
+        `${number} at position ${start.length} is not JSON: leave the record out, or send null with geo`,
       ])
     },
   )

@@ -13,8 +13,8 @@ describe('listenProblem()', () => {
   it.each([
     ['EADDRINUSE', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
     ['EACCES', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
-    ['ENOTFOUND', /^nowhere is no address .* --host or THINGWIRE_HOST$/],
-    ['EADDRNOTAVAIL', /^nowhere is no address .* --host or THINGWIRE_HOST$/],
+    ['ENOTFOUND', /^nowhere is not an address .* --host or THINGWIRE_HOST$/],
+    ['EADDRNOTAVAIL', /^nowhere is not an address .* --host or THINGWIRE_HOST$/],
     ['EOTHER', /port 1883 .*--mqtt-port or THINGWIRE_MQTT_PORT.*why/],
   ])('names the option behind %s as it is typed', (code, line) => {
     const problem = Object.assign(new Error('why'), { code })

@@ -69,15 +69,19 @@ describe('loadOptions()', () => {
   it.each([
     ['a number out of range', { httpPort: 65_536 }, /^httpPort in \S+my\.json must be .*: it is 65536$/],
     ['a text for a number', { httpPort: '80' }, /^httpPort in \S+my\.json must be .*: it is "80"$/],
-    ['an unknown option', { httpPrt: 80 }, /^unknown option httpPrt in \S+my\.json$/],
+    [
+      'an unknown option',
+      { httpPrt: 80 },
+      /^unknown option httpPrt in \S+my\.json: docs\/reference\/options\.md lists all options$/,
+    ],
     ['an unknown choice', { durability: 'none' }, /^durability in \S+my\.json must be .*synced/],
     [
       'an origin with a path',
       { allowedOrigins: ['https://a.example/'] },
       /^allowedOrigins in \S+my\.json must/,
     ],
-    ['an array', [], /^\S.*my\.json must hold a JSON object$/],
-    ['no JSON', '{"httpPort": 80', /my\.json is not JSON$/],
+    ['an array', [], /^\S.*my\.json must contain a JSON object$/],
+    ['no JSON', '{"httpPort": 80', /my\.json is not valid JSON$/],
   ])('refuses a file with %s, in one line that names it', async (_case, content, message) => {
     await expect(loadOptions({ config: await configFile(content) }, {})).rejects.toThrow(message)
   })
@@ -98,7 +102,10 @@ describe('loadOptions()', () => {
       /^THINGWIRE_RETENTION must be a list of ages .*: it is \["30d","debug\.\*=1w"\]$/,
     ],
     [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once: it is/],
-    [{ THINGWIRE_HTTP_PRT: '80' }, /^unknown option THINGWIRE_HTTP_PRT in the environment$/],
+    [
+      { THINGWIRE_HTTP_PRT: '80' },
+      /^unknown option THINGWIRE_HTTP_PRT in the environment: docs\/reference\/options\.md lists all options$/,
+    ],
   ])('refuses %j', async (environment, message) => {
     await expect(loadOptions({}, environment)).rejects.toThrow(message)
   })

@@ -71,7 +71,7 @@ describe('thingwire migrate', () => {
     const url = await redisUrl()
     const moved = await migrate(dataDir, url)
     expect(moved).toMatchObject({ code: 0 })
-    expect(moved.stdout).toContain('The same on both sides')
+    expect(moved.stdout).toContain('now hold the same data')
     expect(moved.stderr).toMatch(/^moved \d+ of \d+ records \(\d+ %\), \d+ a second$/m)
     expect(moved.stdout + moved.stderr).not.toContain(thingToken)
 
@@ -145,7 +145,7 @@ describe('thingwire migrate', () => {
     expect(await migrate(dataDir, url)).toMatchObject({ code: 0 })
     const again = await migrate(dataDir, url)
     expect(again).toMatchObject({ code: 0 })
-    expect(again.stdout).toContain('moved there before')
+    expect(again.stdout).toContain('An earlier run has moved all of')
   })
 
   it('leaves behind a store on which no server starts, unless the operator wants it', async () => {
@@ -177,6 +177,6 @@ describe('thingwire migrate', () => {
     const redis = new Redis(url)
     await redis.hset('thingwire:{0}:meta', 'migration', 'begun')
     redis.disconnect()
-    await expect(startNode(url, createToken())).rejects.toThrow('thingwire migrate has begun to fill it')
+    await expect(startNode(url, createToken())).rejects.toThrow('thingwire migrate has not finished')
   })
 })

@@ -33,7 +33,7 @@ describe('ServedCertificate', () => {
   it('keeps a pair when the new one does not belong together, says so once, and takes the next good one', async () => {
     const { listener, files, pair, log } = await serve()
     await files.replace({ cert: createCertificate().cert, key: pair.key })
-    const told = await log.until(/"level":50.*is not the key of/)
+    const told = await log.until(/"level":50.*does not belong to the first certificate in/)
     expect(await servedBy(listener)).toBe(fingerprintOf(pair))
 
     const next = createCertificate()

@@ -153,7 +153,7 @@ describe('a start that cannot be', () => {
     await start({ dataDir })
     await expectRefusal(
       ['--data-dir', dataDir, '--http-port', '0'],
-      new RegExp(`${dataDir}.* running on this directory already`),
+      new RegExp(`${dataDir}.* already running on this directory`),
     )
   })
 

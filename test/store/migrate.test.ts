@@ -45,7 +45,7 @@ async function openBoth(options: MigrateOptions): Promise<[source: Store, target
 
 async function expectHalfAStore(options: MigrateOptions): Promise<void> {
   const opening = openStore(createRedisStore(options))
-  await expect(opening).rejects.toThrow('thingwire migrate has begun to fill it')
+  await expect(opening).rejects.toThrow('thingwire migrate has not finished')
 }
 
 describe('migrate()', () => {
@@ -147,7 +147,7 @@ describe('migrate()', () => {
     const target = await openStore(createRedisStore(options))
     await target.documents.put({ 'things/other': {} })
     await target.close()
-    await expect(migrate(options)).rejects.toThrow('migrate fills an empty one')
+    await expect(migrate(options)).rejects.toThrow('migrate needs an empty one')
     const again = await open(createRedisStore(options))
     expect(await again.records.resources(thing)).toEqual([])
   })
@@ -166,7 +166,7 @@ describe('migrate()', () => {
     const source = await openStore(createLevelStore(options))
     await source.records.append(write([crowdRecord(crowdSize)]))
     await source.close()
-    await expect(migrate(options)).rejects.toThrow('half of another store')
+    await expect(migrate(options)).rejects.toThrow('contains a half-moved store')
   })
 
   test('refuses a directory without a store, and makes none', async () => {
@@ -178,7 +178,7 @@ describe('migrate()', () => {
   test('refuses an embedded store that another holds', async () => {
     const options = await stage()
     await open(createLevelStore(options))
-    await expect(migrate(options)).rejects.toThrow('another process holds it')
+    await expect(migrate(options)).rejects.toThrow('another process uses it')
   })
 })
 

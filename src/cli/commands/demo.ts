@@ -38,7 +38,7 @@ async function demo({ speed, exit }: Flags): Promise<void> {
   const isWatched = process.stdin.isTTY === true
   if (!exit && !isWatched) {
     console.log(
-      'Without a terminal the demo sends all data at once, checks it and ends. Run it in a terminal to watch.',
+      'No terminal: the demo sends all data at once, checks it and ends. Run it in a terminal to watch.',
     )
   }
   const { runDemo } = await import('../demo/demo.ts')

@@ -17,7 +17,7 @@ export const createActivationCodes: Operation = {
   credential: 'admin',
   body: { schema: activationCodesBody, example: { count: 1, uses: 1 }, optional: true },
   answers: {
-    201: json('They are secrets.', z.object({ activationCodes: z.array(z.string().length(34)) }), {
+    201: json('The codes. They are secrets.', z.object({ activationCodes: z.array(z.string().length(34)) }), {
       activationCodes: [example],
     }),
   },

@@ -21,7 +21,7 @@ export const createThing: Operation = {
   body: { schema: createThingBody, example: { name: 'boat' }, optional: true },
   answers: {
     201: json(
-      'Its token is shown this once.',
+      'The token is shown only once.',
       z.object({ status: z.literal('created'), thingId, thingToken }),
       { status: 'created', thingId: 'mzxw6ytboi4dcmjs', thingToken: tokenExample },
     ),
@@ -54,7 +54,7 @@ export const removeThing: Operation = {
   id: 'removeThing',
   group: 'Operator',
   summary: 'Remove a thing',
-  description: 'Its tokens and connections end at once; its data is removed in the background.',
+  description: 'The tokens and connections of the thing end at once. Its data is removed in the background.',
   credential: 'admin',
   parameters: [thingIdParameter],
   answers: { 200: done },
@@ -64,7 +64,7 @@ export const removeThing: Operation = {
 const tokenId: Parameter = {
   name: 'tokenId',
   in: 'path',
-  description: 'The token, by its public id.',
+  description: 'The public id of the token.',
   schema: z.string(),
   example: 'Zx1pQ9bA',
 }
@@ -73,11 +73,12 @@ export const addToken: Operation = {
   id: 'addToken',
   group: 'Credentials',
   summary: 'Add a token to a thing',
-  description: 'A thing has at most ten: add one, give it to the device, end the old one.',
+  description:
+    'A thing has at most ten tokens. To replace one, add a token, give it to the device, and end the old one.',
   credential: 'admin',
   parameters: [thingIdParameter],
   answers: {
-    201: json('It is shown this once.', z.object({ thingToken, tokenId: z.string() }), {
+    201: json('The token is shown only once.', z.object({ thingToken, tokenId: z.string() }), {
       thingToken: tokenExample,
       tokenId: tokenId.example,
     }),
@@ -93,7 +94,7 @@ export const listTokens: Operation = {
   parameters: [thingIdParameter],
   answers: {
     200: json(
-      'Its tokens, without the secrets.',
+      'The ids of the tokens, without the secrets.',
       z.object({
         tokens: z.array(z.object({ tokenId: z.string(), createdAt: datetime, used: z.boolean() })),
       }),
@@ -107,7 +108,7 @@ export const endToken: Operation = {
   id: 'endToken',
   group: 'Credentials',
   summary: 'End a token of a thing',
-  description: 'What it holds open is closed within a second; the sessions that it minted end with it.',
+  description: 'Its connections close within a second, and the sessions that it minted end.',
   credential: 'admin',
   parameters: [thingIdParameter, tokenId],
   answers: { 200: done },

@@ -9,11 +9,11 @@ const example = [{ key: 'temperature', value: 21.5 }]
 export const streamWrites: Operation = {
   id: 'streamWrites',
   group: 'Live',
-  summary: 'Stream the writes of a thing as they come',
+  summary: 'Stream the new writes of a thing',
   description:
-    'Chunked JSON: first `{"status":"success","message":"subscribed"}`, then one chunk a write, one JSON document a chunk, ' +
-    'and `{}` to keep it alive. With `Accept: text/event-stream` server-sent events: `event: values` with the records of one write, ' +
-    '`event: reset` where what was missed is not kept. A stream lasts until either side ends it.',
+    'The answer is chunked JSON: first `{"status":"success","message":"subscribed"}`, then one chunk with one JSON document for ' +
+    'each write, and `{}` as a sign of life. With `Accept: text/event-stream` it is server-sent events: `event: values` has the ' +
+    'records of one write, `event: reset` means that missed writes are no longer kept. A stream lasts until either side ends it.',
   credential: 'stream',
   parameters: [
     ref,
@@ -27,7 +27,8 @@ export const streamWrites: Operation = {
     {
       name: 'Last-Event-ID',
       in: 'header',
-      description: 'Of server-sent events: the last `id` that the client has; what came since is sent first.',
+      description:
+        'For server-sent events: the last `id` of the client. The server first sends the writes since then.',
       schema: z.string(),
       example: 'an-id-of-before',
     },

@@ -8,8 +8,8 @@ export const ref: Parameter = {
   name: 'ref',
   in: 'path',
   description:
-    'The thing: its token, which is then the credential (an Authorization is ignored), or its id, with an Authorization ' +
-    'that is for the thing.',
+    'The token of the thing, which is then the credential (an Authorization header is ignored); or its id, with an ' +
+    'Authorization header for the thing.',
   schema: z.string(),
   example: exampleThingId,
 }
@@ -23,7 +23,7 @@ export const thingIdParameter: Parameter = {
 export const key: Parameter = {
   name: 'key',
   in: 'path',
-  description: 'The resource; `$geo`, `$settings` and `$settings.<path>` are magic.',
+  description: 'The key of the resource; `$geo`, `$settings` and `$settings.<path>` are magic.',
   schema: z.string(),
   example: 'temperature',
 }
@@ -31,25 +31,25 @@ export const key: Parameter = {
 export const startDate: Parameter = {
   name: 'startDate',
   in: 'query',
-  description: 'From this time on.',
+  description: 'Start of the range.',
   schema: sentDatetime,
   example: '20261121093000',
 }
 export const endDate: Parameter = {
   name: 'endDate',
   in: 'query',
-  description: 'Up to this time, which is left out.',
+  description: 'End of the range; this time itself is not in it.',
   schema: sentDatetime,
   example: '2026-11-21T10:00:00Z',
 }
 
 /** @param maximum larger ones are clamped */
 export function limit(what: string, fallback: number | string, maximum: number | undefined): Parameter {
-  const clamped = maximum === undefined ? '' : `; more than ${maximum} is taken for ${maximum}`
+  const clamped = maximum === undefined ? '' : `, maximum ${maximum}`
   return {
     name: 'limit',
     in: 'query',
-    description: `Most ${what}. Default ${fallback}${clamped}.`,
+    description: `Maximum number of ${what}. Default ${fallback}${clamped}.`,
     schema: z.int().min(1),
     example: 10,
   }
@@ -60,7 +60,7 @@ export function cursor(from: string, example: string): Parameter {
   return {
     name: 'cursor',
     in: 'query',
-    description: `Where to go on: ${from}.`,
+    description: `Start of the page: ${from}.`,
     schema: z.string(),
     example,
   }

@@ -10,7 +10,7 @@ const range: readonly Parameter[] = [startDate, endDate]
 const order: Parameter = {
   name: 'order',
   in: 'query',
-  description: 'desc, newest first, is the default.',
+  description: 'Newest first (desc, the default) or oldest first (asc).',
   schema: z.enum(['desc', 'asc']),
   example: 'asc',
 }
@@ -31,9 +31,9 @@ export const readResource: Operation = {
   group: 'Resources',
   summary: 'Read the records of a resource',
   description:
-    'Newest first, one unless `limit` says more. `aggregate` with `interval` gives a summary of each interval that holds ' +
-    'records. `Accept: text/csv` or `application/x-ndjson` streams the whole range. A magic resource gives its state, and ' +
-    'with a range, `order=asc` or a `limit` over 1 what was written to it.',
+    'Newest first; one record unless `limit` asks for more. `aggregate` with `interval` gives a summary of each interval with ' +
+    'records. `Accept: text/csv` or `application/x-ndjson` streams the whole range. A magic resource gives its state; ' +
+    'with a range, `order=asc` or a `limit` over 1 it gives the records that were written to it.',
   credential: 'thing',
   parameters: [
     ref,
@@ -41,12 +41,12 @@ export const readResource: Operation = {
     limit('records, or intervals', '1, 1,000 intervals, all of an export', 1000),
     ...range,
     order,
-    cursor('in the `Link` of the page before; it is opaque', 'an-opaque-text'),
+    cursor('the opaque text in the `Link` of the page before', 'an-opaque-text'),
     {
       name: 'aggregate',
       in: 'query',
       description:
-        'Some of avg, min, max, sum, count, first, last, with commas between. What is no number counts in the last three only.',
+        'One or more of avg, min, max, sum, count, first, last, separated by commas. The first four use numbers only.',
       schema: z.string(),
       example: 'avg,min,max',
     },
@@ -61,7 +61,7 @@ export const readResource: Operation = {
   ],
   answers: {
     200: {
-      description: 'Records, or summaries of intervals; an empty array if nothing is in the range.',
+      description: 'Records, or summaries of intervals; an empty array if the range is empty.',
       content: {
         'application/json': { schema: z.union([z.array(givenRecord), z.array(summary)]), example: [record] },
         'text/csv': {
@@ -70,7 +70,7 @@ export const readResource: Operation = {
         },
         'application/x-ndjson': { schema: z.string(), example: `${JSON.stringify(record)}\n` },
       },
-      headers: { Link: 'If there is more: `<…>; rel="next"`, the path of the next page.' },
+      headers: { Link: 'Path of the next page, if there is one: `<…>; rel="next"`.' },
     },
   },
   refusals: [
@@ -90,12 +90,12 @@ export const deleteRecords: Operation = {
   group: 'Resources',
   summary: 'Delete records of a resource',
   description:
-    'All of them, and of a magic resource the state, if no range is given. With the admin key or a write session of the ' +
-    'operator; with the token of the thing if the server has `allowThingDelete`.',
+    'Without a range all records are deleted, and the state of a magic resource. The request needs the admin key or a write ' +
+    'session of the operator; with `allowThingDelete` the token of the thing is enough.',
   credential: 'thing',
   parameters: [ref, key, ...range],
   answers: {
-    200: json('Deleted for good.', z.object({ ...success.shape, deleted: z.int().min(0) }), {
+    200: json('Number of deleted records.', z.object({ ...success.shape, deleted: z.int().min(0) }), {
       status: 'success',
       deleted: 12,
     }),
@@ -125,7 +125,7 @@ export const readAllResources: Operation = {
   parameters: [ref, limit('records of each resource', 1, 1000)],
   answers: {
     200: json(
-      'Each resource with its newest records, newest first.',
+      'All resources, each with its newest records, newest first.',
       z.array(z.object({ key: z.string(), values: z.array(givenRecord) })),
       [{ key: 'temperature', values: [record] }],
     ),

@@ -5,8 +5,8 @@ import { ofAdmin } from './refusals.ts'
 export const refuseBase: Operation = {
   id: 'refuseBase',
   group: 'Service',
-  summary: 'What some clients ask to see whether the service is there',
-  description: 'Always refused.',
+  summary: 'Check that the service answers',
+  description: 'Some clients use this path as a test. The answer is always 401.',
   credential: 'none',
   answers: {},
   refusals: ['invalid_session'],
@@ -17,13 +17,13 @@ export const backUp: Operation = {
   group: 'Operator',
   summary: 'Take a consistent copy of the store',
   description:
-    'While it runs. `thingwire restore` reads it. A store in Redis is backed up with the means of Redis.',
+    'The server goes on. `thingwire restore` reads the copy. Back up a store in Redis with the tools of Redis.',
   credential: 'admin',
   answers: {
     200: {
       description: 'The copy, streamed.',
       content: { 'application/octet-stream': { schema: z.string(), example: 'bytes' } },
-      headers: { 'Content-Disposition': 'A name for the file.' },
+      headers: { 'Content-Disposition': 'Name for the file.' },
     },
   },
   refusals: [...ofAdmin, 'not_found'],
@@ -34,18 +34,18 @@ export const checkHealth: Operation = {
   group: 'Service',
   summary: 'Ask whether the process is up',
   credential: 'none',
-  answers: { 200: json('It is.', z.object({ status: z.literal('ok') }), { status: 'ok' }) },
+  answers: { 200: json('The process is up.', z.object({ status: z.literal('ok') }), { status: 'ok' }) },
   refusals: [],
 }
 
 export const checkReadiness: Operation = {
   id: 'checkReadiness',
   group: 'Service',
-  summary: 'Ask whether writes can be taken',
+  summary: 'Ask whether the server takes writes',
   credential: 'none',
   answers: {
     200: json(
-      'They can; `clock_behind`: the clock is behind the newest receipt time.',
+      'The server takes writes. `clock_behind` means that its clock is behind the newest receipt time.',
       z.object({ status: z.literal('ready'), clock_behind: z.literal(true).optional() }),
       { status: 'ready' },
     ),
@@ -58,11 +58,11 @@ export const readMetrics: Operation = {
   group: 'Service',
   summary: 'Read the metrics',
   description:
-    'For Prometheus. A program on the machine itself that asks without a proxy needs no admin key.',
+    'For Prometheus. A program on the same machine needs no admin key, unless it asks through a proxy.',
   credential: 'admin',
   answers: {
     200: {
-      description: 'Text of Prometheus.',
+      description: 'Prometheus text format.',
       content: {
         'text/plain': {
           schema: z.string(),

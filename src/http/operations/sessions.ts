@@ -28,13 +28,13 @@ export const createThingSession: Operation = {
   group: 'Credentials',
   summary: 'Mint a session for one thing',
   description:
-    'With the token of the thing, or the admin key. It lasts a day unless `expiresIn` says otherwise, at most 30, and ends ' +
-    'with the token that minted it. At most 100 are live for a thing.',
+    'The request needs the token of the thing, or the admin key. The session lasts for `expiresIn` (default one day, at most ' +
+    '30 days) and ends with the token that minted it. A thing has at most 100 live sessions.',
   credential: 'thing',
   parameters: [ref],
   body: { schema: thingSessionBody, example: { access: 'read', expiresIn: 3600 } },
   answers: {
-    201: json('Its token is shown this once.', z.object({ status: z.literal('created'), ...minted }), {
+    201: json('The token is shown only once.', z.object({ status: z.literal('created'), ...minted }), {
       status: 'created',
       ...mintedExample,
     }),
@@ -72,7 +72,7 @@ export const createSession: Operation = {
   summary: 'Mint a session for some or all things',
   credential: 'admin',
   body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },
-  answers: { 201: json('Its token is shown this once.', z.object(minted), mintedExample) },
+  answers: { 201: json('The token is shown only once.', z.object(minted), mintedExample) },
   refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
 }
 
@@ -104,7 +104,7 @@ export const endSession: Operation = {
   id: 'endSession',
   group: 'Credentials',
   summary: 'End a session',
-  description: 'What it holds open is closed within a second.',
+  description: 'Its connections close within a second.',
   credential: 'admin',
   parameters: [sessionId],
   answers: { 200: json('Ended.', success, { status: 'success' }) },

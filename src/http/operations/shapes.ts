@@ -34,11 +34,11 @@ export function noted<Shape extends z.ZodType>(description: string, shape: Shape
 export const thingId = noted('Thing id: public.', z.string().regex(thingIdForm))
 export const thingToken = noted('Thing token: a secret.', z.string().regex(tokenForm))
 export const datetime = noted(
-  'UTC, always spelled like this.',
+  'UTC, always in this form.',
   z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
 )
 export const sentDatetime = noted(
-  'YYYYMMDDHHmmss (UTC), YYYYMMDDTHHmmss, YYYYMMDDHHmmssSSS, or RFC 3339 with seconds, fraction and zone optional. ' +
+  'YYYYMMDDHHmmss (UTC), YYYYMMDDTHHmmss, YYYYMMDDHHmmssSSS, or RFC 3339 with optional seconds, fraction and zone. ' +
     'From 1970 to 24 hours ahead of the server.',
   z.string().regex(new RegExp(datetimeForms.map(({ source }) => source).join('|'))),
 )
@@ -61,7 +61,7 @@ const sentGeo = named(
 )
 
 const measuredAt = {
-  datetime: noted('Without it: when the server received the write.', sentDatetime.nullish()),
+  datetime: noted('Default: the time at which the server received the write.', sentDatetime.nullish()),
 }
 const anyKey = z.string().regex(ordinaryKey)
 const record = named(
@@ -114,11 +114,11 @@ export const write = named(
       .array(z.union([record, barePosition, thingPosition, settings, setting]))
       .min(1)
       .max(maximumRecords),
-    store: noted('false: nothing is kept, the live message alone is sent.', z.boolean().optional()),
-    broadcast: noted('false: no live message is sent.', z.boolean().optional()),
-    partial: noted('true: what is good is taken, though some is refused.', z.boolean().optional()),
+    store: noted('false: send the live message only, and store nothing.', z.boolean().optional()),
+    broadcast: noted('false: send no live message.', z.boolean().optional()),
+    partial: noted('true: store the good records if others are refused.', z.boolean().optional()),
     id: noted(
-      'Write id, chosen by the client: a second write with it has no effect, and the same answer.',
+      'Write id, chosen by the client. A second write with the same id has no effect, and gets the same answer.',
       z.string().regex(writeIdForm).optional(),
     ),
   }),
@@ -127,12 +127,12 @@ export const write = named(
 const givenValue = z.union([ordinaryValue, z.null()])
 export const givenRecord = named(
   'Record',
-  'A record as it is given out: by REST, as live message, as retained message.',
+  'A record in an answer, in a live message or in a retained message.',
   z.object({ key: z.string(), value: givenValue, datetime, geo: geo.optional() }),
 )
 export const writtenRecords = named(
   'WrittenRecords',
-  'The records of one write as they were sent: `datetime` in the spelling of the sender, and only if it was sent.',
+  'The records of one write as they were sent. `datetime` is in the form of the sender, and only there if it was sent.',
   z.array(
     z.object({ key: z.string(), geo: geo.optional(), datetime: sentDatetime.optional(), value: givenValue }),
   ),
@@ -140,7 +140,7 @@ export const writtenRecords = named(
 
 export const reason = named(
   'Reason',
-  'A stable code: what to match on.',
+  'A stable code. Match on it.',
   z.enum(Object.keys(catalogue) as [keyof typeof catalogue]),
 )
 export const fieldError = named(
@@ -148,42 +148,39 @@ export const fieldError = named(
   'A refused record of a write.',
   z.object({
     index: noted('Its place in `values`, from 0.', z.int().min(0)),
-    field: noted('Path inside the record; empty if the record is no object.', z.string()),
+    field: noted('Path inside the record; empty if the record is not an object.', z.string()),
     reason,
     message: z.string(),
   }),
 )
 export const error = named(
   'Error',
-  'Every error is answered like this. Match on `reason`; `message` is for people.',
+  'The answer of every error. Match on `reason`; `message` is for people.',
   z.object({
     status: z.literal('error'),
     code: noted('The HTTP status.', z.int()),
     reason,
     message: z.string(),
-    errors: noted('Of a refused write: its bad records, at most 20.', z.array(fieldError).optional()),
+    errors: noted('The refused records of a write, at most 20.', z.array(fieldError).optional()),
   }),
 )
 export const refusedWrite = named(
   'RefusedWrite',
-  'A write that was refused.',
+  'A refused write.',
   z.object({
     datetime,
-    door: noted(
-      'Where it came in; `magic`: found after the acknowledgement.',
-      z.enum(['http', 'mqtt', 'magic']),
-    ),
+    door: noted('Protocol of the write; `magic`: refused after the ack.', z.enum(['http', 'mqtt', 'magic'])),
     reason,
     message: z.string(),
     errors: z.array(fieldError).optional(),
-    id: noted('Its write id.', z.string().optional()),
-    excerpt: noted('Its first 200 characters, secrets redacted.', z.string()),
+    id: noted('Write id.', z.string().optional()),
+    excerpt: noted('First 200 characters of the write, without secrets.', z.string()),
   }),
 )
 
 export const serverTime = named(
   'ServerTime',
-  'The time of the server; whole seconds as a number if asked for as `unix_timestamp`.',
+  'The time of the server; whole seconds as a number with `format=unix_timestamp`.',
   z.tuple([z.object({ key: z.literal('date'), value: z.union([datetime, z.int()]) })]),
 )
 export const activation = named(

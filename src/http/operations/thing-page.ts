@@ -9,21 +9,21 @@ export const thingPageParameters: readonly Parameter[] = [
   {
     name: 'name',
     in: 'query',
-    description: 'Only things that have this in their name, in any case.',
+    description: 'Only things with this text in their name, in any case.',
     schema: z.string(),
     example: 'boat',
   },
   {
     name: 'bbox',
     in: 'query',
-    description: 'Only things whose position is in this box: west,south,east,north in degrees.',
+    description: 'Only things with a position in this box: west,south,east,north in degrees.',
     schema: z.string(),
     example: '22.5,59.5,25,60.5',
   },
 ]
 
 export const thingPage = json(
-  'A page of things, by id.',
+  'A page of things in the order of their ids.',
   z.object({
     things: z.array(
       z.object({

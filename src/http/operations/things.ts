@@ -13,10 +13,10 @@ export const activationBody = z.object(
 export const activateThing: Operation = {
   id: 'activateThing',
   group: 'Things',
-  summary: 'Register a thing by its activation code',
+  summary: 'Register a thing with an activation code',
   description:
-    'Until the new token has been used once, the same code answers again, for the same thing and with a fresh token: a lost ' +
-    'answer does not lose the device.',
+    'Until the first use of the new token, the same code answers again for the same thing, with a fresh token. So a device ' +
+    'can repeat the request after a lost answer.',
   credential: 'none',
   body: { schema: activationBody, example: { activationCode: 'Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ' } },
   answers: {
@@ -33,7 +33,7 @@ export const activateThing: Operation = {
 export const listVisibleThings: Operation = {
   id: 'listVisibleThings',
   group: 'Things',
-  summary: 'List the things that the credential may see',
+  summary: 'List the things that the credential may read',
   credential: 'any',
   parameters: [
     ...thingPageParameters,
@@ -53,7 +53,8 @@ export const listRefusedWrites: Operation = {
   id: 'listRefusedWrites',
   group: 'Things',
   summary: 'List the refused writes of a thing',
-  description: 'The last 100, through either door, newest first. Not for read sessions.',
+  description:
+    'The last 100 refused writes over HTTP and MQTT, newest first. Read sessions may not read them.',
   credential: 'thing',
   parameters: [ref, limit('refused writes', 100, 100)],
   answers: {
@@ -104,7 +105,7 @@ const principal = z.union([
 export const readPrincipal: Operation = {
   id: 'readPrincipal',
   group: 'Credentials',
-  summary: 'Ask whom the credential stands for',
+  summary: 'Read the kind and rights of the credential',
   credential: 'any',
   answers: {
     200: json('A thing, a session, or the operator.', principal, {

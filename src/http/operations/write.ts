@@ -18,19 +18,19 @@ export const writeRecords: Operation = {
   group: 'Things',
   summary: 'Write records',
   description:
-    'Answers 201 when every record is durable. A write is stored as a whole or refused as a whole. What is sent again is stored ' +
-    'once, if its records have a `datetime` or the write an id. The body is read as JSON whatever Content-Type says, and ' +
+    'The answer is 201 when every record is durable. A write is stored as a whole or refused as a whole. A repeated write is ' +
+    'stored once if its records have a `datetime` or the write has an id. The body is read as JSON with any Content-Type, and ' +
     'may be compressed with gzip.',
   credential: 'thing',
   parameters: [
     ref,
-    flag('store', 'Whether the records are kept. Default true.'),
-    flag('broadcast', 'Whether live messages are sent. Default true.'),
-    flag('partial', 'Whether what is good is taken though some is refused. Default false.'),
+    flag('store', 'Whether to store the records. Default true.'),
+    flag('broadcast', 'Whether to send live messages. Default true.'),
+    flag('partial', 'Whether to store the good records if others are refused. Default false.'),
     {
       name: 'Idempotency-Key',
       in: 'header',
-      description: 'Write id: as `id` in the body, and before it.',
+      description: 'Write id. It wins over `id` in the body.',
       schema: z.string().regex(writeIdForm),
       example: 'reading-4711',
     },

@@ -28,16 +28,16 @@ export interface MqttPlaces {
 export type AsyncApi = ReturnType<typeof asyncApi>
 
 const introduction = `
-MQTT 3.1 and 3.1.1 at QoS 0, 1 and 2, over TCP and over WebSocket. A topic names the thing by its token or its id.
-The CONNECT may be without a credential: the token in each topic is one, then.
+Thingwire speaks MQTT 3.1 and 3.1.1 at QoS 0, 1 and 2, over TCP and over WebSocket. A topic names the thing by its token or its
+id. CONNECT needs no credential: the token in a topic is enough.
 
-- PUBACK and PUBREC say that the write is durable, or that it was refused for good because of its content, which is then told on
-  \`things/{ref}/errors\`. While the store is away the connection is closed without either: the write is to be sent again.
-- Live messages come in write order, with QoS 1 or what was granted if that is less. Who subscribes to values gets the present of each
-  resource first, with RETAIN set. A session with \`clean=false\` gets what it missed.
-- A write topic is also the only one for a will.
+- PUBACK or PUBREC means that the write is durable, or that it was refused for good because of its content. A refusal is sent
+  to \`things/{ref}/errors\`. While the store is away, the server closes the connection without an ack: send the write again.
+- Live messages arrive in write order, at QoS 1 or the granted QoS if that is less. A new subscriber to values first gets the
+  latest record of each resource, with RETAIN set. A session with \`clean=false\` gets the messages that it missed.
+- A will must be on a write topic.
 
-Paths of HTTP are in [OpenAPI](/docs).
+[OpenAPI](/docs) describes HTTP.
 `.trim()
 
 interface ParameterObject {
@@ -47,12 +47,15 @@ interface ParameterObject {
 
 const ref: ParameterObject = {
   description:
-    'The thing: its token, or its id on a connection whose credential is for the thing. In a filter of a session or the admin also `+`.',
+    'The token of the thing, or its id if the credential of the connection is for the thing. Filters of a session or the admin may use `+`.',
   examples: ['mzxw6ytboi4dcmjs'],
 }
-const key = { description: 'The resource. In a filter also `+` or `#`.', examples: ['temperature', '$geo'] }
+const key = {
+  description: 'The key of the resource. A filter may use `+` or `#`.',
+  examples: ['temperature', '$geo'],
+}
 const code = { description: 'An activation code.', examples: ['Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ'] }
-const any = { description: 'Anything: it tells answers apart.', examples: ['board-7'] }
+const any = { description: 'Any text. It tells the answers apart.', examples: ['board-7'] }
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
 
@@ -63,7 +66,7 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     write: message('A write', schemas.of(write), { values: [{ key: 'temperature', value: 21.5 }] }),
     record: message('A record, or the state of a magic resource', schemas.of(givenRecord), record),
     emptied: {
-      title: 'Nothing: the resource was emptied',
+      title: 'An empty message: the resource was emptied',
       contentType: 'application/octet-stream',
       payload: { type: 'string', maxLength: 0 },
       examples: [{ payload: '' }],
@@ -94,29 +97,34 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     defaultContentType: 'application/json',
     servers: servers(places),
     channels: {
-      write: channel(writeTopic('{ref}'), 'Where a thing writes. Never relayed, never retained.', { ref }, [
-        'write',
-      ]),
+      write: channel(
+        writeTopic('{ref}'),
+        'The thing writes here. The message is neither relayed nor retained.',
+        { ref },
+        ['write'],
+      ),
       wholeWrites: channel(
         wholeTopic('{ref}'),
-        'Where a thing writes, too; and each write as a whole.',
+        'The thing can also write here. Subscribers get each write as a whole.',
         { ref },
         ['write', 'writtenRecords'],
       ),
-      values: channel(valuesTopic('{ref}', '{key}'), 'What is written, record by record.', { ref, key }, [
+      values: channel(valuesTopic('{ref}', '{key}'), 'Subscribers get each record by itself.', { ref, key }, [
         'record',
         'emptied',
       ]),
       errors: channel(
         errorsTopic('{ref}'),
-        'Writes that were refused, through either door. Not for read sessions.',
+        'Refused writes, over HTTP and MQTT. Read sessions may not subscribe.',
         { ref },
         ['refusedWrite'],
       ),
-      date: channel(dateTopic('{ref}'), 'The time, once for each SUBSCRIBE.', { ref }, ['serverTime']),
+      date: channel(dateTopic('{ref}'), 'The time of the server, once for each SUBSCRIBE.', { ref }, [
+        'serverTime',
+      ]),
       activation: channel(
         activationTopic('{code}', '{any}'),
-        'A SUBSCRIBE is the request; the answer goes to that connection alone. A code that is not good: SUBACK 128.',
+        'A SUBSCRIBE is the request, and only that connection gets the answer. An invalid code gets SUBACK 128.',
         { code, any },
         ['activation'],
       ),
@@ -124,39 +132,39 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     operations: {
       receiveWrite: operation('receive', 'write', 'write', 'Takes a write.', false),
       receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Takes a write.', false),
-      sendRecord: operation('send', 'values', 'record', 'Sends each record as it is written.', false),
+      sendRecord: operation('send', 'values', 'record', 'Sends each new record.', false),
       sendPresent: operation(
         'send',
         'values',
         'record',
-        'Sends the latest record of each resource to who subscribes.',
+        'Sends the latest record of each resource to a new subscriber.',
         true,
       ),
-      sendEmptied: operation('send', 'values', 'emptied', 'Says that nothing is left of a resource.', false),
-      sendWrittenRecords: operation(
+      sendEmptied: operation(
         'send',
-        'wholeWrites',
-        'writtenRecords',
-        'Sends each write as it is taken.',
+        'values',
+        'emptied',
+        'Sends an empty message when a resource has no records left.',
         false,
       ),
+      sendWrittenRecords: operation('send', 'wholeWrites', 'writtenRecords', 'Sends each new write.', false),
       sendRefusedWrite: operation(
         'send',
         'errors',
         'refusedWrite',
-        'Tells of a refused write; at most ten a second of a thing.',
+        'Sends a refused write; at most ten a second for a thing.',
         false,
       ),
-      sendServerTime: operation('send', 'date', 'serverTime', 'Tells the time to who subscribes.', true),
-      sendActivation: operation('send', 'activation', 'activation', 'Gives the new thing its token.', false),
+      sendServerTime: operation('send', 'date', 'serverTime', 'Sends the time to a new subscriber.', true),
+      sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.', false),
     },
     components: {
       securitySchemes: {
         credential: {
           type: 'userPassword',
           description:
-            'Password: a session token, the admin key, or a thing token. Or user name: a thing token. Without either the connection is ' +
-            'anonymous, and is closed after 60 s unless a topic has held a good token.',
+            'The password is a session token, the admin key or a thing token; or the user name is a thing token. A connection without ' +
+            'a credential is anonymous, and the server closes it after 60 s unless a topic has contained a valid token.',
         },
       },
       messages,

@@ -7,34 +7,34 @@ import type { Schemas } from './schemas.ts'
 /** OpenAPI 3.1 of what routes say of themselves (`Operation`). */
 
 export const introduction = `
-Every answer is JSON unless it says otherwise, and never empty. Every error has the shape of \`Error\`: match on its \`reason\`.
-A path answers HEAD where it answers GET, and OPTIONS for pages of other origins. Unknown query parameters and
-members are ignored. A wrong method on a known path is 405 \`method_not_allowed\`.
+An answer is JSON unless its description says otherwise, and it is never empty. Every error has the shape of \`Error\`: match
+on its \`reason\`. A path with GET also answers HEAD. Every path answers OPTIONS for pages of other origins. Unknown query
+parameters and members are ignored. A wrong method on a known path is 405 \`method_not_allowed\`.
 
-What comes live, and writes over MQTT, is in [AsyncAPI](/docs/asyncapi).
+[AsyncAPI](/docs/asyncapi) describes MQTT: writes and live messages.
 `.trim()
 
 export const groups: Readonly<Record<Operation['group'], string>> = {
-  Things: 'A thing writes, registers itself, and learns what was refused.',
-  Resources: 'What was written.',
-  Live: 'What is written, as it comes.',
+  Things: 'A thing writes, registers itself, and reads its refused writes.',
+  Resources: 'Stored records.',
+  Live: 'New writes as they arrive.',
   Credentials: 'Tokens of things, sessions of people and pages, activation codes.',
-  Operator: 'With the admin key.',
-  Service: 'Whether it is well.',
+  Operator: 'Requests that need the admin key.',
+  Service: 'Health and metrics of the server.',
 }
 
 export const securitySchemes = {
   credential: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A session token, the admin key, or the token of the thing. `Bearer` may be left out.',
+    description: 'A session token, the admin key, or the token of the thing. `Bearer` is optional.',
   },
-  adminKey: { type: 'http', scheme: 'bearer', description: "The operator's. `Bearer` may be left out." },
+  adminKey: { type: 'http', scheme: 'bearer', description: 'The admin key. `Bearer` is optional.' },
   session: {
     type: 'apiKey',
     in: 'query',
     name: 'session',
-    description: 'The same as `credential`, for an EventSource, which sends no headers.',
+    description: 'The same as `credential`, for an EventSource, which cannot send headers.',
   },
   thingToken: { type: 'apiKey', in: 'query', name: 'thingToken', description: 'The token of a thing.' },
 } as const
@@ -101,7 +101,7 @@ function errorAnswers(reasons: readonly Reason[], schemas: Schemas): Record<stri
     const properties = { code: { const: status }, reason: { enum: reasons } }
     const schema = { allOf: [schemas.of(error), { type: 'object', properties }] }
     const headers = {
-      'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'string' } },
+      'Retry-After': { description: 'Seconds until the next try.', schema: { type: 'string' } },
     }
     const isForNow = status === 429 || status === 503
     const content = { 'application/json': { schema } }

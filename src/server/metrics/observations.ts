@@ -19,22 +19,22 @@ const changes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as con
 export class Observations implements Observer {
   readonly acks = new Distribution({
     name: 'thingwire_ack_duration_seconds',
-    help: 'From the receipt of a write to its 201, PUBACK or PUBREC.',
+    help: 'Time from the receipt of a write to its 201, PUBACK or PUBREC.',
     bounds: seconds,
   })
   readonly commitChanges = new Distribution({
     name: 'thingwire_commit_writes',
-    help: 'Writes, and changes of documents, that share a commit of the store.',
+    help: 'Writes and document changes in one commit of the store.',
     bounds: changes,
   })
   readonly commitSeconds = new Distribution({
     name: 'thingwire_commit_duration_seconds',
-    help: 'How long a commit of the store takes.',
+    help: 'Time for one commit of the store.',
     bounds: seconds,
   })
   readonly fanOut = new Distribution({
     name: 'thingwire_fan_out_lag_seconds',
-    help: 'From a commit until its live messages are handed to the socket of a subscriber.',
+    help: 'Time from a commit until the socket of a subscriber has its live messages.',
     bounds: seconds,
   })
   readonly writes: Readonly<Record<WriteDoor, Readonly<Record<WriteOutcome, Count>>>> = {

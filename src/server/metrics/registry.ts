@@ -37,13 +37,13 @@ function addWrites(registry: Registry, { observations }: MetricSources): void {
   }
   sampledCounter(registry, {
     name: 'thingwire_writes_total',
-    help: 'Writes that were acknowledged.',
+    help: 'Acknowledged writes.',
     labels: ['door', 'outcome'],
     read: counts('writes'),
   })
   sampledCounter(registry, {
     name: 'thingwire_records_total',
-    help: 'Records of the writes that were acknowledged.',
+    help: 'Records of acknowledged writes.',
     labels: ['door', 'outcome'],
     read: counts('records'),
   })
@@ -54,7 +54,7 @@ function addWrites(registry: Registry, { observations }: MetricSources): void {
   })
   sampledCounter(registry, {
     name: 'thingwire_write_refusals_total',
-    help: 'Writes that were refused, for good or to be sent again.',
+    help: 'Refused writes, also those that can be sent again.',
     labels: ['door', 'reason'],
     read: () => {
       return Object.entries(observations.writeRefusals).flatMap(([door, reasons]) => {
@@ -68,19 +68,19 @@ function addWrites(registry: Registry, { observations }: MetricSources): void {
 function addDoors(registry: Registry, { things, observations, mqtt }: MetricSources): void {
   sampledCounter(registry, {
     name: 'thingwire_http_errors_total',
-    help: 'Requests that were answered with an error.',
+    help: 'Requests with an error as answer.',
     labels: ['reason'],
     read: () => [...observations.httpErrors].map(([reason, times]) => [{ reason }, times]),
   })
   sampledCounter(registry, {
     name: 'thingwire_mqtt_connects_total',
-    help: 'CONNECTs that were answered, by the return code of CONNACK; 0 is let in.',
+    help: 'Answered CONNECTs by the return code of CONNACK; 0 is accepted.',
     labels: ['return_code'],
     read: () => [...mqtt.connects].map(([code, times]) => [{ return_code: code }, times]),
   })
   sampledCounter(registry, {
     name: 'thingwire_mqtt_broken_off_total',
-    help: 'MQTT connections that ended otherwise than by DISCONNECT or by being closed in order.',
+    help: 'MQTT connections that ended with an error and without DISCONNECT.',
     labels: ['reason'],
     read: () => [...mqtt.brokenOff].map(([reason, times]) => [{ reason }, times]),
   })
@@ -102,7 +102,7 @@ function addDoors(registry: Registry, { things, observations, mqtt }: MetricSour
   })
   sampledCounter(registry, {
     name: 'thingwire_mqtt_messages_dropped_total',
-    help: 'Messages that persistent sessions have missed and do not get, because they were too many.',
+    help: 'Messages that persistent sessions missed and never get, because there were too many.',
     read: () => only(observations.droppedMessages),
   })
 }
@@ -112,22 +112,22 @@ function addLive(registry: Registry, { things, observations }: MetricSources): v
   observations.fanOut.registerIn(registry)
   sampledGauge(registry, {
     name: 'thingwire_live_waiting_bytes',
-    help: 'Commits that wait to be handed on to subscribers.',
+    help: 'Size of the commits that wait for delivery to subscribers.',
     read: () => only(live.waiting),
   })
   sampledGauge(registry, {
     name: 'thingwire_subscriptions',
-    help: 'Subscribers, MQTT connections and streams, counted once for each thing and for every thing.',
+    help: 'Subscriptions of MQTT connections and streams: one for each thing, and one for all things.',
     read: () => only(live.subscriptions),
   })
   sampledGauge(registry, {
     name: 'thingwire_magic_queue_writes',
-    help: 'Writes of magic resources that wait to be applied, on the node that applies them.',
+    help: 'Writes of magic resources that this node has yet to apply.',
     read: () => only(magic.queue.length),
   })
   sampledGauge(registry, {
     name: 'thingwire_magic_lag_seconds',
-    help: 'Age of the oldest write of a magic resource that is not applied yet.',
+    help: 'Age of the oldest write of a magic resource that this node has yet to apply.',
     read: () => only(ageOf(magic.queue.oldest)),
   })
 }
@@ -143,17 +143,17 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
   })
   sampledGauge(registry, {
     name: 'thingwire_store_bytes',
-    help: 'What the store takes, on the disk or in the memory of Redis.',
+    help: 'Size of the store, on the disk or in the memory of Redis.',
     read: async () => only((await figures.read()).bytes),
   })
   sampledGauge(registry, {
     name: 'thingwire_store_limit_bytes',
-    help: 'At which the store takes no more, where one is set.',
+    help: 'Size limit of the store (maxmemory of Redis), if there is one.',
     read: async () => only((await figures.read()).limit),
   })
   sampledGauge(registry, {
     name: 'thingwire_store_free_bytes',
-    help: 'Free on the disk of the embedded store.',
+    help: 'Free space on the disk of the embedded store.',
     read: async () => only((await figures.read()).free),
   })
   sampledCounter(registry, {
@@ -163,7 +163,7 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
   })
   sampledGauge(registry, {
     name: 'thingwire_retention_last_run_timestamp_seconds',
-    help: 'When retention was last done.',
+    help: 'Time of the last run of retention on this node.',
     read: () => only(inSeconds(things.retention.lastRun)),
   })
 }
@@ -172,19 +172,19 @@ function addService(registry: Registry, { things, options, version }: MetricSour
   const count = new Counted(things.documents, thingPrefix)
   sampledGauge(registry, {
     name: 'thingwire_things',
-    help: 'Things that are registered.',
+    help: 'Registered things.',
     read: async () => only(await count.read()),
   })
   sampledCounter(registry, {
     name: 'thingwire_limits_met_total',
-    help: 'How often each limit was met: what was refused, dropped, closed or held up for it.',
+    help: 'How often each limit refused, dropped, closed or delayed something.',
     labels: ['limit'],
     read: () => [...things.limits.met].map(([limit, times]) => [{ limit }, times]),
   })
   const store = options.redisUrl === undefined ? 'level' : 'redis'
   sampledGauge(registry, {
     name: 'thingwire_build_info',
-    help: '1, of this version and store.',
+    help: 'Always 1; the labels give version and store.',
     labels: ['version', 'store'],
     read: () => [[{ version, store }, 1]],
   })

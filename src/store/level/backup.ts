@@ -84,7 +84,7 @@ export async function restoreLevelStore(
 async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Buffer, Buffer]> {
   const bytes = new ByteReader(source)
   if ((await bytes.take(firstLine.length)).toString('latin1') !== firstLine) {
-    throw new Error('cannot restore: this is not a thingwire backup, or of a newer version')
+    throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
   }
   const digest = createHash('sha256')
   for (;;) {

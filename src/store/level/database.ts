@@ -223,7 +223,7 @@ export class Database {
       return
     }
     throw new Error(
-      `cannot open the store in ${this.#level.location}: its format is ${version}, this version knows ${formatVersion}`,
+      `cannot open the store in ${this.#level.location}: it has format ${version}, and this version knows format ${formatVersion}`,
     )
   }
 }
@@ -245,7 +245,7 @@ export function openError(error: unknown, location: string): Error {
   const cause = error instanceof Error ? error.cause : undefined
   const text = cause instanceof Error ? cause.message : String(error)
   if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') {
-    const advice = 'another process holds it. Is a server running on this directory already? Stop it first'
+    const advice = 'another process uses it. Is a server already running on this directory? Stop it first'
     return new Error(`cannot open the store in ${location}: ${advice}`, { cause: error })
   }
   return new Error(`cannot open the store in ${location}: ${text}`, { cause: error })

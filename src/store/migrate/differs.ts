@@ -5,6 +5,6 @@
  */
 export function differs(what: string, here: string, there: string): never {
   throw new Error(
-    `not the same on both sides: ${what}: the embedded store has ${here}, Redis ${there}. Nothing was opened to servers: remove the keys in Redis, and migrate again`,
+    `the two stores differ in ${what}: the embedded store has ${here}, Redis has ${there}. No server starts on the store in Redis: remove its keys, and migrate again`,
   )
 }

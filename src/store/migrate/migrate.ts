@@ -130,12 +130,12 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
 
 function forOperator(error: unknown): unknown {
   if (!(error instanceof ThingwireError)) return error
-  const again = 'Run migrate again: it goes on where it was'
+  const again = 'Run migrate again: it goes on where it stopped'
   if (error.reason === 'store_full') {
     return new Error(`Redis is out of memory: raise its maxmemory. ${again}`, { cause: error })
   }
   if (error.reason === 'store_timeout') {
-    return new Error(`the replicas of Redis do not have all of it yet. ${again}`, { cause: error })
+    return new Error(`the replicas of Redis do not have all data yet. ${again}`, { cause: error })
   }
   const { cause } = error
   return new Error(`Redis failed (${cause instanceof Error ? cause.message : error.reason}). ${again}`, {

@@ -51,8 +51,8 @@ export class Target {
     if (begun === undefined && fields.get('migrated')?.toString() === fingerprint) return undefined
     throw new Error(
       begun === undefined
-        ? `Redis holds a thingwire store: migrate fills an empty one. Stop its servers and remove the keys that begin with ${partition.keys.base}, or use another database of Redis`
-        : `in Redis is half of another store, or of this one before a server ran on it again: remove the keys that begin with ${partition.keys.base}, and migrate again`,
+        ? `Redis already contains a Thingwire store, and migrate needs an empty one. Stop its servers and remove the keys that begin with ${partition.keys.base}, or use another database of Redis`
+        : `Redis contains a half-moved store, of another data directory or of this one before its latest writes: remove the keys that begin with ${partition.keys.base}, and migrate again`,
     )
   }
 

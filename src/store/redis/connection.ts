@@ -43,7 +43,7 @@ export async function openClient(url: string): Promise<Client> {
   const client = await connect(new Redis({ ...first, ...rules }), addresses)
   if (!(await isOfCluster(client))) return await inItsDatabase(client)
   client.disconnect()
-  if (first.db !== 0) throw new Error('a Redis Cluster has no databases: leave /<number> out of its url')
+  if (first.db !== 0) throw new Error('a Redis Cluster has no databases: leave /<number> out of its URL')
   return await connect(new Cluster([first], clusterOptions(first)), addresses)
 }
 
@@ -151,7 +151,7 @@ async function isOfCluster(client: Redis): Promise<boolean> {
 function reasonIn(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
-    return 'this is no Redis Cluster, and several urls can only be those of its nodes'
+    return 'this Redis is not a cluster: give only one URL'
   }
   // Where a name has several addresses, and none answers, Node says so without a message.
   return message || code || 'unknown reason'

@@ -54,23 +54,25 @@ type Check = (settings: ServerSettings, options: DurabilityOptions, say: Say) =>
 
 const checkVersion: Check = ({ version }, { replicasFsync }, { refuse, warn }) => {
   if (version === undefined)
-    return warn('INFO is forbidden to us: its version was not checked, 7.0 is needed')
-  if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}, 7.0 or later is needed`)
+    return warn('the version could not be checked, because INFO is forbidden: it must be 7.0 or later')
+  if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}: it must be 7.0 or later`)
   if (replicasFsync && isOlder(version, 7, 2)) {
-    refuse(
-      `that replicas have a write on their disks (WAITAOF) can be had from Redis 7.2 on, it is ${version}`,
-    )
+    refuse(`redisReplicasFsync (WAITAOF) needs Redis 7.2 or later: it is ${version}`)
   }
 }
 
 const checkRole: Check = ({ isReplica }, _options, { refuse }) => {
-  if (isReplica) refuse('it is a replica, which takes no writes: the url has to be that of its master')
+  if (isReplica) refuse('it is a replica and takes no writes: use the URL of its master')
 }
 
 const checkAppendOnly: Check = ({ appendonly }, options, say) => {
-  if (appendonly === undefined) say.warn('could not be checked: appendonly; it must be yes')
+  if (appendonly === undefined) say.warn('appendonly could not be checked: it must be yes')
   else if (appendonly !== 'yes') {
-    unsafe('appendonly is no: what was acknowledged is lost when it stops. Set appendonly yes', options, say)
+    unsafe(
+      'appendonly is no: Redis loses acknowledged writes when it stops. Set appendonly yes',
+      options,
+      say,
+    )
   }
 }
 
@@ -78,40 +80,44 @@ const checkFsync: Check = ({ appendonly, appendfsync, isFsyncOffInRewrite }, opt
   if (appendonly === 'no') return
   const replicas = ofReplicas(options)
   if (appendfsync === 'always')
-    say.state(`an ack means: on the disk of Redis (appendfsync always)${replicas}`)
+    say.state(`an ack means: the write is on the disk of Redis (appendfsync always)${replicas}`)
   else if (appendfsync === 'everysec' || appendfsync === 'no') {
     const lost = appendfsync === 'everysec' ? 'the last second or two' : 'the last half minute or so'
     say.warn(
-      `an ack means: Redis has it, and loss of power can lose ${lost} (appendfsync ${appendfsync})${replicas}`,
+      `an ack means: Redis has the write, but loss of power can lose ${lost} (appendfsync ${appendfsync})${replicas}`,
     )
   } else
-    say.warn(`could not be checked: appendfsync; unless it is always, loss of power loses acks${replicas}`)
+    say.warn(
+      `appendfsync could not be checked: unless it is always, loss of power loses acknowledged writes${replicas}`,
+    )
   if (appendfsync === 'always' && isFsyncOffInRewrite === 'yes') {
-    say.warn('no-appendfsync-on-rewrite is yes: while it rewrites its file, loss of power can lose acks')
+    say.warn(
+      'no-appendfsync-on-rewrite is yes: while Redis rewrites its file, loss of power can lose acknowledged writes',
+    )
   }
 }
 
 const checkEviction: Check = ({ policy, maxmemory }, options, say) => {
-  if (policy === undefined) say.warn('could not be checked: maxmemory-policy; it must be noeviction')
+  if (policy === undefined) say.warn('maxmemory-policy could not be checked: it must be noeviction')
   else if (policy !== 'noeviction') {
     unsafe(
-      `maxmemory-policy is ${policy}: it may throw away what was acknowledged. Set maxmemory-policy noeviction`,
+      `maxmemory-policy is ${policy}: Redis may evict acknowledged writes. Set maxmemory-policy noeviction`,
       options,
       say,
     )
   }
-  if (maxmemory === '0') say.warn('maxmemory is 0: it takes memory until the system ends it. Set a limit')
+  if (maxmemory === '0') say.warn('maxmemory is 0: Redis takes memory until the system kills it. Set a limit')
 }
 
 const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { warn }) => {
   if (there === undefined || there >= wanted) return
-  warn(`${there} replicas are connected, ${wanted} must have a write before it is acknowledged: none will be`)
+  warn(`${there} replicas are connected, but redisReplicas is ${wanted}: no write will be acknowledged`)
 }
 
 const checks = [checkVersion, checkRole, checkAppendOnly, checkFsync, checkEviction, checkReplicas]
 
 function unsafe(text: string, { allowUnsafe }: DurabilityOptions, { warn, refuse }: Say): void {
-  if (allowUnsafe) warn(`UNSAFE, and allowed: ${text}`)
+  if (allowUnsafe) warn(`UNSAFE, but allowed by redisAllowUnsafe: ${text}`)
   else refuse(text)
 }
 

@@ -27,17 +27,17 @@ export async function openFormat(client: Client, prefix: string, partitions: num
   }
   if (stored.migration !== undefined) {
     throw new Error(
-      `cannot use the store "${prefix}" in Redis: thingwire migrate has begun to fill it, and is to be run again until it is done`,
+      `cannot use the store "${prefix}" in Redis: thingwire migrate has not finished; run it again until it is done`,
     )
   }
   if (stored.format !== String(formatVersion)) {
     throw new Error(
-      `cannot use the store "${prefix}" in Redis: its format is ${stored.format}, this version reads ${formatVersion}`,
+      `cannot use the store "${prefix}" in Redis: it has format ${stored.format}, and this version reads format ${formatVersion}`,
     )
   }
   if (stored.partitions !== String(partitions)) {
     throw new Error(
-      `cannot use the store "${prefix}" in Redis: it was made with ${stored.partitions} partitions, not with ${partitions}`,
+      `cannot use the store "${prefix}" in Redis: it has ${stored.partitions} partitions, not ${partitions}`,
     )
   }
 }

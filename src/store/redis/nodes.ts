@@ -113,7 +113,7 @@ export class RedisNodes implements Nodes {
     for (const node of dead) {
       this.#say({
         level: 'warn',
-        text: `node ${node} was not heard of for ${heldAliveFor / 1_000} s and is held for dead: the others take over its wills and sessions`,
+        text: `node ${node} was silent for ${heldAliveFor / 1_000} s and counts as dead: the other nodes take over its wills and sessions`,
       })
     }
   }

@@ -15,7 +15,7 @@ export function parseRedisUrl(text: string): readonly [ServerAddress, ...ServerA
   const [first = '', ...others] = text.split(',').map(part => part.trim())
   const addresses = [parseOne(first), ...others.map(parseOne)] as const
   if (others.length > 0 && addresses.some(({ db }) => db !== 0)) {
-    throw new Error('a Redis Cluster has no databases: leave /<number> out of its urls')
+    throw new Error('a Redis Cluster has no databases: leave /<number> out of its URLs')
   }
   return addresses
 }
@@ -30,7 +30,9 @@ function parseOne(text: string): ServerAddress {
   const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? '/')?.[1]
   const isRedis = url?.protocol === 'redis:' || url?.protocol === 'rediss:'
   if (!url || !isRedis || url.hostname === '' || database === undefined || url.search + url.hash !== '') {
-    throw new Error('the url of Redis is not redis://[[user]:password@]host[:port][/database] (or rediss://)')
+    throw new Error(
+      'the URL of Redis must be redis://[[user]:password@]host[:port][/database] (or rediss://)',
+    )
   }
   return {
     // An IPv6 address stands in brackets.
@@ -47,6 +49,8 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Error('user or password in the url of Redis has a % that begins no %XX: write it as %25')
+    throw new Error(
+      'the user or password in the URL of Redis has a % without two hexadecimal digits: write it as %25',
+    )
   }
 }

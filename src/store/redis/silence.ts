@@ -32,5 +32,5 @@ export function endWhenSilent(redis: Redis): void {
 
 /** As the system calls it when it gives a connection up. */
 function silence(): Error {
-  return Object.assign(new Error(`nothing was heard for ${patience} s`), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error(`Redis was silent for ${patience} s`), { code: 'ETIMEDOUT' })
 }

@@ -101,15 +101,15 @@ describe('checkLevelStore()', () => {
     await change(location, level => level.put(formatKey, Buffer.from('2')))
     expect((await checkLevelStore(location)).faults).toEqual([])
     await change(location, level => level.put(formatKey, Buffer.from('1')))
-    await expect(checkLevelStore(location)).rejects.toThrow(/its format is 1/)
+    await expect(checkLevelStore(location)).rejects.toThrow(/it has format 1/)
   })
 
   it('refuses a store that is held, and where there is none', async () => {
     const location = join(await temporaryDirectory(), 'store')
-    await expect(checkLevelStore(location)).rejects.toThrow(/there is none/)
+    await expect(checkLevelStore(location)).rejects.toThrow(/there is no store/)
     const store = await openStore(createLevelStore({ location }))
     onTestFinished(() => store.close())
-    await expect(checkLevelStore(location)).rejects.toThrow(/another process holds it/)
+    await expect(checkLevelStore(location)).rejects.toThrow(/another process uses it/)
     expect(store.isReady()).toBe(true)
   })
 
@@ -188,14 +188,14 @@ describe('checkLevelStore()', () => {
     [
       'a resource without its k key',
       level => level.del(resourceKey(thing, key)),
-      /a record of no resource/,
+      /a record without a resource/,
       'r',
     ],
     ['a resource without its b key', level => level.del(resourceByKeyKey(key, thing)), /has no b key/, 'k'],
     [
       'a b key of another resource',
       async level => level.put(resourceByKeyKey(key, thing), await bytesOf(level, resourceKey(thing, 'odd'))),
-      /is another resource/,
+      /belongs to another resource/,
       'b',
     ],
     [
@@ -204,26 +204,26 @@ describe('checkLevelStore()', () => {
       /without a record/,
       'k',
     ],
-    ['a record that is no JSON', firstEntryAs(() => '\0"cut'), /no JSON/, 'r'],
+    ['a record that is no JSON', firstEntryAs(() => '\0"cut'), /not JSON/, 'r'],
     [
       'a run whose second record has no place',
       firstEntryAs(place => `\x04,${place}\x021\x011,70000\x022`),
-      /no run of records/,
+      /not a valid run of records/,
       'r',
     ],
     [
       'a run of which two records stand in the wrong order',
       firstEntryAs(place => `\x045,${place}\x021\x010,0\x022`),
-      /no run of records/,
+      /not a valid run of records/,
       'r',
     ],
     [
       'records that overlap',
       firstEntryAs(place => `\x04,${place}\x021\x01999999999999,0\x022`),
-      /do not stand behind/,
+      /do not follow the records before/,
       'r',
     ],
-    ['a record without a value', firstEntryAs(() => ''), /no record/, 'r'],
+    ['a record without a value', firstEntryAs(() => ''), /not a valid record/, 'r'],
     [
       'an entry of a crowd without its record',
       async level => {
@@ -234,7 +234,7 @@ describe('checkLevelStore()', () => {
           names.filter(name => name.readUIntBE(11, 6) === number).map(name => ({ type: 'del', key: name })),
         )
       },
-      /is not there/,
+      /record does not exist/,
       'd',
     ],
     [
@@ -271,7 +271,7 @@ describe('checkLevelStore()', () => {
         const name = await firstKey(level, logKeys)
         await level.put(name, (await bytesOf(level, name)).subarray(0, 30))
       },
-      /no commit/,
+      /not a valid commit/,
       'l',
     ],
     [
@@ -283,13 +283,13 @@ describe('checkLevelStore()', () => {
     [
       'a document that is no JSON',
       level => level.put(documentKey('activation-codes/SECRET-CODE'), Buffer.from('{')),
-      /no JSON object/,
+      /not a JSON object/,
       'oactivation-codes/… ',
     ],
     [
       'a key of no kind',
       level => level.put(Buffer.from('zebra'), Buffer.alloc(0)),
-      /none of the keys/,
+      /the key is unknown/,
       'zebra',
     ],
   ])('finds %s', async (_, damage, fault, where) => {

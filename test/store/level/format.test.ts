@@ -115,7 +115,7 @@ test('open() refuses a format that it does not know, and changes nothing', async
     const level = new ClassicLevel(location)
     await level.put('m:format', format)
     await level.close()
-    await expect(openStore(createLevelStore({ location }))).rejects.toThrow('its format is')
+    await expect(openStore(createLevelStore({ location }))).rejects.toThrow('it has format')
     expect(await formatOf(location)).toBe(format)
   }
 })

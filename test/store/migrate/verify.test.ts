@@ -84,6 +84,6 @@ for (const { what, named, change } of changes) {
     await interrupt(options, 'verified')
     await change(new Keys(options.prefix ?? '', 0))
     await expect(migrate(options)).rejects.toThrow(named)
-    await expect(openStore(createRedisStore(options))).rejects.toThrow('thingwire migrate has begun')
+    await expect(openStore(createRedisStore(options))).rejects.toThrow('thingwire migrate has not finished')
   })
 }

@@ -46,14 +46,14 @@ describe('openClient()', () => {
       [`redis://:${secret}@127.0.0.1:${await freePort()},redis://127.0.0.1:${port}`]:
         'cannot use Redis at 127.0.0.1',
       [`redis://:other@127.0.0.1:${port}/99`]: `cannot use database 99 of Redis at 127.0.0.1:${port}`,
-      [`redis://:other@127.0.0.1:${port},redis://127.0.0.1:1`]: 'this is no Redis Cluster',
-      [`redis://:other@127.0.0.1:1,redis://127.0.0.1:${port}`]: 'this is no Redis Cluster',
-      [`redis://:${secret}@127.0.0.1:${port}/x`]: 'the url of Redis is not',
-      [`redis://:${secret}@127.0.0.1:${port}?db=1`]: 'the url of Redis is not',
-      [`http://:${secret}@127.0.0.1:${port}`]: 'the url of Redis is not',
-      [`redis://:${secret}@[::1`]: 'the url of Redis is not',
+      [`redis://:other@127.0.0.1:${port},redis://127.0.0.1:1`]: 'this Redis is not a cluster',
+      [`redis://:other@127.0.0.1:1,redis://127.0.0.1:${port}`]: 'this Redis is not a cluster',
+      [`redis://:${secret}@127.0.0.1:${port}/x`]: 'the URL of Redis must be',
+      [`redis://:${secret}@127.0.0.1:${port}?db=1`]: 'the URL of Redis must be',
+      [`http://:${secret}@127.0.0.1:${port}`]: 'the URL of Redis must be',
+      [`redis://:${secret}@[::1`]: 'the URL of Redis must be',
       'redis://:kept%to@127.0.0.1': 'write it as %25',
-      '': 'the url of Redis is not',
+      '': 'the URL of Redis must be',
     }
     for (const [url, message] of Object.entries(rejections)) {
       const error = await openClient(url).then(undefined, (error: Error) => error)

@@ -45,11 +45,11 @@ test('openFormat() refuses another format and another number of partitions, and 
   ]) {
     await client.del(metaKey(prefix))
     await client.hset(metaKey(prefix), meta)
-    await expect(openFormat(client, prefix, 1)).rejects.toThrow(`its format is ${meta.format}`)
+    await expect(openFormat(client, prefix, 1)).rejects.toThrow(`it has format ${meta.format}`)
     expect(await stored()).toEqual(meta)
   }
   await client.del(metaKey(prefix))
   await openFormat(client, prefix, 1)
-  await expect(openFormat(client, prefix, 2)).rejects.toThrow('with 1 partitions, not with 2')
+  await expect(openFormat(client, prefix, 2)).rejects.toThrow('it has 1 partitions, not 2')
   expect(await stored()).toEqual({ format: String(formatVersion), partitions: '1' })
 })

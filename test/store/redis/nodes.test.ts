@@ -77,16 +77,16 @@ describe('alive()', () => {
     expect(await client.zcard(keys.nodes)).toBe(2)
   })
 
-  it('says once which node is held for dead, on one of the others, and what each is called', async () => {
+  it('says once which node counts as dead, on one of the others, and what each is called', async () => {
     const said: Statement[] = []
     const say = (statement: Statement) => void said.push(statement)
     const [one, other] = [await open(say), await open(say)]
     expect(said.map(({ text }) => text)).toEqual(
       expect.arrayContaining([one, other].map(({ nodes }) => `this node is ${nodes.self} to the others`)),
     )
-    const dead = () => said.map(({ text }) => text).filter(text => text.includes('held for dead'))
+    const dead = () => said.map(({ text }) => text).filter(text => text.includes('counts as dead'))
     await client.zadd(keys.nodes, 1, 'killed')
-    await expect.poll(dead).toEqual([expect.stringMatching(/^node killed .* is held for dead/)])
+    await expect.poll(dead).toEqual([expect.stringMatching(/^node killed .* counts as dead/)])
     // What each of them has found by then it has said.
     await client.zadd(keys.nodes, 1, one.nodes.self, 1, other.nodes.self)
     await expect.poll(() => one.nodes.alive()).toEqual(new Set([one.nodes.self, other.nodes.self]))

@@ -62,7 +62,7 @@ async function assertFree(location: string): Promise<void> {
     () => true,
     () => false,
   )
-  if (!hasFiles) throw new Error(`cannot check the store in ${location}: there is none`)
+  if (!hasFiles) throw new Error(`cannot check the store in ${location}: there is no store`)
   const probe = new ClassicLevel(location, { errorIfExists: true, createIfMissing: false })
   try {
     await probe.open()
@@ -97,7 +97,9 @@ async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> 
   const format = (await level.get(formatKey))?.toString()
   // All that format 2 has is the same in this one.
   if (format === undefined || format === '2' || format === String(formatVersion)) return
-  throw new Error(`cannot check the store: its format is ${format}, this version checks ${formatVersion}`)
+  throw new Error(
+    `cannot check the store: it has format ${format}, and this version checks format ${formatVersion}`,
+  )
 }
 
 function isUnreadable(error: unknown): boolean {

@@ -61,7 +61,7 @@ export class EntryCheck {
     for await (const entries of this.#scan({})) {
       for (const entry of entries) {
         const check = this.#checks[entry[0].toString('latin1', 0, 1)]
-        const fault = check ? await check(...entry) : 'it is none of the keys of a store'
+        const fault = check ? await check(...entry) : 'the key is unknown in a store'
         if (fault !== undefined) this.#faults.addOf(entry[0], fault)
       }
       done += entries.length
@@ -81,7 +81,7 @@ export class EntryCheck {
     [prefix.meta]: key =>
       [formatKey, headKey, batchKey].some(each => key.equals(each))
         ? undefined
-        : 'it is none of the keys of a store',
+        : 'the key is unknown in a store',
     // Looked at before all others.
     [prefix.resource]: () => undefined,
     [prefix.emptied]: (key, bytes) => this.#checkEmptied(key, bytes),
@@ -92,17 +92,19 @@ export class EntryCheck {
     [prefix.log]: (key, bytes) => this.#checkLog(key, bytes),
     [prefix.writeId]: (key, bytes) => this.#checkWriteId(key, bytes),
     [prefix.writeIdOrder]: (key, bytes) =>
-      isOfThing(key, 6) && bytes.length === digestLength ? undefined : 'it is no order of a write id',
+      isOfThing(key, 6) && bytes.length === digestLength
+        ? undefined
+        : 'it is not a valid order of a write id',
     [prefix.refused]: (key, bytes) => {
       const { datetime, reason } = isObject(parseJson(bytes))
         ? (parseJson(bytes) as Record<string, unknown>)
         : {}
       const isRefusal = isOfThing(key, 6) && typeof datetime === 'number' && typeof reason === 'string'
-      return isRefusal ? undefined : 'it is no refused write'
+      return isRefusal ? undefined : 'it is not a valid refused write'
     },
     [prefix.document]: (_, bytes) => {
       this.counts.documents++
-      return isObject(parseJson(bytes)) ? undefined : 'its content is no JSON object'
+      return isObject(parseJson(bytes)) ? undefined : 'its content is not a JSON object'
     },
   }
 
@@ -112,7 +114,7 @@ export class EntryCheck {
     if (bytes?.length === 16) {
       this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
     } else if (bytes || (await this.#level.keys({ ...allResourceKeys, limit: 1 }).all()).length > 0) {
-      this.#faults.addOf(headKey, bytes ? 'it is no head: of another length' : 'it is missing')
+      this.#faults.addOf(headKey, bytes ? 'it is not a valid head: its length is wrong' : 'it is missing')
     }
   }
 
@@ -126,7 +128,7 @@ export class EntryCheck {
         this.counts.resources++
         const number = bytes.length === 4 ? bytes.readUInt32BE(0) : undefined
         if (!areNames(thingId, name) || number === undefined)
-          this.#faults.addOf(key, 'it is no resource of a thing')
+          this.#faults.addOf(key, 'it is not a valid resource of a thing')
         else if (this.#resources.has(number))
           this.#faults.addOf(key, `another resource has its number ${number}`)
         else if (number >= this.#head.nextResource)
@@ -139,19 +141,19 @@ export class EntryCheck {
 
   async #checkEmptied(key: Buffer, bytes: Buffer): Promise<string | undefined> {
     const { thingId, key: name } = namesInThingKey(key)
-    return bytes.length === 0 && areNames(thingId, name) ? undefined : 'it is no resource that was emptied'
+    return bytes.length === 0 && areNames(thingId, name) ? undefined : 'it is not a valid emptied resource'
   }
 
   async #checkByKey(key: Buffer, bytes: Buffer): Promise<string | undefined> {
     const { thingId: name, key: thingId } = namesInThingKey(key)
-    if (!areNames(thingId, name)) return 'it is no resource of a thing'
+    if (!areNames(thingId, name)) return 'it is not a valid resource of a thing'
     if (isMagicKey(name)) {
-      return (await this.#has(stateKey(thingId, name))) ? undefined : 'there is no state under it'
+      return (await this.#has(stateKey(thingId, name))) ? undefined : 'there is no state for it'
     }
     const resource = bytes.length === 4 ? this.#resources.get(bytes.readUInt32BE(0)) : undefined
-    if (!resource) return 'the resource that it names is not there'
+    if (!resource) return 'its resource does not exist'
     const { thingId: itsThing, key: itsName } = namesInThingKey(resource.key)
-    if (itsThing !== thingId || itsName !== name) return 'the number that it names is another resource'
+    if (itsThing !== thingId || itsName !== name) return 'its number belongs to another resource'
     resource.isListed = true
     return undefined
   }
@@ -159,15 +161,15 @@ export class EntryCheck {
   async #checkState(key: Buffer, bytes: Buffer): Promise<string | undefined> {
     this.counts.states++
     const { thingId, key: name } = namesInThingKey(key)
-    if (!areNames(thingId, name) || !isMagicKey(name)) return 'it is no state of a magic resource'
+    if (!areNames(thingId, name) || !isMagicKey(name)) return 'it is not a valid state of a magic resource'
     if (!(await this.#has(resourceByKeyKey(name, thingId)))) return 'it has no b key'
     return faultOfRecord(() => decodeState(name, bytes), bytes.subarray(6))
   }
 
   #checkRecord(key: Buffer, bytes: Buffer): string | undefined {
-    if (key.length !== recordKeyLength) return 'it is no record: of another length'
+    if (key.length !== recordKeyLength) return 'it is not a valid record: its length is wrong'
     const resource = this.#resources.get(resourceInRecordKey(key))
-    if (!resource) return 'a record of no resource'
+    if (!resource) return 'a record without a resource'
     resource.isWritten = true
     if (this.#isAhead(positionInRecordKey(key).writeNumber))
       return 'its write number is above that of the head'
@@ -183,12 +185,12 @@ export class EntryCheck {
       isInOrder &&= Buffer.compare(this.#lastRecord, name) < 0
       this.#lastRecord = name
     }
-    return isInOrder ? undefined : 'its records do not stand behind those before it'
+    return isInOrder ? undefined : 'its records do not follow the records before it'
   }
 
   async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {
     const parts = crowdParts(key)
-    if (!parts || bytes.length !== 6) return 'it is no entry of a crowd'
+    if (!parts || bytes.length !== 6) return 'it is not a valid entry of a crowd'
     const { resource, datetime } = parts
     const number = bytes.readUIntBE(0, 6)
     const range = {
@@ -200,21 +202,21 @@ export class EntryCheck {
     const [entry] = await this.#level.iterator(before).all()
     const isDamaged = entry && isRun(entry[1]) && faultOfRun(entry) !== undefined
     const isThere = entry && !isDamaged && namedRecords('', entry).some(({ name }) => isWithin(name, range))
-    return isThere ? undefined : 'the record that it is of is not there'
+    return isThere ? undefined : 'its record does not exist'
   }
 
   #checkLog(key: Buffer, bytes: Buffer): string | undefined {
-    if (key.length !== 7) return 'it is no entry of the log: of another length'
+    if (key.length !== 7) return 'it is not a valid entry of the log: its length is wrong'
     if (this.#isAhead(key.readUIntBE(1, 6))) return 'its write number is above that of the head'
     return faultOfLogEntry(() => decodeCommit(key, bytes))
   }
 
   async #checkWriteId(key: Buffer, bytes: Buffer): Promise<string | undefined> {
     const known = parseJson(bytes)
-    if (!isOfThing(key, digestLength) || !isObject(known)) return 'it is no write id'
+    if (!isOfThing(key, digestLength) || !isObject(known)) return 'it is not a valid write id'
     const { ordinal, receivedAt, answer } = known
     const isKnown = Number.isSafeInteger(ordinal) && typeof receivedAt === 'number' && isObject(answer)
-    if (!isKnown) return 'it is no write id'
+    if (!isKnown) return 'it is not a valid write id'
     const digest = await this.#level.get(writeIdOrderKey(thingInKey(key), Number(ordinal)))
     return digest?.equals(key.subarray(-digestLength))
       ? undefined

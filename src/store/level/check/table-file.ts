@@ -17,7 +17,7 @@ interface Block {
 /** What is wrong with a table: LevelDB's file of sorted entries, in blocks that have checksums. */
 export function faultsOfTable(bytes: Buffer): string[] {
   if (bytes.length < footerLength || !bytes.subarray(-magic.length).equals(magic)) {
-    return ['it does not end like a table: it is cut off or damaged']
+    return ['it has no valid end: it is cut off or damaged']
   }
   const footer = new ByteCursor(bytes, bytes.length - footerLength)
   try {
@@ -38,7 +38,7 @@ function faultsOfBlock(bytes: Buffer, { offset, length }: Block): string[] {
   const end = offset + length + trailerLength
   if (end > bytes.length) return [`it ends within its block at byte ${offset}`]
   const isWhole = maskedCrc32c(bytes.subarray(offset, end - 4)) === bytes.readUInt32LE(end - 4)
-  return isWhole ? [] : [`its block at byte ${offset} is damaged: the checksum is another`]
+  return isWhole ? [] : [`its block at byte ${offset} is damaged: the checksum differs`]
 }
 
 function unpack(bytes: Buffer, { offset, length }: Block): Buffer {

@@ -26,11 +26,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
  * @param decode default: the payload as it is
  */
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
-  if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is no record'
+  if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is not a valid record'
   try {
     return faultOfContent(decode ? decode() : decodeRecord('', 0, payload))
   } catch {
-    return 'its value is no record'
+    return 'its value is not a valid record'
   }
 }
 
@@ -41,17 +41,17 @@ export function faultOfRun(entry: Entry): string | undefined {
     const named = namedRecords('', entry)
     const isRun =
       named[0]?.name.equals(entry[0]) && named.every(({ record }) => Number.isSafeInteger(record.datetime))
-    if (!isRun) return 'its value is no run of records'
+    if (!isRun) return 'its value is not a valid run of records'
     return named.map(({ record }) => faultOfContent(record)).find(fault => fault !== undefined)
   } catch {
-    return 'its value is no run of records'
+    return 'its value is not a valid run of records'
   }
 }
 
 function faultOfContent({ value, geo }: StoredRecord): string | undefined {
-  if (parseJson(value) === undefined) return 'its value is no JSON'
+  if (parseJson(value) === undefined) return 'its value is not JSON'
   const isOnEarth = !geo || (Math.abs(geo.lat) <= 90 && Math.abs(geo.long) <= 180)
-  return isOnEarth ? undefined : 'its position is none'
+  return isOnEarth ? undefined : 'its position is invalid'
 }
 
 /** What is wrong with an entry of the commit log. */
@@ -65,8 +65,8 @@ export function faultOfLogEntry(decode: () => Commit): string | undefined {
       Array.isArray(records) &&
       latest.every(({ key }) => typeof key === 'string') &&
       records.every(record => typeof record.key === 'string' && parseJson(record.value) !== undefined)
-    return isCommit ? undefined : 'its content is no commit'
+    return isCommit ? undefined : 'its content is not a valid commit'
   } catch {
-    return 'its content is no commit'
+    return 'its content is not a valid commit'
   }
 }
