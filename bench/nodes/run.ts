@@ -1,8 +1,8 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../load/progress.ts'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
+import { createProgress } from '../load/progress.ts'
 import { type Door, Load } from './load.ts'
 import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
 
