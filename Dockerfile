@@ -1,9 +1,10 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The sources are not here yet, so nothing of ours can be built by an install script.
+# LevelDB and the bundler come compiled: none of their scripts is needed.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY tools/build ./tools/build
 COPY src ./src
 COPY web ./web
 RUN npm run build && npm prune --omit=dev --ignore-scripts
@@ -17,6 +18,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY config ./config
+COPY LICENSE NOTICE ./
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
