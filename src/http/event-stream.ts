@@ -10,7 +10,8 @@ export const eventsType = { contentType: 'text/event-stream' } as const
 const comment = Buffer.from(':\n\n')
 /** What is read again is handed to a slow client in parts of so many bytes. */
 const replayPart = 64 * 1024
-const resetData = '{"status":"reset","message":"what was written since is not kept"}'
+const resetData =
+  '{"status":"reset","message":"the missed writes are no longer kept: read the resources again"}'
 
 /** The writes of things as events. */
 export class EventStreams {

@@ -28,7 +28,7 @@ export function asyncApiPage(document: AsyncApi): string {
 <body>
 <h1>${text(info.title)} ${text(info.version)}: MQTT</h1>
 ${prose(info.description)}
-<p>This page as a document for programs: the same address with <code>Accept: application/json</code>
+<p>Programs get a document from the same address with <code>Accept: application/json</code>
 (AsyncAPI ${text(document.asyncapi)}).</p>
 <nav aria-label="Topics"><ul>
 ${each(channels, (name, { address }) => `<li><a href="#${text(name)}"><code>${text(address)}</code></a></li>`)}
