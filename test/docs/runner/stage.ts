@@ -74,7 +74,7 @@ export class Stage {
       if (kept !== undefined) return kept
       const clone = await this.directory('repository')
       const options = { cwd: clone.path, env: clone.environment }
-      for (const command of ['npm ci', 'npm run build', `npm pack --pack-destination ${directory}`]) {
+      for (const command of ['npm ci', `npm pack --pack-destination ${directory}`]) {
         await run('bash', ['-c', command], options)
       }
       await rm(dirname(clone.path), { recursive: true })
