@@ -81,7 +81,16 @@ export default defineConfig({
           provide: { store: 'embedded' },
         },
       },
-      { test: { ...shared, name: 'pages', include: [pagesTest], provide: { store: 'embedded' } } },
+      {
+        test: {
+          ...shared,
+          name: 'pages',
+          include: [pagesTest],
+          // The first page has the package built, packed and installed.
+          testTimeout: 600_000,
+          provide: { store: 'embedded' },
+        },
+      },
       { test: { ...shared, name: 'nodes', include: longNodesTests, provide: { store: 'embedded' } } },
       {
         test: {

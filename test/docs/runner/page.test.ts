@@ -88,6 +88,7 @@ describe('parsePage()', () => {
     ['<!-- todo -->\n', ':1: unknown comment'],
     ['<!-- terminal: a -->\nText\n', ':2: a comment has to stand directly above its block'],
     ['<!-- terminal: a -->\n', ':2: a comment has no block below it'],
+    ['<!-- terminal: a -->\n~~~sh\nls\n~~~\n', ':2: nothing shows what the last terminal'],
     ['<!-- file: a -->\n~~~sh\nls\n~~~\n', ':2: commands are no file'],
     ['Text\n<!-- file: a.js -->\n~~~js\n~~~\n', ':3: the text above does not name a.js'],
     ['a\n<!-- file: ../a -->\n~~~js\n~~~\n', ':3: ../a is outside'],

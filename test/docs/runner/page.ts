@@ -106,6 +106,11 @@ class PageParser {
       else if (this.#comments.size === 0) this.#paragraph += '\n'
     }
     if (this.#comments.size > 0) throw this.#error(lines.length, 'a comment has no block below it')
+    for (const { steps } of this.#sections) {
+      const last = steps[steps.length - 1]
+      const isShown = last?.kind !== 'run' || last.terminal === '' || last.answer !== undefined
+      if (!isShown) throw this.#error(last.line, 'nothing shows what the last terminal of a section says')
+    }
     return { path: this.#path, sections: this.#sections.filter(({ steps }) => steps.length > 0) }
   }
 
