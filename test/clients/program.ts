@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 
 /** Milliseconds; the programs end by themselves long before. */
-const deadline = 40_000
+const deadline = 150_000
 
 export interface Installed {
   /** A command or the path of one. */
