@@ -41,17 +41,50 @@ export function codeIn({ prose }: MarkdownFile): readonly { readonly code: strin
   }))
 }
 
-/** Names by which GitHub lets a link lead to each heading of a file. */
-export function anchorsIn({ prose }: MarkdownFile): ReadonlySet<string> {
+/** A heading of a page. */
+export interface Heading {
+  readonly text: string
+  /** As GitHub links to it: `#not-yet-so` less the `#`. */
+  readonly anchor: string
+}
+
+/** Headings in order; what stands in a fenced block is none. */
+export function headingsOf(page: string): readonly Heading[] {
   const anchors = new Set<string>()
-  for (const [, heading = ''] of prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const name = slug(heading)
+  return [...markdownFile('', page).prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(([, text = '']) => {
+    const name = slug(text)
     let anchor = name
     for (let copy = 1; anchors.has(anchor); copy++) anchor = `${name}-${copy}`
     anchors.add(anchor)
-  }
-  for (const [, name = ''] of prose.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(name)
-  return anchors
+    return { text, anchor }
+  })
+}
+
+/** Names by which GitHub lets a link lead to each heading of a file. */
+export function anchorsIn({ prose }: MarkdownFile): ReadonlySet<string> {
+  const named = [...prose.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = '']) => name)
+  return new Set([...headingsOf(prose).map(({ anchor }) => anchor), ...named])
+}
+
+/** What stands under a heading up to the next one of its level or above, with the headings in between. */
+export function sectionOf(page: string, heading: string): string {
+  const lines = page.split('\n')
+  const start = lines.findIndex(line => line.replace(/^#+ +/, '') === heading && line.startsWith('#'))
+  if (start === -1) throw new Error(`there is no heading "${heading}"`)
+  const level = lines[start]?.indexOf(' ') ?? 0
+  const length = lines.slice(start + 1).findIndex(line => /^#+ /.test(line) && line.indexOf(' ') <= level)
+  return lines.slice(start + 1, length === -1 ? undefined : start + 1 + length).join('\n')
+}
+
+/** Rows of the tables of a text, cell by cell, without heads. */
+export function tableRowsOf(text: string): string[][] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, place) => {
+    const isHead = /^\|[-:| ]+\|$/.test(lines[place + 1] ?? '')
+    if (!line.startsWith('|') || isHead || /^\|[-:| ]+\|$/.test(line)) return []
+    const cells = line.split(/(?<!\\)\|/).slice(1, -1)
+    return [cells.map(cell => cell.replaceAll('\\|', '|').trim())]
+  })
 }
 
 function slug(heading: string): string {
