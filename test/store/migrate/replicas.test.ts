@@ -16,8 +16,8 @@ test('migrate() has ended when replicas have all of it, and not before', async (
   const options: MigrateOptions = { ...(await stageMigration(primary.url)), replicas: 1 }
   await interrupt(options, 'verified')
   replica.process.kill('SIGSTOP')
-  await expect(migrate(options)).rejects.toThrow('the replicas of Redis do not have all of it yet')
-  await expect(migrate(options)).rejects.toThrow('the replicas of Redis do not have all of it yet')
+  await expect(migrate(options)).rejects.toThrow('the replicas of Redis do not have all data yet')
+  await expect(migrate(options)).rejects.toThrow('the replicas of Redis do not have all data yet')
   replica.process.kill('SIGCONT')
   expect(await migrate(options)).toBeUndefined()
 })

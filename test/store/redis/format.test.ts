@@ -34,7 +34,7 @@ test('openFormat() leaves what another node makes at the same moment', async () 
     await openFormat(client, prefix, 2)
     return seen
   })
-  await expect(openFormat(client, prefix, 1)).rejects.toThrow('with 2 partitions, not with 1')
+  await expect(openFormat(client, prefix, 1)).rejects.toThrow('it has 2 partitions, not 1')
   expect(await stored()).toEqual({ format: String(formatVersion), partitions: '2' })
 })
 
