@@ -10,6 +10,8 @@ declare module 'vitest' {
 }
 
 const shared = {
+  // Where Debian has the servers that tests start; the PATH of a user there lacks it.
+  env: { PATH: `${process.env.PATH}:/usr/sbin` },
   // A quarter of the processor time would go into importing the same modules for each file.
   isolate: false,
   // Awaited events have deadlines far beyond what is promised; what is promised is measured in bench/. A test of many
