@@ -18,6 +18,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY config ./config
+COPY examples/voyage ./examples/voyage
 COPY LICENSE NOTICE ./
 RUN mkdir /data && chown node:node /data
 USER node
