@@ -130,7 +130,7 @@ class SectionRun {
     const notes = join(dirname(this.#directory.path), `terminal-${this.#terminals.size}`)
     await mkdir(notes)
     const environment = { ...this.#directory.environment, [pageVariable]: this.#run }
-    const terminal = new Terminal(this.#directory.path, notes, environment)
+    const terminal = new Terminal(this.#directory.path, notes, environment, name !== '')
     this.#terminals.set(name, terminal)
     return terminal
   }

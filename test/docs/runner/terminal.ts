@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAnswer } from './answer.ts'
-import { interrupt } from './processes.ts'
+import { openShell, openTerminal, type Shell, shownText } from './shell.ts'
 
 /** How long a program is waited for that is stopped with Ctrl-C, milliseconds. */
 const stopDeadline = 20_000
@@ -11,7 +10,7 @@ const stopDeadline = 20_000
 interface Entry {
   /** Path, without its ending, of the files that hold the commands, their output and their status. */
   readonly files: string
-  /** Characters of the output that an answer has shown already. */
+  /** Characters of the output that an answer has covered already. */
   shown: number
 }
 
@@ -26,24 +25,17 @@ interface Ended {
  * the commands' own is told apart from that of programs which earlier blocks have left in the background.
  */
 export class Terminal {
-  readonly #shell: ChildProcess
-  /** A directory apart from that of the page. */
+  readonly #shell: Shell
   readonly #notes: string
   readonly #entries: Entry[] = []
 
-  constructor(directory: string, notes: string, environment: NodeJS.ProcessEnv) {
+  /**
+   * @param notes a directory apart from that of the page
+   * @param isTerminal whether it is another terminal than the one in which the page's other commands are typed
+   */
+  constructor(directory: string, notes: string, environment: NodeJS.ProcessEnv, isTerminal: boolean) {
     this.#notes = notes
-    // By lines, so that what a program says is heard when it says it.
-    this.#shell = spawn('stdbuf', ['-oL', 'bash', '--norc'], {
-      cwd: directory,
-      env: environment,
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    })
-    // A shell that `exit` has ended.
-    this.#shell.stdin?.on('error', () => {})
-    // As where somebody types, a pipeline is a process group.
-    this.#shell.stdin?.write('set -m\n')
+    this.#shell = (isTerminal ? openTerminal : openShell)({ directory, notes, environment })
   }
 
   /** Types commands, after Ctrl-C if those before have not ended. @throws Error if they do not end then */
@@ -52,16 +44,19 @@ export class Terminal {
     const files = join(this.#notes, String(this.#entries.length + 1))
     await writeFile(`${files}.sh`, commands)
     const [out, failed, status] = ['out', 'failed', 'status'].map(ending => quoted(`${files}.${ending}`))
-    const lines = [
+    const typed = `eval "$(<${quoted(`${files}.sh`)})"`
+    const ended = `echo "$?" "$(jobs -rp | head -1)" >${status}`
+    this.#entries.push({ files, shown: 0 })
+    this.#shell.sayInto(`${files}.out`)
+    if (this.#shell.isTerminal) return this.#shell.tell([typed, ended])
+    this.#shell.tell([
       `exec >>${out} 2>>${quoted(`${files}.err`)}`,
       // Where somebody types, an answer without an end of line is followed by the prompt on a line of its own. `&& echo` ends it.
       `trap '[ "$BASH_COMMAND" = echo ] || [ -z "$(tail -c 1 ${out})" ] || echo >>${out}' DEBUG`,
       isStrict ? `trap 'echo "$? $BASH_COMMAND" >${failed}; exit' ERR` : 'trap - ERR',
-      `eval "$(<${quoted(`${files}.sh`)})" </dev/null`,
-      `echo "$?" "$(jobs -rp | head -1)" >${status}`,
-    ]
-    this.#entries.push({ files, shown: 0 })
-    this.#shell.stdin?.write(`${lines.join('\n')}\n`)
+      `${typed} </dev/null`,
+      ended,
+    ])
   }
 
   /** @returns undefined if the commands have not ended within `deadline` milliseconds */
@@ -73,7 +68,7 @@ export class Terminal {
       if (status !== undefined) return { status: Number(status), hasJobs: jobs !== '' }
       const [, failed] = /^(\d+) .*\n/s.exec(await text(`${files}.failed`)) ?? []
       if (failed !== undefined) return { status: Number(failed), hasJobs: false }
-      if (this.#hasEnded) return { status: this.#shell.exitCode ?? 1, hasJobs: false }
+      if (this.#shell.exitStatus !== undefined) return { status: this.#shell.exitStatus, hasJobs: false }
       await sleep(20)
     } while (Date.now() < until)
     return undefined
@@ -95,7 +90,7 @@ export class Terminal {
   ): Promise<boolean> {
     const until = Date.now() + deadline
     for (;;) {
-      const news = await Promise.all(this.#entries.map(({ files, shown }) => textFrom(`${files}.out`, shown)))
+      const news = await this.#news()
       const errors = withErrors ? await text(`${this.#last?.files}.err`) : ''
       const own = linesOf((news.at(-1) ?? '') + errors)
       if (isAnswer(shown, own, news.slice(0, -1).flatMap(linesOf), isOrdered)) {
@@ -109,7 +104,7 @@ export class Terminal {
 
   /** What was said since the last answer, for people. */
   async said(): Promise<{ readonly output: string; readonly errors: string }> {
-    const news = await Promise.all(this.#entries.map(({ files, shown }) => textFrom(`${files}.out`, shown)))
+    const news = await this.#news()
     return { output: news.join(''), errors: await text(`${this.#last?.files}.err`) }
   }
 
@@ -117,13 +112,18 @@ export class Terminal {
     return this.#entries.at(-1)
   }
 
-  get #hasEnded(): boolean {
-    return this.#shell.exitCode !== null || this.#shell.signalCode !== null
+  /** What each block has said since the last answer. */
+  #news(): Promise<readonly string[]> {
+    const read = async ({ files, shown }: Entry) => {
+      const said = await text(`${files}.out`)
+      return (this.#shell.isTerminal ? shownText(said) : said).slice(shown)
+    }
+    return Promise.all(this.#entries.map(read))
   }
 
   async #stop(): Promise<void> {
     if (!this.#last || (await this.ended(0))) return
-    await interrupt(this.#shell.pid ?? 0)
+    await this.#shell.interrupt()
     if (!(await this.ended(stopDeadline)))
       throw new Error('what runs in this terminal does not end at Ctrl-C')
   }
@@ -131,10 +131,6 @@ export class Terminal {
 
 function text(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '')
-}
-
-async function textFrom(file: string, place: number): Promise<string> {
-  return (await text(file)).slice(place)
 }
 
 /** Without a last line that is not complete only for the moment: what has no end of line yet counts as said. */
