@@ -72,7 +72,8 @@ export function openTerminal({ directory, notes, environment }: Place): Shell {
   const tell = (lines: readonly string[]) => {
     if (statusOf(child) === undefined) writeSync(commands, `${lines.join('\n')}\n`)
   }
-  tell(['stty -echo cols 200 rows 50'])
+  // A bash that nobody types into would end with a program that Ctrl-C has ended.
+  tell(['trap : INT', 'stty -echo cols 200 rows 50'])
   return {
     isTerminal: true,
     tell,
