@@ -16,7 +16,7 @@ const { values: options } = parseArgs({
 })
 const adminKey = process.env.EXAMPLE_ADMIN_KEY
 if (!adminKey) {
-  console.error('EXAMPLE_ADMIN_KEY is not set. Type: export EXAMPLE_ADMIN_KEY=$(openssl rand -hex 16)')
+  console.error('EXAMPLE_ADMIN_KEY is not set. Type: export EXAMPLE_ADMIN_KEY=$(openssl rand -hex 32)')
   process.exit(1)
 }
 

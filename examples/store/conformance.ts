@@ -12,7 +12,7 @@ const createStore = () =>
 storeConformance({
   test: (name, body) => void test(name, body),
   capabilities: createStore().capabilities,
-  // A new, empty place for each test. A store that is durable names the place: what one driver stored, the next one finds.
+  // A new, empty place for each test. In a durable store each driver of a place finds the records of the one before.
   factory: async () => ({ driver: createStore, cleanUp: async () => {} }),
 })
 

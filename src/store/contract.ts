@@ -26,77 +26,79 @@ import type { Ticket } from '../core/ticket.ts'
 /**
  * The contract of a store.
  *
- * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write.
- * Write numbers follow commit order; appends of one caller commit in the order in which they were called, and what
- * waits behind a commit that fails is rejected with it. Listeners of `onCommit` are called in commit order, each
- * before its append resolves. An `append`, `put` or `transact` takes effect on documents before any of them that is
- * called after it; a `transact` sees what was put before it.
+ * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write. Write
+ * numbers grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls
+ * that wait behind it are rejected too. Listeners of `onCommit` are called in commit order, each before its append
+ * resolves. Calls of `append`, `put` and `transact` take effect on documents in the order of the calls: a `transact` sees
+ * every earlier put.
  *
- * **Atomicity.** An append is kept whole or not at all, its write id, its states, its documents and its entry in the
- * commit log included, and a `put` or `transact` with all its documents, whatever happens to the process or the
- * machine. A read never sees part of a write.
+ * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry
+ * in the commit log. A `put` or `transact` is kept with all its documents or not at all. This holds whatever happens to the
+ * process or the machine. A read never sees part of a write.
  *
- * **Resources.** An append that would give its thing more resources than its `maximumResources` rejects with
- * `too_many_resources`, as a whole, and is no error of the store: what waits behind it goes on. Of appends that are in
- * flight together each is judged by what those before it have made; one that makes no resource is never refused for it,
- * nor one that repeats an id or keeps nothing. A resource whose records are all removed frees its place.
+ * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
+ * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts
+ * the resources that the appends before it have made. An append is never refused for this limit if it makes no new
+ * resource, repeats an id or keeps nothing. A resource whose records are all removed frees its place.
  *
- * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process and, in
- * a store that is `durable`, the loss of power. When `append` or `put` rejects, nothing of it can be read, now or
- * after a restart, and its documents are as they were before; one exception: after `store_timeout`, or when the
- * process dies before it could reject, it may or may not be kept, as a whole, and is to be sent again; if it is kept,
- * it is told and logged with `broadcast: false`; in a store that is `shared` it took effect before that, and is told as it
- * was sent, or never will. A `transact` that the store failed may or may not be kept, as a
- * whole. What `trimLog` took may be there again after a crash.
+ * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process, and in a store
+ * that is `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a
+ * restart, and its documents are as they were before. There is one exception: after `store_timeout`, or when the process
+ * dies before the call could reject, the write may or may not be kept, as a whole. The caller has to send it again. If such
+ * a write is kept, listeners are told of it, and the log has it, with `broadcast: false`. In a store that is `shared` such a
+ * write either took effect before the rejection, and listeners are told of it as it was sent; or it never takes effect.
+ * A `transact` that the store failed may or may not be kept, as a whole. After a crash the log may again have entries that
+ * `trimLog` had removed.
  *
- * **Idempotency.** A record with an explicit datetime that equals a stored record of its resource in datetime,
- * value and geo is not stored again: the first one keeps its place. Two records of one datetime that differ are
- * both kept. A write whose id is among the thing's last 1,000, and younger than 24 h, has no effect but on its
- * documents, and gets the first one's answer; a copy without documents that arrives while the first is in flight
- * shares its fate.
+ * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in
+ * datetime, value and geo: the first record keeps its place. Two different records of one datetime are both kept. If
+ * the id of a write is among the thing's last 1,000 ids and younger than 24 h, the write gets the answer of the first write
+ * with that id, and only its documents take effect. If a copy without documents arrives while the first write is in
+ * flight, it resolves or rejects as the first write does.
  *
- * **States.** A state is what was put last, whatever its datetime; the records under its key do not touch it, nor it
- * them. States of a write with `store: false`, or of one that repeats an id, change nothing.
+ * **States.** The state that was put last is the state, whatever its datetime. Records under its key do not change a state,
+ * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
- * **Snapshots.** A snapshot is the store between two commits: all of what was appended before the call is in it, and
- * nothing that was appended after. `latest` gives what is latest then, by datetime, write number and place, of each
- * ordinary resource that holds records, and each state, in any order, a resource once: in pages of 1..500, that end
- * with the record with which their values reach `maximumPageText`, however often it is called. Of a thing that was removed
- * since, a store that is `shared` may show nothing. It rejects with
- * `store_unavailable` once the snapshot or the store is closed or a failure of the store has broken the snapshot; a
- * store's `close` closes its snapshots and waits for no reader of them.
+ * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
+ * nothing that was appended after it. `latest` gives each state, and the latest record (by datetime, write number and
+ * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
+ * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store that is `shared`
+ * may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once the snapshot or the
+ * store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its snapshots and does not
+ * wait for their readers.
  *
- * **Commit log.** What `logWhen` wants of what is kept and new (records, states, what a removal tells) is there in the
- * order of the write numbers, and nothing appears behind an entry that can be read. It is asked as late as a write's
- * number is given: an answer that changes before a call of `snapshot` holds for all that is appended after the call.
- * `logWhen` is not remembered over a restart, the log is. A store that is `shared` logs what no one wants, too: another
- * process may; and `trimLog` leaves there what is younger than `Nodes.logBounds` says.
+ * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
+ * that a removal tells. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
+ * can be read, no entry with a smaller number appears. The store asks `logWhen` only when it gives the write its number.
+ * So if the answer changes before a call of `snapshot`, the new answer holds for every append after that call. The log
+ * survives a restart; the function given to `logWhen` does not. A store that is `shared` logs all such commits, because
+ * another process may want them. There `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
  *
  * **Isolation.** Things and keys share nothing, however alike their names are.
  *
- * **Reading.** A page follows the page before it without gap or repeat: no record that was present when the first
- * page was read is skipped or given twice, unless it was removed, whatever is appended in between. A page ends early,
- * with a cursor, after the record with which its values reach `maximumPageText`.
+ * **Reading.** A page follows the page before it without gap or repeat, whatever is appended in between: every record that
+ * was present when the first page was read is given once, unless it was removed. A page ends early, with a cursor, after
+ * the record with which its values reach `maximumPageText`.
  *
- * **Removing.** `remove` takes what was stored before it was called, and leaves what is appended while it runs. If it
- * takes the newest record of an ordinary resource, that is a commit with a write number of its own, told and logged
- * like others: what is latest then is exact at that place, and neither is kept without the other. `removeThing` tells
- * nothing, and takes states and log entries too. `removeOld` leaves the newest record of a resource whatever runs beside it,
- * and so neither empties a resource nor changes what is latest.
+ * **Removing.** `remove` takes the records that were stored before the call. It leaves records that are appended while it
+ * runs. If it takes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
+ * store tells and logs it like other commits, with the record that is the latest at that write number. The removal and its
+ * log entry are kept together or not at all. `removeThing` tells nothing, and also takes states and log entries. `removeOld`
+ * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
+ * latest record.
  *
- * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for what
- * was called before it, but breaks off a backup, whose reader may be slow; what is called after it rejects with
- * `store_unavailable`.
+ * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
+ * it, but breaks off a backup, whose reader may be slow. Calls after it reject with `store_unavailable`.
  *
- * **Values.** The value of a record is JSON text and comes back to the letter.
+ * **Values.** The value of a record is JSON text. The store returns it character by character as it was given.
  */
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
   size(): Promise<StoreSize>
-  /** Idempotent. */
+  /** May be called again: the later calls change nothing. */
   close(): Promise<void>
-  /** Whether the store works now. One that only lacks free disk does: reads go on. */
+  /** Whether the store works now. A store that only lacks free disk works: reads go on. */
   isReady(): boolean
 }
 
@@ -104,47 +106,56 @@ interface StoreParts {
   readonly records: RecordStore
   readonly documents: DocumentStore
   readonly refused: RefusedWrites
-  /** A consistent copy of everything, as a stream of bytes; only in a store that has `backup`. */
+  /** Streams a consistent copy of the whole store; only for a store with the capability `backup`. */
   backup(): AsyncIterable<Uint8Array>
 }
 
-/** What a store takes now, bytes. */
+/** The size of a store now, in bytes. */
 export interface StoreSize {
-  /** On the disk; of a store that is `shared` in the memory of its servers. */
+  /** Bytes on the disk; for a store that is `shared`, bytes in the memory of its servers. */
   readonly bytes: number
-  /** At which the store takes no more; absent: none is known. */
+  /** Size at which the store refuses writes; absent if none is known. */
   readonly limit?: number
 }
 
-/** What a store can do; the conformance suite and the server go by it. */
+/** The abilities of a store. The conformance suite and the server go by them. */
 export interface StoreCapabilities {
-  /** What is acknowledged survives the loss of power, and a second `open` finds it. */
+  /** Acknowledged content survives the loss of power, and a second `open` finds it. */
   readonly durable: boolean
-  /** Several processes can have it open. */
+  /** Several processes can have the store open at once. */
   readonly shared: boolean
+  /** `backup()` works. */
   readonly backup: boolean
 }
 
 /**
- * What an implementor writes; `openStore` makes a `Store` of it. A driver may assume that nothing is called before
- * `open` has resolved or after `close` was called, that `close` is called once, when everything else has settled,
- * and that of two appends with one write id that are in flight together the later one carries documents: it is then
- * a repeat of the earlier one, unless that is not kept.
+ * A store as its author writes it; `openStore` makes a `Store` of it. A driver may assume:
+ *
+ * - Nothing is called before `open` has resolved, or after `close` was called.
+ * - `close` is called once, when all other calls have settled.
+ * - If two appends with one write id are in flight together, the later one carries documents. It is a repeat of the earlier
+ *   append if that one is kept, and a first write otherwise.
  */
 export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
   readonly documents: DriverDocuments
-  /** In a store that is `shared`. */
+  /** Present in a store that is `shared`. */
   readonly nodes?: Nodes
-  /** @throws Error with a message for the operator: newer format, held by another process, unreadable. */
+  /**
+   * @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be
+   * read
+   */
   open(): Promise<void>
   close(): Promise<void>
   isReady(): boolean
   size(): Promise<StoreSize>
 }
 
-/** `append` and `put` say that they return undefined: as void, the compiler would take a function whose promise nobody awaits. */
+/**
+ * `append` and `put` return undefined, not void: with void the compiler would accept an async function, whose promise
+ * nobody awaits.
+ */
 export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
 }
@@ -154,13 +165,13 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
 }
 
 /**
- * An append or a put that waits for its commit: resolved when it is committed, rejected in the words of `Store`, whether or
- * not it has expired. `promised` and `settle` make a promise of it, and the other way round.
+ * The ticket of an append or a put. The driver resolves it after the commit, or rejects it with an error that the contract
+ * of `Store` names, even if it has expired. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
-  /** Not waited for any more: what is not yet begun is to be dropped. */
+  /** Nobody waits for the result any more: a driver drops the write if it has not begun it. */
   readonly expired: boolean
-  /** It expires behind this, by the monotonic clock (`performance.now()`). */
+  /** Time of the monotonic clock (`performance.now()`, milliseconds) after which the ticket expires. */
   readonly deadline: number
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { anchorsIn, lineOf, type MarkdownFile, markdownFile, markdownFiles } from './markdown.ts'
+import { anchorsIn, linksIn, markdownFile, markdownFiles } from './markdown.ts'
 
 const files = markdownFiles()
 const anchors = new Map(files.map(file => [file.path, anchorsIn(file)]))
@@ -26,17 +26,6 @@ test('links and headings are found as GitHub finds them', () => {
   ])
   expect([...anchorsIn(file)]).toEqual(['a-b-de', 'twice', 'twice-1'])
 })
-
-function linksIn({ prose }: MarkdownFile): readonly { readonly target: string; readonly line: number }[] {
-  const text = prose.replace(/(`+)(?!`)([^`]+?)\1(?!`)/g, all => all.replace(/[^\n]/g, ' '))
-  const inline = text.matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g)
-  const named = text.matchAll(/^\[[^\]]+\]: <?([^\s>]+)/gm)
-  const html = text.matchAll(/<(?:a|img)\b[^>]*\b(?:href|src)="([^"]+)"/g)
-  return [...inline, ...named, ...html].map(({ 1: target = '', index }) => ({
-    target,
-    line: lineOf(text, index),
-  }))
-}
 
 /** Links to other hosts are left alone, and those of a running server, which begin with a slash. */
 function isAlive(path: string, target: string): boolean {

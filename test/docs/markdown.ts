@@ -41,6 +41,20 @@ export function codeIn({ prose }: MarkdownFile): readonly { readonly code: strin
   }))
 }
 
+/** Targets of links and pictures, each with its line. */
+export function linksIn({
+  prose,
+}: MarkdownFile): readonly { readonly target: string; readonly line: number }[] {
+  const text = prose.replace(/(`+)(?!`)([^`]+?)\1(?!`)/g, all => all.replace(/[^\n]/g, ' '))
+  const inline = text.matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g)
+  const named = text.matchAll(/^\[[^\]]+\]: <?([^\s>]+)/gm)
+  const html = text.matchAll(/<(?:a|img)\b[^>]*\b(?:href|src)="([^"]+)"/g)
+  return [...inline, ...named, ...html].map(({ 1: target = '', index }) => ({
+    target,
+    line: lineOf(text, index),
+  }))
+}
+
 /** A heading of a page. */
 export interface Heading {
   readonly text: string

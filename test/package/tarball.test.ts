@@ -1,7 +1,8 @@
 import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
+import { linksIn, markdownFiles } from '../docs/markdown.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { CommandLine, type Packed, packAndInstall } from './packed.ts'
@@ -21,14 +22,13 @@ beforeAll(async () => {
 afterAll(() => packed.remove())
 
 describe('the tarball', () => {
-  it('has the program, its page, its papers and the voyage of the demo, and nothing else', () => {
-    const tops = packed.files.map(
-      file => /^(docs\/|config\/|dist\/|examples\/voyage\/)?/.exec(file)?.[0] || file,
-    )
-    const papers = ['CHANGELOG.md', 'LICENSE', 'NOTICE', 'README.md', 'SECURITY.md', 'package.json']
-    const folders = ['config/', 'dist/', 'docs/', 'examples/voyage/']
-    expect([...new Set(tops)].sort()).toEqual([...papers, ...folders].sort())
-    expect(packed.files.filter(file => /\.(map|ts)$/.test(file) && !file.endsWith('.d.ts'))).toEqual([])
+  it('has the program, its page, its papers and the examples, and nothing else', () => {
+    const tops = packed.files.map(file => /^(docs\/|config\/|dist\/|examples\/)?/.exec(file)?.[0] || file)
+    const papers = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'NOTICE', 'README.md', 'SECURITY.md']
+    const folders = ['config/', 'dist/', 'docs/', 'examples/']
+    expect([...new Set(tops)].sort()).toEqual([...papers, ...folders, 'package.json'].sort())
+    const built = packed.files.filter(file => file.startsWith('dist/'))
+    expect(built.filter(file => /\.(map|ts)$/.test(file) && !file.endsWith('.d.ts'))).toEqual([])
     expect(packed.files).not.toContain('dist/.built')
   })
 
@@ -55,6 +55,19 @@ describe('the tarball', () => {
     const named = (await Promise.all(texts)).flatMap(text => text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? [])
     expect(named).toContain('docs/reference/errors.md')
     expect([...new Set(named)].filter(name => !packed.files.includes(name))).toEqual([])
+  })
+
+  it('has every file to which its documents link', () => {
+    const pages = markdownFiles().filter(({ path }) => packed.files.includes(path))
+    const dead = pages.flatMap(page =>
+      linksIn(page)
+        .map(({ target }) => target.replace(/#.*/, ''))
+        .filter(target => target !== '' && !/^(\w+:|\/)/.test(target))
+        .map(target => join(dirname(page.path), target))
+        .filter(file => !packed.files.some(path => path === file || path.startsWith(`${file}/`)))
+        .map(file => `${page.path}: ${file}`),
+    )
+    expect(dead).toEqual([])
   })
 
   it('has the licences of what the page carries', async () => {

@@ -28,7 +28,7 @@ export function addBackup(program: Command): void {
         ['restore boat.backup --data-dir ./new', 'try the restore before you need it'],
       ],
       notes: [
-        'The file contains hashes of tokens, and the activation codes that are not used up: keep it secret. To back up a server on Redis, see docs/use/several-nodes.md.',
+        'Keep the file secret: docs/reference/storage.md lists the credentials in it. To back up a server on Redis, see docs/use/several-nodes.md.',
       ],
     },
   )

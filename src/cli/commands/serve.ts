@@ -25,7 +25,7 @@ export function addServe(program: Command): void {
       ['serve --config config/cluster.json', 'one of several nodes, on the Redis of THINGWIRE_REDIS_URL'],
     ],
     notes: [
-      'docs/reference/options.md and thingwire serve --help list all options. Each option is also a variable: --http-port is THINGWIRE_HTTP_PORT. The first start creates the admin key in <data-dir>/admin-key.',
+      'thingwire start does the same. docs/reference/options.md and thingwire serve --help list all options. Each option is also a variable: --http-port is THINGWIRE_HTTP_PORT. The first start creates the admin key in <data-dir>/admin-key.',
     ],
     exit: ownExit,
   })

@@ -26,7 +26,7 @@ export function addTail(program: Command): void {
         ["tail boat depth --ndjson | jq -c 'select(.value < 3)'", 'only shallow water'],
       ],
       notes: [
-        'After a lost connection tail connects again and shows the missed readings, without a gap, if the server still keeps them (1,000 writes or 10 minutes). If not, a line on stderr says so, and thingwire read has the readings.',
+        'After a lost connection tail connects again and shows the missed readings, without a gap, if the server still keeps them (docs/use/streams.md says for how long). If not, a line on stderr says so, and thingwire read has the readings.',
       ],
     },
   )

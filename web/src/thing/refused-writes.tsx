@@ -33,7 +33,7 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
       {list?.length === 0 && (
         <p class="muted">
           None. When the server refuses a write of this thing, it appears here at once, with the reason. An
-          MQTT device is not told the reason.
+          MQTT device hears the reason only if it subscribes to its errors.
         </p>
       )}
       {list && list.length > 0 && (
