@@ -62,10 +62,10 @@ import type { Ticket } from '../core/ticket.ts'
  * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
  * nothing that was appended after it. `latest` gives each state, and the latest record (by datetime, write number and
  * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
- * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store that is `shared`
- * may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once the snapshot or the
- * store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its snapshots and does not
- * wait for their readers.
+ * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
+ * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once
+ * the snapshot or the store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its
+ * snapshots and does not wait for their readers.
  *
  * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
  * that a removal tells. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
