@@ -136,15 +136,17 @@ async function copySources(to: string): Promise<void> {
 function npmScript(npm: string, kept: string): string {
   return `#!/bin/bash
 set -o pipefail
-kept='${kept}'/"\${*// /-}"
-case "$*" in 'ci' | 'run build') ;; *) exec '${npm}' "$@" ;; esac
-if [ -e "$kept/done" ]; then
-  rm -rf node_modules dist && cp -al "$kept"/tree/* . && exec cat "$kept/output"
+case "$*" in
+  ci) made=node_modules ;;
+  'run build') made=dist ;;
+  *) exec '${npm}' "$@" ;;
+esac
+kept='${kept}'/$made
+if [ -e "$kept.output" ]; then
+  rm -rf $made && cp -al "$kept" $made && exec cat "$kept.output"
 fi
-rm -rf "$kept" && mkdir -p "$kept/tree"
-'${npm}' "$@" | tee "$kept/output" || exit
-for made in node_modules dist; do [ ! -d "$made" ] || cp -al "$made" "$kept/tree"; done
-touch "$kept/done"
+'${npm}' "$@" | tee "$kept.new" || exit
+rm -rf "$kept" && cp -al $made "$kept" && mv "$kept.new" "$kept.output"
 `
 }
 
