@@ -44,8 +44,13 @@ const longNodesTests = [
 /** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
-/** Takes the ports that pages name, and some minutes: `npm run pages`. */
-const pagesTest = 'test/docs/runner/pages.test.ts'
+/**
+ * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture.
+ * Each installs or builds for minutes, which no other test should have beside it: `npm run pages`, one file after another.
+ */
+const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture'].map(
+  name => `test/${name}.test.ts`,
+)
 
 /** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
 const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
@@ -70,7 +75,7 @@ export default defineConfig({
           ...shared,
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...longNodesTests, redisClusterTest, pagesTest],
+          exclude: [...longNodesTests, redisClusterTest, ...pagesTests],
           provide: { store: 'embedded', doors: 'all' },
         },
       },
@@ -87,7 +92,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'pages',
-          include: [pagesTest],
+          include: pagesTests,
           // The first page has the package built, packed and installed.
           testTimeout: 600_000,
           provide: { store: 'embedded' },

@@ -142,11 +142,14 @@ case "$*" in
   *) exec '${npm}' "$@" ;;
 esac
 kept='${kept}'/$made
-if [ -e "$kept.output" ]; then
-  rm -rf $made && cp -al "$kept" $made && exec cat "$kept.output"
+if [ ! -e "$kept.output" ]; then
+  '${npm}' "$@" | tee "$kept.new" || exit
+  rm -rf "$kept" && cp -al $made "$kept" && exec mv "$kept.new" "$kept.output"
 fi
-'${npm}' "$@" | tee "$kept.new" || exit
-rm -rf "$kept" && cp -al $made "$kept" && mv "$kept.new" "$kept.output"
+rm -rf $made
+# Nothing is written into packages, and they are many files.
+if [ $made = node_modules ]; then ln -s "$kept" $made; else cp -a "$kept" $made; fi
+exec cat "$kept.output"
 `
 }
 
