@@ -16,7 +16,7 @@ const file = process.argv[2] ?? fileURLToPath(new URL('../../docs/picture.png', 
 
 await built()
 // The demo is to be watched: on a terminal.
-const demo = spawn('script', ['-qec', `'${process.execPath}' '${command}' demo`, '/dev/null'])
+const demo = spawn('script', ['-qec', `exec '${process.execPath}' '${command}' demo`, '/dev/null'])
 const browser = await launchBrowser()
 try {
   const page = await browser.newPage({

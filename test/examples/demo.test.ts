@@ -36,7 +36,8 @@ test('the demo without a terminal says that it is not to be watched', async () =
 
 test('the demo on a terminal shows days of history, goes on live and prints a link that signs in, in 80 columns', async () => {
   const dataPlace = await temporaryDirectory()
-  const line = `TMPDIR=${dataPlace} ${process.execPath} ${process.cwd()}/dist/cli/main.js demo --speed 100`
+  // Without a shell in between, which some shells leave there to die of the same Ctrl-C with a status of its own.
+  const line = `exec env TMPDIR=${dataPlace} ${process.execPath} ${process.cwd()}/dist/cli/main.js demo --speed 100`
   const demo = new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qec', line, '/dev/null'])
   const [url = '', session = ''] = await demo.said(/^ {2}(http:[^\s#]+)\/#session=(\S{43})\r$/m)
   expect(await (await fetch(url)).text()).toContain('<title>Thingwire')
