@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
 import { state, stateful } from './views.ts'
-import { appendTo, givenUp, readAll, receiptTime, received, thing, waitedFor, write } from './writes.ts'
+import { appendTo, givenUp, readAll, received, thing, waitedFor, write } from './writes.ts'
 
 /** What a driver does with a write that is no longer waited for; `openStore` hides the driver, so here it is bare. */
 export function tickets({ test }: Suite): void {
@@ -25,7 +25,7 @@ export function tickets({ test }: Suite): void {
         (await readAll(records)).map(({ value }) => value),
         ['"before"', '"after"'],
       )
-      assert.equal(await records.answerOf(thing, 'a', receiptTime), undefined)
+      assert.equal(await records.answerOf(thing, 'a', Date.now()), undefined)
       assert.equal(await records.state(thing, stateful), undefined)
       assert.equal(told.length, 2)
       const again = await appendTo(records, write([received('again')], { id: 'a' }), waitedFor())

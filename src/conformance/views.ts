@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record.ts'
 import type { Append, Commit, Latest, LatestOfThing, LatestQuery, RecordStore } from '../store/contract.ts'
-import { receiptTime, write } from './writes.ts'
+import { measuredAt, write } from './writes.ts'
 
 /** Magic resources have the states; a store does not care which there are. */
 export const stateful = '$geo'
 
 /** A state whose value tells it from others. */
 export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
-  const record = { key: stateful, datetime: receiptTime, value: JSON.stringify(value), ...more }
+  const record = { key: stateful, datetime: measuredAt, value: JSON.stringify(value), ...more }
   return { key: record.key, record }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { magicRecords } from '../core/commit-outline.ts'
+import type { Hold } from '../core/holds.ts'
 import type { Commit, DocumentPut, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
@@ -15,9 +16,6 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Task of the node that applies magic records. */
-export const magicTask = 'magic'
-
 /** Things whose states are put at one time; they share a commit of the store. */
 const thingsAtOnce = 256
 
@@ -25,6 +23,8 @@ export interface ApplyQueueParts extends StepParts {
   readonly records: Pick<RecordStore, 'state' | 'append'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
+  /** That this node applies magic records: in its name all is put. */
+  readonly hold: Hold
   /** Whoever sends on what is committed. */
   readonly live: Follow
   /** The newest write of which what is to be applied was pushed. */
@@ -166,7 +166,7 @@ export class ApplyQueue {
       const step = await nextStep(lane, this.#parts)
       if (step) {
         if (step.draft.states.length > 0) await this.#append(lane, step)
-        else if (step.documents) await this.#parts.documents.put(step.documents)
+        else if (step.documents) await this.#parts.documents.put(step.documents, this.#parts.hold)
         this.#finish(lane, step)
       }
       this.#goOn(lane)
@@ -207,9 +207,9 @@ export class ApplyQueue {
   }
 
   async #put({ thingId }: Lane, step: Step, store: boolean, documents?: DocumentPut): Promise<void> {
-    const { draft, broadcast, receivedAt } = step
-    const { states } = draft
-    const put = { thingId, records: [], states, store, broadcast, receivedAt, answer: {}, lead: magicTask }
+    const { states } = step.draft
+    const { broadcast } = step
+    const put = { thingId, records: [], states, store, broadcast, answer: {}, hold: this.#parts.hold }
     await this.#parts.records.append(documents ? { ...put, documents } : put)
   }
 

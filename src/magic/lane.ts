@@ -53,7 +53,6 @@ export interface Step {
   readonly draft: StateDraft
   readonly store: boolean
   readonly broadcast: boolean
-  readonly receivedAt: number
   readonly refusals: readonly MagicRefusal[]
   /** How many jobs at the head of the lane it does, and how many records of the one behind them. */
   readonly done: number
@@ -98,9 +97,9 @@ async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftPart
     done++
     applied = 0
   }
-  const { writeNumber, receivedAt } = last.commit
+  const { writeNumber } = last.commit
   const mark = applied === 0 ? { writeNumber } : { writeNumber, records: applied }
-  const step = { draft, store: stored, broadcast, receivedAt, refusals, done, applied }
+  const step = { draft, store: stored, broadcast, refusals, done, applied }
   return stored ? { ...step, mark } : step
 }
 
@@ -110,7 +109,7 @@ async function stepOfRemoval(
   parts: StepParts,
 ): Promise<Step> {
   const draft = new StateDraft(lane.thingId, parts)
-  const step = { draft, store: true, broadcast: true, receivedAt, refusals: [], done: 1, applied: 0 }
+  const step = { draft, store: true, broadcast: true, refusals: [], done: 1, applied: 0 }
   if (name !== undefined && !(await parts.documents.get(name))) return step
   const isState = parts.magic.find(key)?.key === key
   if (isState) await draft.remove(key)

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isLoopback } from '../access/address-key.ts'
 import type { AdminKey } from '../access/admin-key.ts'
+import type { ClockStep } from '../core/clock.ts'
+import { formatDatetime } from '../core/datetime.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
 import { createThings, type Things } from '../things.ts'
 import { certificateFiles } from './certificate.ts'
@@ -80,6 +82,7 @@ async function startServer(
   const observations = new Observations()
   const keeping = await chooseStore(options, log, observations)
   const things = await openThings(options, keeping, log, observations)
+  things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(
     things,
@@ -141,6 +144,14 @@ async function openDoors(
 /** `http` becomes `ws`, `https` becomes `wss`. */
 function webSocketUrl(httpUrl: string): string {
   return httpUrl.replace(/^http/, 'ws') + webSocketPath
+}
+
+function warnOfStep({ from, to }: ClockStep, log: Logger): void {
+  const times = { newestReceipt: formatDatetime(from), clock: formatDatetime(to) }
+  log.warn(
+    times,
+    'receipt times go back: the clock has been far behind the newest one for 10 minutes, and is believed now. Records of the time between stay until they are removed: thingwire doctor names them',
+  )
 }
 
 /** Also beside TLS: a client may still send its token to the plain listener. */

@@ -1,3 +1,5 @@
+import type { ReceiptClock } from '../core/clock.ts'
+import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
   Append,
@@ -35,6 +37,16 @@ import type { Ticket } from '../core/ticket.ts'
  * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry
  * in the commit log. A `put` or `transact` is kept with all its documents or not at all. This holds whatever happens to the
  * process or the machine. A read never sees part of a write.
+ *
+ * **Receipt times.** The store gives each write its receipt time in the commit: the time of its clock, or the newest receipt time
+ * where that is later. So they do not go back in the order of the write numbers, whichever process took the write and
+ * whatever its own clock shows. A record without a datetime of its own has the receipt time as datetime, in the store, in the
+ * log and for listeners. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes without a step.
+ *
+ * **Holds.** What is called in the name of a hold takes effect only if the hold is held at the commit: the hold was taken, and
+ * neither taken again nor released since. Otherwise the call rejects with `HoldLost`, and nothing of it is kept; that is no failure
+ * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
+ * hold that is released covers every call before. In a store that is not `shared`, holds end with the process.
  *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
  * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts
@@ -95,6 +107,7 @@ import type { Ticket } from '../core/ticket.ts'
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
+  readonly holds: Holds
   size(): Promise<StoreSize>
   /** May be called again: the later calls change nothing. */
   close(): Promise<void>
@@ -106,6 +119,8 @@ interface StoreParts {
   readonly records: RecordStore
   readonly documents: DocumentStore
   readonly refused: RefusedWrites
+  /** Of receipt times. */
+  readonly clock: ReceiptClock
   /** Streams a consistent copy of the whole store; only for a store with the capability `backup`. */
   backup(): AsyncIterable<Uint8Array>
 }
@@ -140,8 +155,9 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
   readonly documents: DriverDocuments
-  /** Present in a store that is `shared`. */
+  /** Both present in a store that is `shared`. */
   readonly nodes?: Nodes
+  readonly holds?: DriverHolds
   /**
    * @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be
    * read
@@ -161,7 +177,21 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
-  put(documents: DocumentPut, ticket: CommitTicket<unknown>): undefined
+  put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold): undefined
+}
+
+/** Holds of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Hold`. */
+export interface DriverHolds extends Pick<Holds, 'onLost'> {
+  /**
+   * @param ticket resolved when listeners were told of everything in front of it; with undefined: another one has the hold
+   * @param from who may have it, besides nobody; absent: anybody
+   */
+  take(
+    name: string,
+    ticket: CommitTicket<TakenHold | undefined>,
+    from?: { readonly holder: string | undefined },
+  ): undefined
+  release(hold: Hold, ticket: CommitTicket<unknown>): undefined
 }
 
 /**

@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Waiting } from '../commit-ticket.ts'
 import type { Commit, Receipt } from '../contract.ts'
-import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
+import {
+  CommitGroup,
+  type GroupParts,
+  isLong,
+  type PendingCommit,
+  type ReceivedCommit,
+} from './commit-group.ts'
 import { Slices } from './slices.ts'
 
 export interface CommitterParts extends GroupParts {
@@ -93,8 +99,7 @@ export class Committer {
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
     try {
-      await group.load(pending)
-      await this.#stage(group, pending)
+      await this.#stage(group, await group.load(pending))
       return group
     } catch (error) {
       group.drop()
@@ -102,7 +107,7 @@ export class Committer {
     }
   }
 
-  async #stage(group: CommitGroup, pending: readonly PendingCommit[]): Promise<void> {
+  async #stage(group: CommitGroup, pending: readonly ReceivedCommit[]): Promise<void> {
     const slices = new Slices()
     for (const each of pending) {
       const pause = slices.pause()

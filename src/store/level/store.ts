@@ -12,6 +12,7 @@ import type {
   TimeRange,
 } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
+import { ReceiptClock } from '../receipt-clock.ts'
 import { backUp } from './backup.ts'
 import type { PendingCommit } from './commit-group.ts'
 import { CommitLog } from './commit-log.ts'
@@ -78,16 +79,19 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
       alone: task => records.commits.alone(task),
     }),
     refused: records.refused,
+    clock: records.clock,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
     size: async () => ({ bytes: await bytesInDirectory(options.location) }),
     async open() {
       await database.open()
       await records.head.load(database)
+      records.clock.start(records.head.counters.newestReceipt)
       await freeSpace.start()
     },
     async close() {
       freeSpace.stop()
+      records.clock.stop()
       await records.commits.alone(async () => {})
       await database.close()
     },
@@ -96,6 +100,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
 
 class LevelRecords implements DriverRecords {
   readonly head = new Head()
+  readonly clock = new ReceiptClock()
   readonly commits: GroupCommit<PendingCommit, Receipt>
   readonly refused: LevelRefusedWrites
   readonly #database: Database
@@ -123,6 +128,7 @@ class LevelRecords implements DriverRecords {
     const committer = new Committer({
       database,
       head: this.head,
+      clock: this.clock,
       resources: this.#resources,
       writeIds: this.#writeIds,
       log: this.#log,
@@ -250,10 +256,6 @@ class LevelRecords implements DriverRecords {
 
   trimLog(writeNumbers: readonly number[]): Promise<void> {
     return this.#database.use(() => this.#log.trim(writeNumbers))
-  }
-
-  newestReceipt(): number {
-    return this.head.counters.newestReceipt
   }
 
   onCommit(listener: (commit: Commit) => void): () => void {

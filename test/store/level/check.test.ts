@@ -89,7 +89,7 @@ describe('checkLevelStore()', () => {
     const progress: string[] = []
     const check = await checkLevelStore(location, ({ step }) => progress.push(step))
     expect(check.faults).toEqual([])
-    expect(check).toMatchObject({ things: 2, faultCount: 0, records: 6_317, resources: 6, states: 2 })
+    expect(check).toMatchObject({ things: 2, faultCount: 0, records: 6_318, resources: 6, states: 2 })
     expect(check.bytes).toBeGreaterThan(100_000)
     expect(new Set(progress)).toEqual(new Set(['files', 'entries']))
     expect(await contents()).toEqual(before)

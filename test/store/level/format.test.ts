@@ -9,7 +9,7 @@ import { failNextBatch } from './write-batches.ts'
 
 const things = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb']
 const keys = ['$geo', '$settings.a', 'depth', 'depth.b', 'heading']
-const fixed = { store: true, receivedAt: 1, answer: {}, broadcast: true }
+const fixed = { store: true, answer: {}, broadcast: true }
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -20,7 +20,7 @@ async function storeOfFormat1(): Promise<string> {
   const location = join(await temporaryDirectory(), 'store')
   const store = await openStore(createLevelStore({ location }))
   for (const thingId of things) {
-    const records = keys.map((key, place) => ({ key, datetime: 1, value: '1', place, explicit: true }))
+    const records = keys.map((key, place) => ({ key, datetime: 1, value: '1', place }))
     const write: Append = { ...fixed, thingId, records }
     await store.records.append(write)
   }
@@ -95,7 +95,7 @@ test('open() takes a store of format 2, which has an entry for each record, as i
   const location = join(await temporaryDirectory(), 'store')
   const store = await openStore(createLevelStore({ location }))
   for (const value of ['1', '2']) {
-    const record = { key: 'depth', datetime: 1, value, place: 0, explicit: false }
+    const record = { key: 'depth', datetime: 1, value, place: 0 }
     await store.records.append({ ...fixed, thingId: 'aaaaaaaaaaaaaaaa', records: [record] })
   }
   await store.close()

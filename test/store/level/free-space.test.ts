@@ -8,10 +8,9 @@ const thingId = 'aaaaaaaaaaaaaaaa'
 const full = Number.MAX_SAFE_INTEGER
 const write = {
   thingId,
-  records: [{ key: 'depth', datetime: 1, value: '1', place: 0, explicit: true }],
+  records: [{ key: 'depth', datetime: 1, value: '1', place: 0 }],
   store: true,
   broadcast: true,
-  receivedAt: 1,
   answer: {},
 }
 

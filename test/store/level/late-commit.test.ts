@@ -18,8 +18,8 @@ test('append() whose time is up while it is committed is told and logged without
     if (thingId === 'late') late.expired = true
     return true
   })
-  const record = { key: 'depth', datetime: 1, value: '1', place: 0, explicit: true }
-  const fixed = { records: [record], store: true, receivedAt: 1, answer: {}, broadcast: true }
+  const record = { key: 'depth', datetime: 1, value: '1', place: 0 }
+  const fixed = { records: [record], store: true, answer: {}, broadcast: true }
   const write = (thingId: string): Append => ({ ...fixed, thingId })
   await Promise.all([
     appendTo(records, write('before'), waitedFor()),

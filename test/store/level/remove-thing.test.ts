@@ -14,10 +14,9 @@ test('removeThing() leaves no key of the thing in the database', async () => {
     store.records.append({
       thingId,
       // All at one datetime, so that there are crowd keys too.
-      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0, explicit: true }],
+      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0 }],
       store: true,
       broadcast: true,
-      receivedAt: 1,
       id: `write ${place}`,
       answer: {},
     }),
@@ -26,7 +25,7 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   store.records.logWhen(() => true)
   for (const key of ['$geo', '$settings']) {
     const states = [{ key, record: { key, datetime: 1, value: '{}' } }]
-    const fixed = { thingId, records: [], store: true, broadcast: true, receivedAt: 1, answer: {} }
+    const fixed = { thingId, records: [], store: true, broadcast: true, answer: {} }
     await store.records.append({ ...fixed, states })
   }
   await store.records.remove(thingId, 'key-0', {})
