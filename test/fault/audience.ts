@@ -11,6 +11,7 @@ import { fleeting, type Receiver } from './receiver.ts'
 import { createDevices, resumeAll } from './served.ts'
 import { storedValues } from './stored-values.ts'
 
+const mostTries = 20
 const habits: readonly Habit[] = ['staying', 'away', 'restless', 'lagging']
 /** Of each way, of one record each or of many: fewer messages than a session may miss. */
 const writes = { one: 150, 'mostly small': 25 } as const
@@ -78,8 +79,8 @@ export class Audience {
 
   async connect({ url, mqttUrl }: ServerProcess): Promise<void> {
     await Promise.all([
-      ...this.#sessions.map(session => session.connect(mqttUrl)),
-      ...this.#readers.map(reader => reader.connect(url)),
+      ...this.#sessions.map(session => insist(() => session.connect(mqttUrl))),
+      ...this.#readers.map(reader => insist(() => reader.connect(url))),
     ])
   }
 
@@ -91,7 +92,7 @@ export class Audience {
       if (hasToStay && !isGone) continue
       if (hasToStay) each.receiver.breach('was closed by a server that was there')
       await each.leave()
-      await each.connect(each instanceof LiveSession ? mqttUrl : url)
+      await insist(() => each.connect(each instanceof LiveSession ? mqttUrl : url))
     }
   }
 
@@ -127,7 +128,7 @@ export class Audience {
 
   /** Sends again what was not acked, and waits until everyone who is connected has everything. */
   async settle(server: ServerProcess): Promise<void> {
-    await resumeAll(this.#devices, server)
+    await insist(() => resumeAll(this.#devices, server))
     const connection = new Connection(server.url)
     for (const write of this.#ledger.withOutcome('uncertain')) {
       this.#ledger.resend(write)
@@ -161,6 +162,18 @@ export class Audience {
         this.#missing.push(`${receiver.name}: ${left.length} never came, such as ${left[0]}`)
     })
     await Promise.all(waiting)
+  }
+}
+
+/** Tries again, as clients do, while the store is late: as it is on a disk that has much to do. */
+async function insist(connect: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await connect()
+    } catch (error) {
+      if (tries === mostTries || !/CONNACK 3|no stream: 503/.test(String(error))) throw error
+      await delay(500)
+    }
   }
 }
 
