@@ -30,6 +30,7 @@ import { states } from './states.ts'
 import { tickets } from './tickets.ts'
 import { values } from './values.ts'
 import { writeIds } from './write-ids.ts'
+import { writeNumbers } from './write-numbers.ts'
 
 export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
 
@@ -104,6 +105,7 @@ const areas = [
   documentsWithWrites,
   refusedWrites,
   durability,
+  writeNumbers,
   lifeCycle,
   nodes,
   leading,

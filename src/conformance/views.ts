@@ -44,7 +44,7 @@ export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
 
 /** The whole log, a few entries at a time. */
 export async function readWholeLog(
-  records: RecordStore,
+  records: Pick<RecordStore, 'readLog'>,
   order: 'asc' | 'desc' = 'asc',
   limit = 7,
 ): Promise<Commit[]> {
@@ -62,7 +62,7 @@ export async function readWholeLog(
 }
 
 /** Everything that listeners are told from now on. */
-export function listen(records: RecordStore): Commit[] {
+export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
   const told: Commit[] = []
   records.onCommit(commit => told.push(plain(commit)))
   return told

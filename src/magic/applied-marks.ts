@@ -51,14 +51,6 @@ export class AppliedMarks {
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
-  /** What the store holds for the thing once all that it was given before is kept or dropped. */
-  async read(thingId: string): Promise<AppliedMark | undefined> {
-    return await this.#documents.transact([markPrefix + thingId], ([mark]) => ({
-      put: {},
-      result: mark as AppliedMark | undefined,
-    }))
-  }
-
   /**
    * Raises the write up to which all is applied, be it that no state has changed: what is behind it is read again by whoever
    * applies next.

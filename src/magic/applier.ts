@@ -152,6 +152,7 @@ export class Applier {
   #takeOrHold(commit: Commit): void {
     // What was missed before it must not count as seen.
     if (this.#end.signal.aborted) return
+    this.#queue.hear(commit)
     if (this.#held) {
       this.#firstHeld = Math.min(this.#firstHeld, commit.writeNumber)
       this.#held.push(commit)

@@ -37,8 +37,14 @@ export interface StepParts extends StateDraftParts {
 export interface Lane {
   readonly thingId: string
   readonly jobs: (MagicWrite | Removal)[]
-  /** What was appended last, as long as it is not known whether it is kept. */
-  unsure?: Step | undefined
+  /** Its append that is under way, or failed and may have been kept all the same. */
+  unsure?: Appended | undefined
+}
+
+export interface Appended {
+  readonly step: Step
+  /** So it was kept. */
+  isTold: boolean
 }
 
 /** A record of an acknowledged write that was kept as history, but not applied. */

@@ -123,8 +123,12 @@ export class MqttDoor {
     this.#stopRevoking = access.onRevoke(revocation => {
       this.#revoke(revocation).catch(this.#onFailed)
     })
+    let keptAliveAt = performance.now()
     this.#keepAlive = setInterval(() => {
-      for (const { inbound } of this.#connections.values()) inbound.keepAlive()
+      const now = performance.now()
+      const wasPaused = now - keptAliveAt > 2 * keepAliveInterval
+      keptAliveAt = now
+      for (const { inbound } of this.#connections.values()) inbound.keepAlive(wasPaused)
     }, keepAliveInterval)
     this.#keepAlive.unref()
   }

@@ -57,10 +57,13 @@ import type { Ticket } from '../core/ticket.ts'
  * that is `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a
  * restart, and its documents are as they were before. There is one exception: after `store_timeout`, or when the process
  * dies before the call could reject, the write may or may not be kept, as a whole. The caller has to send it again. If such
- * a write is kept, listeners are told of it, and the log has it, with `broadcast: false`. In a store that is `shared` such a
- * write either took effect before the rejection, and listeners are told of it as it was sent; or it never takes effect.
- * A `transact` that the store failed may or may not be kept, as a whole. After a crash the log may again have entries that
- * `trimLog` had removed.
+ * a write is committed, listeners are told of it in its place, and the log has it, like any other. In a store that is
+ * `shared` it is committed before the rejection or never. A `transact` that the store failed may or may not be kept, as a
+ * whole. After a crash the log may again have entries that `trimLog` had removed.
+ *
+ * **Write numbers.** The number of a commit that is `stored` is never given again. If nothing of a write is kept, its number
+ * may be given again after a restart, until documents are put after it was told: a document can name the number of any
+ * commit that was told. In a store that is `shared` no number is ever given again.
  *
  * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in
  * datetime, value and geo: the first record keeps its place. Two different records of one datetime are both kept. If
@@ -72,7 +75,7 @@ import type { Ticket } from '../core/ticket.ts'
  * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
  * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
- * nothing that was appended after it. `latest` gives each state, and the latest record (by datetime, write number and
+ * nothing that was appended after it. Listeners were told of every commit up to its write number. `latest` gives each state, and the latest record (by datetime, write number and
  * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
  * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
  * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once

@@ -53,16 +53,6 @@ export class CommitLog {
     return commits
   }
 
-  /** Notes that a commit was told without broadcast, if it is in the log. */
-  async quieten(writeNumber: number): Promise<void> {
-    const key = logKey(writeNumber)
-    const bytes = await this.#database.level.get(key)
-    if (!bytes) return
-    const batch = this.#database.batch()
-    batch.put(key, encode({ ...decodeCommit(key, bytes), broadcast: false }))
-    await this.#database.write(batch, { sync: false })
-  }
-
   /** Not waited for on the disk: what a crash brings back is trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Waiting } from '../commit-ticket.ts'
 import type { Commit, Receipt } from '../contract.ts'
 import {
   CommitGroup,
@@ -14,8 +13,6 @@ export interface CommitterParts extends GroupParts {
   /** Whether a commit waits for fsync. */
   readonly sync: boolean
   readonly announce: (commit: Commit) => void
-  /** Makes the log say, too, that a commit is not broadcast. */
-  readonly quieten: (writeNumber: number) => void
 }
 
 /**
@@ -69,9 +66,9 @@ export class Committer {
     } finally {
       this.#writing = undefined
     }
-    return group.outcomes.map((outcome, index) => {
+    return group.outcomes.map(outcome => {
       if (outcome instanceof Error) return outcome
-      if (outcome.commit) this.#announce(outcome.commit, pending[index]?.ticket)
+      if (outcome.commit) this.#parts.announce(outcome.commit)
       return outcome.receipt
     })
   }
@@ -119,12 +116,5 @@ export class Committer {
       const pause = slices.pause()
       if (pause) await pause
     }
-  }
-
-  /** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
-  #announce(commit: Commit, ticket: Waiting | undefined): void {
-    const isLate = commit.broadcast && ticket?.expired === true
-    if (isLate && commit.stored) this.#parts.quieten(commit.writeNumber)
-    this.#parts.announce(isLate ? { ...commit, broadcast: false } : commit)
   }
 }

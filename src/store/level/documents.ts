@@ -1,5 +1,6 @@
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { Database } from './database.ts'
+import type { Head } from './head.ts'
 import { documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
 
 /** Documents as the database has them; null removes. */
@@ -12,7 +13,7 @@ export interface DocumentCommits {
   alone<T>(task: () => Promise<T>): Promise<T>
 }
 
-export function createDocuments(database: Database, commits: DocumentCommits): DriverDocuments {
+export function createDocuments(database: Database, head: Head, commits: DocumentCommits): DriverDocuments {
   return {
     async get(name) {
       return decode(await database.use(async () => database.level.get(documentKey(name))))
@@ -40,6 +41,8 @@ export function createDocuments(database: Database, commits: DocumentCommits): D
             if (bytes === null) batch.del(key)
             else batch.put(key, bytes)
           }
+          // They may name the number of a write that kept nothing: it is not to be given again.
+          head.put(batch, head.counters)
           await database.write(batch, { sync: true })
           return result
         }),

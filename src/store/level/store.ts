@@ -74,7 +74,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
-    documents: createDocuments(database, {
+    documents: createDocuments(database, records.head, {
       put: (documents, ticket) => records.commits.push({ documents, ticket }),
       alone: task => records.commits.alone(task),
     }),
@@ -135,9 +135,6 @@ class LevelRecords implements DriverRecords {
       sync,
       isFull: () => freeSpace.isShort,
       announce,
-      quieten: (writeNumber: number) => {
-        this.commits.alone(() => this.#log.quieten(writeNumber)).catch(() => {})
-      },
       trimWriteIds: (thingId: string) => {
         // Left behind by a failure, they are found again at the next trim.
         this.commits.alone(() => this.#writeIds.trim(thingId)).catch(() => {})
