@@ -231,7 +231,7 @@ class LevelRecords implements DriverRecords {
   }
 
   async #removeStates(thingId: string): Promise<void> {
-    for await (const entries of scan(this.#database, stateKeys(thingId), { atOnce: 100 })) {
+    for await (const entries of scan(this.#database, stateKeys(thingId))) {
       const batch = this.#database.batch()
       for (const [name] of entries) {
         batch.del(name).del(resourceByKeyKey(namesInThingKey(name).key, thingId))
