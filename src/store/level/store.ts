@@ -227,6 +227,7 @@ class LevelRecords implements DriverRecords {
     for (const range of ranges) await removeKeys(this.#database, range)
     this.#resources.forgetThing(thingId)
     this.#writeIds.forgetThing(thingId)
+    this.#log.forgetThing(thingId)
     this.refused.forgetThing(thingId)
   }
 
