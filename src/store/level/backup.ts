@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import type { Database } from './database.ts'
+import { everyKey } from './keys.ts'
+import { scan } from './scan.ts'
 
 /**
  * A backup is a line of text, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
@@ -12,7 +14,7 @@ const closing = 0xffffffff
 const digestLength = 32
 /** Longer than any key or value can be: a length beyond it is damage, not a reason to take so much memory. */
 const maximumLength = 64 * 1024 * 1024
-const entriesAtOnce = 1_000
+const writtenAtOnce = 1_000
 
 /** Streams everything that was committed when it was called, while writes go on. */
 export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
@@ -20,21 +22,12 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
   const digest = createHash('sha256')
   try {
     yield Buffer.from(firstLine)
-    const iterator = database.level.iterator({ snapshot })
-    try {
-      for (
-        let entries = await iterator.nextv(entriesAtOnce);
-        entries.length > 0;
-        entries = await iterator.nextv(entriesAtOnce)
-      ) {
-        const frames = Buffer.concat(
-          entries.flatMap(([key, value]) => [lengths(key.length, value.length), key, value]),
-        )
-        digest.update(frames)
-        yield frames
-      }
-    } finally {
-      await iterator.close()
+    for await (const entries of scan(database, everyKey, { snapshot })) {
+      const frames = Buffer.concat(
+        entries.flatMap(([key, value]) => [lengths(key.length, value.length), key, value]),
+      )
+      digest.update(frames)
+      yield frames
     }
     const end = Buffer.alloc(4)
     end.writeUInt32BE(closing)
@@ -66,7 +59,7 @@ export async function restoreLevelStore(
     let batch = level.batch()
     for await (const [key, value] of readFrames(source)) {
       batch.put(key, value)
-      if (++keys % entriesAtOnce !== 0) continue
+      if (++keys % writtenAtOnce !== 0) continue
       await batch.write()
       batch = level.batch()
       onProgress(keys)

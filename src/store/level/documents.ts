@@ -1,7 +1,8 @@
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { Database } from './database.ts'
 import type { Head } from './head.ts'
-import { documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import { behind, documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import { firstEntries } from './scan.ts'
 
 /** Documents as the database has them; null removes. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
@@ -22,8 +23,8 @@ export function createDocuments(database: Database, head: Head, commits: Documen
     async list(prefix, { after, limit }) {
       const range = documentKeys(prefix)
       const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
-      const bounds = isInside ? { gt: documentKey(after), lt: range.lt } : range
-      const entries = await database.use(async () => database.level.iterator({ ...bounds, limit }).all())
+      const rest = isInside ? { ...range, gte: behind(documentKey(after)) } : range
+      const entries = await database.use(() => firstEntries(database, rest, { limit }))
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 

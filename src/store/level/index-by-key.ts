@@ -1,30 +1,19 @@
 import type { ClassicLevel } from 'classic-level'
 import { isMagicKey } from '../../core/key.ts'
 import { allResourceKeys, namesInThingKey, resourceByKeyKey } from './keys.ts'
-
-const putAtOnce = 10_000
-const bytesAtOnce = 1024 * 1024
+import { scan } from './scan.ts'
 
 /**
  * Makes what format 2 has and format 1 had not: the index of resources by key. Goes over what an earlier try has left
  * of it; the caller writes the new format behind it.
  */
 export async function indexByKey(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
-  const iterator = level.iterator({ ...allResourceKeys, highWaterMarkBytes: bytesAtOnce })
-  try {
-    for (
-      let entries = await iterator.nextv(putAtOnce);
-      entries.length > 0;
-      entries = await iterator.nextv(putAtOnce)
-    ) {
-      const batch = level.batch()
-      for (const [name, number] of entries) {
-        const { thingId, key } = namesInThingKey(name)
-        if (!isMagicKey(key)) batch.put(resourceByKeyKey(key, thingId), number)
-      }
-      await batch.write()
+  for await (const entries of scan({ level }, allResourceKeys)) {
+    const batch = level.batch()
+    for (const [name, number] of entries) {
+      const { thingId, key } = namesInThingKey(name)
+      if (!isMagicKey(key)) batch.put(resourceByKeyKey(key, thingId), number)
     }
-  } finally {
-    await iterator.close()
+    await batch.write()
   }
 }

@@ -34,6 +34,9 @@ export interface KeyRange {
   readonly lt: Buffer
 }
 
+/** All keys of the database: each begins with a letter. */
+export const everyKey: KeyRange = { gte: Buffer.of(0), lt: Buffer.of(255) }
+
 /** Where a record stands in its resource. */
 export interface Position {
   readonly datetime: number

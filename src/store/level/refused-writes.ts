@@ -1,6 +1,7 @@
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
 import type { Database } from './database.ts'
 import { ordinalInKey, refusedKey, refusedKeys } from './keys.ts'
+import { firstEntries, lastEntry } from './scan.ts'
 
 /** How many refused writes of a thing are kept (contract §6). */
 const kept = 100
@@ -31,9 +32,9 @@ export class LevelRefusedWrites implements RefusedWrites {
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
-    const range = { ...refusedKeys(thingId), reverse: true, limit: Math.min(limit, kept) }
-    const newest = await this.#database.use(async () => this.#database.level.values(range).all())
-    return newest.map(bytes => JSON.parse(bytes.toString()) as RefusedWrite)
+    const options = { limit: Math.min(limit, kept), reverse: true }
+    const newest = await this.#database.use(() => firstEntries(this.#database, refusedKeys(thingId), options))
+    return newest.map(([, bytes]) => JSON.parse(bytes.toString()) as RefusedWrite)
   }
 
   forgetThing(thingId: string): void {
@@ -52,8 +53,7 @@ export class LevelRefusedWrites implements RefusedWrites {
   }
 
   async #newestStored(thingId: string): Promise<number> {
-    const newest = { ...refusedKeys(thingId), reverse: true, limit: 1 }
-    const [key] = await this.#database.level.keys(newest).all()
-    return key ? ordinalInKey(key) : 0
+    const newest = await lastEntry(this.#database, refusedKeys(thingId))
+    return newest ? ordinalInKey(newest[0]) : 0
   }
 }

@@ -230,11 +230,12 @@ class LevelRecords implements DriverRecords {
     for (const range of ranges) await removeKeys(this.#database, range)
     this.#resources.forgetThing(thingId)
     this.#writeIds.forgetThing(thingId)
+    this.#log.forgetThing(thingId)
     this.refused.forgetThing(thingId)
   }
 
   async #removeStates(thingId: string): Promise<void> {
-    for await (const entries of scan(this.#database, stateKeys(thingId), { atOnce: 100 })) {
+    for await (const entries of scan(this.#database, stateKeys(thingId))) {
       const batch = this.#database.batch()
       for (const [name] of entries) {
         batch.del(name).del(resourceByKeyKey(namesInThingKey(name).key, thingId))

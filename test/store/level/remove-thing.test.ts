@@ -38,3 +38,26 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   expect(await level.keys().all()).toEqual(['m:batch', 'm:format', 'm:head'])
   await level.close()
 })
+
+test('removeThing() leaves no log entry of the thing, from before the start or behind it, and all of others', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const other = 'bbbbbbbbbbbbbbbb'
+  for (const start of [1, 2]) {
+    const store = await openStore(createLevelStore({ location }))
+    store.records.logWhen(() => true)
+    for (const each of [other, thingId, other]) await store.records.append(writeOf(each))
+    if (start === 2) {
+      await store.records.removeThing(thingId)
+      const log = await store.records.readLog({ after: 0, before: Infinity, order: 'asc', limit: 10 })
+      expect(log.map(commit => commit.thingId)).toEqual([other, other, other, other])
+    }
+    await store.close()
+  }
+})
+
+let written = 0
+
+function writeOf(thing: string) {
+  const records = [{ key: 'key', datetime: ++written, value: '1', place: 0, explicit: true }]
+  return { thingId: thing, records, store: true, broadcast: true, receivedAt: 1, answer: {} }
+}

@@ -6,6 +6,7 @@ import {
   allResourceKeys,
   batchKey,
   crowdParts,
+  everyKey,
   formatKey,
   headKey,
   isWithin,
@@ -21,6 +22,7 @@ import {
   writeIdOrderKey,
 } from '../keys.ts'
 import { type Entry, isRun, namedRecords } from '../record-run.ts'
+import { lastEntry, scan } from '../scan.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
@@ -34,8 +36,6 @@ interface Found {
   isWritten: boolean
 }
 
-const readAtOnce = 1_000
-const bytesAtOnce = 1024 * 1024
 const digestLength = 16
 
 /** Looks at every entry of a database by itself and beside those that it belongs to. */
@@ -58,7 +58,7 @@ export class EntryCheck {
     await this.#readHead()
     await this.#readResources()
     let done = 0
-    for await (const entries of this.#scan({})) {
+    for await (const entries of scan({ level: this.#level }, everyKey)) {
       for (const entry of entries) {
         const check = this.#checks[entry[0].toString('latin1', 0, 1)]
         const fault = check ? await check(...entry) : 'the key is unknown in a store'
@@ -113,14 +113,14 @@ export class EntryCheck {
     if (!(await this.#level.get(formatKey))) this.#faults.addOf(formatKey, 'it is missing')
     if (bytes?.length === 16) {
       this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
-    } else if (bytes || (await this.#level.keys({ ...allResourceKeys, limit: 1 }).all()).length > 0) {
+    } else if (bytes || (await lastEntry({ level: this.#level }, allResourceKeys))) {
       this.#faults.addOf(headKey, bytes ? 'it is not a valid head: its length is wrong' : 'it is missing')
     }
   }
 
   async #readResources(): Promise<void> {
     let thing = ''
-    for await (const entries of this.#scan(allResourceKeys)) {
+    for await (const entries of scan({ level: this.#level }, allResourceKeys)) {
       for (const [key, bytes] of entries) {
         const { thingId, key: name } = namesInThingKey(key)
         if (thingId !== thing) this.counts.things++
@@ -198,8 +198,8 @@ export class EntryCheck {
       lt: recordKey(resource, datetime, number + 1, 0),
     }
     // They may be in a run that begins before them, and are the last of it or in an entry of their own.
-    const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt, reverse: true, limit: 1 }
-    const [entry] = await this.#level.iterator(before).all()
+    const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
+    const entry = await lastEntry({ level: this.#level }, before)
     const isDamaged = entry && isRun(entry[1]) && faultOfRun(entry) !== undefined
     const isThere = entry && !isDamaged && namedRecords('', entry).some(({ name }) => isWithin(name, range))
     return isThere ? undefined : 'its record does not exist'
@@ -229,21 +229,6 @@ export class EntryCheck {
 
   async #has(key: Buffer): Promise<boolean> {
     return (await this.#level.get(key)) !== undefined
-  }
-
-  async *#scan(range: { gte?: Buffer; lt?: Buffer }): AsyncGenerator<Entry[]> {
-    const iterator = this.#level.iterator({ ...range, highWaterMarkBytes: bytesAtOnce })
-    try {
-      for (
-        let page = await iterator.nextv(readAtOnce);
-        page.length > 0;
-        page = await iterator.nextv(readAtOnce)
-      ) {
-        yield page
-      }
-    } finally {
-      await iterator.close()
-    }
   }
 }
 
