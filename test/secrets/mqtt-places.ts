@@ -1,7 +1,7 @@
 import type { Packet } from 'mqtt-packet'
 import { type ConnectOptions, publishPacket } from '../helpers/mqtt-client.ts'
 import { percentEncoded } from './forms.ts'
-import { bodyPlaces } from './http-places.ts'
+import { bodyPlaces, spelledBodyPlaces } from './http-places.ts'
 
 /** What a client sends, with a secret in some place of it. */
 export interface MqttPlace {
@@ -106,6 +106,10 @@ const packets: Record<string, Place> = {
 export const mqttPlaces: readonly [name: string, place: Place][] = [
   ...Object.entries(connects),
   ...Object.entries(packets),
+  ...spelledBodyPlaces.map(([name, body]): [string, Place] => [
+    `${name}, in a write`,
+    (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] }),
+  ]),
   ...bodyPlaces.flatMap(([name, body]): [string, Place][] => [
     [`${name}, in a write`, (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] })],
     [
