@@ -22,7 +22,7 @@ export const magicTask = 'magic'
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
-  readonly records: Pick<RecordStore, 'state' | 'append'>
+  readonly records: Pick<RecordStore, 'append' | 'read' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
   /** Whoever sends on what is committed. */
