@@ -230,7 +230,8 @@ describe('thingwire remove and doctor, after a start with a clock that was ahead
     await ahead.stop()
     const server = await startServer({ dataDir })
     try {
-      await write(server, thing, { values: [{ key: 'n', value: 2, datetime: on(1) }] })
+      const now = { key: '$geo', value: [24, 61], datetime: on(1) }
+      await write(server, thing, { values: [{ key: 'n', value: 2, datetime: on(1) }, now] })
       const setup = { server }
       const found = await future(['doctor'], setup)
       expect(found.text).toMatch(
@@ -249,6 +250,8 @@ describe('thingwire remove and doctor, after a start with a clock that was ahead
       expect(await jsonOf<Removed>([...args, '--dry-run'], setup)).toMatchObject({ records: 6 })
       expect(await jsonOf<Removed>(args, setup)).toMatchObject({ records: 6 })
       expect(await readAll(server, thing, 'n')).toMatchObject([{ value: 2, datetime: on(1) }])
+      const state = await fetch(`${server.url}/v2/things/${thing.thingToken}/resources/$geo`)
+      expect(await state.json()).toMatchObject([{ value: { coordinates: [24, 61] }, datetime: on(1) }])
       for (const each of [['doctor'], ['doctor', thing.thingId]]) {
         expect(await future(each, setup)).toMatchObject({ isOk: true, text: 'no record lies in the future' })
       }

@@ -48,7 +48,7 @@ const credentials: Record<string, Place> = {
 const mistakes: Record<string, Place> = {
   'cut off as X-Request-Id': (s, { token }) =>
     write(`/v2/things/${token}`, good, { 'x-request-id': s.slice(0, 30) }),
-  'cut off as a segment of a path': s => ({ path: `/v2/things/${s.slice(0, 21)}/resources/${s.slice(-22)}` }),
+  'cut off as a segment of a path': s => ({ path: `/v2/things/${s.slice(0, 24)}/resources/${s.slice(-24)}` }),
   'as a key': (s, { token }) => ({ path: `/v2/things/${token}/resources/${s}` }),
   'as a key with a query': (s, { token }) => ({
     path: `/v2/things/${token}/resources/$${s}?startDate=${s}&cursor=${s}&aggregate=${s}&interval=${s}&order=${s}`,
