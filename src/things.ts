@@ -118,7 +118,17 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))
   if (observer) records.onCommit(commit => tellStored(commit, observer))
-  const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout, observer })
+  const ingest = createIngest({
+    records,
+    refused,
+    magic,
+    clock,
+    live,
+    limits,
+    storeTimeout,
+    redactor: access.access.redactor,
+    observer,
+  })
   const retained = new RetainedState({
     records,
     documents,

@@ -12,6 +12,7 @@ import type {
   WriteAnswer,
   WriteLimits,
 } from './ports.ts'
+import { Redactor } from './redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 import { Room } from './room.ts'
 import { promiseOf, settle, type Ticket } from './ticket.ts'
@@ -87,6 +88,8 @@ export interface IngestParts {
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
+  /** For what is kept of refused writes. Default: one that knows no admin key. */
+  readonly redactor?: Redactor
   /** Told what becomes of each write. */
   readonly observer?: Observer | undefined
 }
@@ -97,7 +100,7 @@ const allTaken: WriteAnswer = {}
 export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
-  const refusals = new Refusals(refused)
+  const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
   const room = new Room(parts.live, parts.storeTimeout)
   const outcomes: Outcomes = {
     kept,

@@ -7,7 +7,7 @@ import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'
 
 export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrough'> {
-  readonly records: Pick<RecordStore, 'append' | 'state' | 'onCommit' | 'readLog' | 'snapshot'>
+  readonly records: Pick<RecordStore, 'append' | 'state' | 'read' | 'onCommit' | 'readLog' | 'snapshot'>
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap' | 'isAlone'>
   readonly clock: Pick<ReceiptClock, 'now'>

@@ -21,7 +21,7 @@ import {
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
-  readonly records: Pick<RecordStore, 'state' | 'append' | 'snapshot'>
+  readonly records: Pick<RecordStore, 'append' | 'read' | 'snapshot' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
   /** That this node applies magic records: in its name all is put. */

@@ -1,9 +1,9 @@
-import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Commit, DocumentPut, DocumentStore, RecordStore } from '../core/ports.ts'
 import { atRecord, type Problem } from '../core/problem.ts'
 import type { AcceptedRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import type { AppliedMark } from './applied-marks.ts'
-import type { MagicChange } from './magic-resource.ts'
+import type { MagicChange, MagicResource } from './magic-resource.ts'
 import { type KnownStates, StateDraft, type StateDraftParts } from './state-draft.ts'
 
 /** The magic records of one write. */
@@ -31,6 +31,7 @@ export interface Removal {
 
 export interface StepParts extends StateDraftParts {
   readonly documents: Pick<DocumentStore, 'get'>
+  readonly records: Pick<RecordStore, 'state' | 'read'>
 }
 
 /** What is to be done to the states of one thing, in order. */
@@ -117,11 +118,25 @@ async function stepOfRemoval(
   const draft = new StateDraft(lane.thingId, parts)
   const step = { draft, store: true, broadcast: true, refusals: [], done: 1, applied: 0 }
   if (name !== undefined && !(await parts.documents.get(name))) return step
-  const isState = parts.magic.find(key)?.key === key
-  if (isState) await draft.remove(key)
+  const resource = parts.magic.find(key)
+  if (resource?.key === key)
+    await draft.remove(key, await changeLeft(resource, lane.thingId, receivedAt, parts))
   else await draft.apply({ key, value: null, datetime: receivedAt, receivedAt })
   const asked = name === undefined ? {} : { documents: { [name]: null } }
   return { ...step, ...asked, mark: { writeNumber: after } }
+}
+
+/** What was removed is gone from the history by then. */
+async function changeLeft(
+  { key, isLatestRecord }: MagicResource,
+  thingId: string,
+  receivedAt: number,
+  { records }: StepParts,
+): Promise<MagicChange | undefined> {
+  if (!isLatestRecord) return undefined
+  const page = await records.read(thingId, key, { order: 'desc', limit: 1 })
+  const [record] = page?.records ?? []
+  return record && { ...record, value: JSON.parse(record.value) as unknown, receivedAt }
 }
 
 function changeOf({ key, value, geo, datetime }: AcceptedRecord, { receivedAt }: Commit): MagicChange {

@@ -73,6 +73,12 @@ export class RetainedState {
     return this.#parts.magic.find(key)?.key
   }
 
+  /** Whether the state of this key is that of the newest record under it. */
+  isLatestRecord(key: string): boolean {
+    const resource = this.#parts.magic.find(key)
+    return resource?.key === key && resource.isLatestRecord === true
+  }
+
   /** Keys of the states that the thing has. */
   async stateKeys(thingId: string): Promise<readonly string[]> {
     const { magic, records } = this.#parts

@@ -1,6 +1,5 @@
 import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
-import { redact } from '../core/excerpt.ts'
 import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import { promiseOf, settle, type Ticket } from '../core/ticket.ts'
@@ -233,7 +232,10 @@ export class PublishDoor {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
     if (!this.#addressOf(topic).isOfWrites) {
-      return settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body }))
+      return settle(
+        ticket,
+        ingest.noteRefused({ thingId, door: 'mqtt', error: this.#notAWriteTopic(topic), body }),
+      )
     }
     const hold = this.#connection.holdOf(thingId)
     try {
@@ -259,18 +261,18 @@ export class PublishDoor {
     if (!session) throw new Error('a packet before CONNECT was accepted')
     return session
   }
+
+  /** Names the topic, which the device does not say again, but no token in it. */
+  #notAWriteTopic(topic: string): ThingwireError {
+    const ref = refOfThingTopic(topic) ?? ''
+    const told = this.#parts.access.redactor.redact(topic.replace(ref, '<ref>'), longestTold)
+    return new ThingwireError(
+      'not_a_write_topic',
+      `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
+    )
+  }
 }
 
 function throwUnlessAcknowledged(error: unknown): void {
   if (!isAcknowledged(error)) throw error
-}
-
-/** Names the topic, which the device does not say again, but no token in it. */
-function notAWriteTopic(topic: string): ThingwireError {
-  const ref = refOfThingTopic(topic) ?? ''
-  const told = redact(topic.replace(ref, '<ref>')).slice(0, longestTold)
-  return new ThingwireError(
-    'not_a_write_topic',
-    `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
-  )
 }

@@ -75,12 +75,13 @@ export async function openHttpDoor(
 ): Promise<HttpDoor> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies)
+  const { redactor } = things.access
   const app: FastifyInstance = fastify({
     ...hostOptions,
     loggerInstance: log,
-    logController: new RequestLog(log),
+    logController: new RequestLog(log, redactor),
     childLoggerFactory: (logger, bindings, options) => new LogOfRequest(logger, bindings, options),
-    genReqId: requestIdOf,
+    genReqId: request => requestIdOf(request, redactor),
     bodyLimit: options.bodyLimit,
     trustProxy: address => proxies.trusts(address),
     serverFactory: listener => createHttpServer(listener, timeouts, { insecureHTTPParser: false }),

@@ -10,7 +10,7 @@ import { createServer, type Server } from './server.ts'
  * @throws Error with one line for the operator if the server cannot start
  */
 export async function runServer(options: ServerOptions): Promise<void> {
-  const log = createLogger(options.logLevel)
+  const log = createLogger(options.logLevel, { adminKey: options.adminKey })
   process.once('exit', () => log.tellHeldBack())
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'uncaught exception')

@@ -63,7 +63,7 @@ export async function createServer(
   parts: ServerParts = {},
 ): Promise<Server> {
   const options = completeOptions(given)
-  const log = parts.log ?? createLogger(options.logLevel)
+  const log = parts.log ?? createLogger(options.logLevel, { adminKey: options.adminKey })
   const files = certificateFiles(options)
   const certificate = files && (await ServedCertificate.open(files, log))
   try {
