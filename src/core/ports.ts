@@ -268,7 +268,14 @@ export type DocumentPut = Readonly<Record<string, Document | null>>
 export interface DocumentChange<Result> {
   readonly put: DocumentPut
   readonly result: Result
+  readonly purpose?: PutPurpose
 }
+
+/**
+ * Why documents are put, for a store that is short of room (`Store`, Room). `upkeep`: nobody asked for it, and the caller loses
+ * little without it. `essential`: without it nothing can be removed, or the service cannot begin. Absent: a client asked.
+ */
+export type PutPurpose = 'upkeep' | 'essential'
 
 /** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
@@ -279,7 +286,7 @@ export interface DocumentStore {
    * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
    * that wait with it, and takes effect in the order of the calls.
    */
-  put(documents: DocumentPut): Promise<void>
+  put(documents: DocumentPut, purpose?: PutPurpose): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

@@ -1,6 +1,6 @@
 import { listDocuments } from '../core/list-documents.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../core/ports.ts'
 import { maximumMissed } from './missed.ts'
 import type { Session } from './session.ts'
 import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
@@ -101,10 +101,14 @@ export class StoredSessions {
   /** Puts those that the store has otherwise. */
   async keepChanged(usages: readonly Usage[]): Promise<void> {
     const states = usages.map(usage => this.#stateOf(usage))
-    await this.#put(states.filter(({ session, text }) => this.#kept.get(session) !== text))
+    await this.#put(
+      states.filter(({ session, text }) => this.#kept.get(session) !== text),
+      {},
+      'upkeep',
+    )
   }
 
-  async #put(states: readonly SessionState[], others: DocumentPut = {}): Promise<void> {
+  async #put(states: readonly SessionState[], others: DocumentPut = {}, purpose?: PutPurpose): Promise<void> {
     const lastConnected = Date.now()
     const put: Record<string, Document | null> = { ...others }
     for (const { session, state } of states) {
@@ -113,7 +117,7 @@ export class StoredSessions {
     }
     if (Object.keys(put).length === 0) return
     try {
-      await this.#documents.put(put)
+      await this.#documents.put(put, purpose)
       for (const { session, text } of states) this.#kept.set(session, text)
     } catch (error) {
       // It may be there all the same.

@@ -60,9 +60,9 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
-      put: put =>
+      put: (put, purpose) =>
         life.run(async () => {
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own)))
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, purpose)))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
