@@ -5,7 +5,8 @@ import { DirectoryWatch } from './directory-watch.ts'
 import { identityOf, mayHoldNewStore } from './identity.ts'
 import { batchKey, counterBytes, identityKey } from './keys.ts'
 import { openError } from './open-error.ts'
-import { isOutOfRoom, type Room } from './room.ts'
+import { isOutOfRoom } from './out-of-room.ts'
+import type { Room } from './room.ts'
 
 const writeBufferBytes = 16 * 1024 * 1024
 const reopenDelay = 1_000

@@ -1,4 +1,4 @@
-import { isOutOfRoom } from './room.ts'
+import { isOutOfRoom } from './out-of-room.ts'
 
 /** What an operator is told of a database that cannot be opened, in one line. */
 export function openError(error: unknown, location: string): Error {

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isOutOfRoom } from './out-of-room.ts'
 
 /** The file, beside those of LevelDB, which leaves alone what it does not know. */
 export const reserveName = 'RESERVE'
@@ -25,9 +26,9 @@ export class Reserve {
    * Takes the room. Of random bytes, since some file systems compress; a file that is only said to be so long takes none.
    *
    * @param isWanted asked between pieces
-   * @returns whether it is there; nothing is left of it otherwise
+   * @returns `failed` if it cannot be made for another reason, or was not wanted any more; it is there if it was `made` alone
    */
-  async make(bytes: number, isWanted: () => boolean): Promise<boolean> {
+  async make(bytes: number, isWanted: () => boolean): Promise<'made' | 'no room' | 'failed'> {
     try {
       const file = await open(this.#file, 'w', 0o600)
       try {
@@ -40,10 +41,10 @@ export class Reserve {
         await file.close()
       }
       // It may have been given up meanwhile.
-      return await this.isThere(bytes)
-    } catch {
+      return (await this.isThere(bytes)) ? 'made' : 'no room'
+    } catch (error) {
       await this.giveUp()
-      return false
+      return isOutOfRoom(error) ? 'no room' : 'failed'
     }
   }
 

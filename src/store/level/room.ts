@@ -12,11 +12,6 @@ const reserveBytes = 32 * 1024 * 1024
 const smallestShare = 8
 const openingBytes = 2 * 1024 * 1024
 
-/** Whether LevelDB failed because there is no room on the disk, or none that this process may take. */
-export function isOutOfRoom(error: unknown): boolean {
-  return error instanceof Error && /no space left|quota exceeded|file too large/i.test(error.message)
-}
-
 /**
  * Watches the free disk, so that writes stop before it is full and reads and removals go on (contract §9), and holds room back
  * for the time when another program has filled it all the same.
@@ -115,8 +110,8 @@ export class Room {
       return undefined
     }
     return async () => {
-      const isMade = await this.#reserve.make(bytes, () => !this.#isStopped)
-      if (!this.#isStopped) this.#isFull = !isMade
+      const isFull = (await this.#reserve.make(bytes, () => !this.#isStopped)) === 'no room'
+      if (!this.#isStopped) this.#isFull = isFull
     }
   }
 
