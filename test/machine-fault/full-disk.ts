@@ -17,6 +17,8 @@ export interface FullDiskSetup {
   readonly refused: number
   /** Valid writes that are tried then. */
   readonly writes: number
+  /** Whether the other program takes what becomes free, too, until the end. The server is not started anew then: it could not. */
+  readonly goesOn: boolean
 }
 
 export interface FullDisk {
@@ -28,8 +30,8 @@ export interface FullDisk {
   /** Refused writes that `GET …/errors` lists. */
   readonly listed: number
   readonly deleted: { readonly status: number; readonly count: number; readonly left: number }
-  /** Of reads after kill -9 and a start on the full disk, and of a DELETE then. */
-  readonly restarted: { readonly read: number; readonly deleted: number }
+  /** Of a read after kill -9 and a start on the full disk; 0 if it goes on. */
+  readonly restarted: number
   /** Status of the first write after there is room again that is not refused for want of it. */
   readonly withRoom: number
   /** Acknowledged records that are missing at the end. */
@@ -60,19 +62,20 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
       reads.add(await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n?limit=100`)))
       reads.add(await statusOf(get(server, `/v2/things/${device.thingToken}/resources`)))
       reads.add(await statusOf(get(server, '/readyz')))
-      // As a program that goes on for as long as there is room.
-      await fill(filler)
+      if (setup.goesOn) await fill(filler)
     }
     const errors = (await (
       await get(server, `/v2/things/${device.thingToken}/errors?limit=100`)
     ).json()) as readonly unknown[]
     const deleted = await remove(server, device)
-    await server.kill()
-    server = await startServer({ dataDir, environment })
-    const read = await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n`))
+    let restarted = 0
+    if (!setup.goesOn) {
+      await server.kill()
+      server = await startServer({ dataDir, environment })
+      restarted = await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n`))
+    }
     await rm(filler)
     const withRoom = await firstTaken(server, other, acked)
-    const again = await remove(server, device)
     const stored = await readAll(server, other, 'n')
     const found = new Set(stored.map(({ value }) => (value as { n: number }).n))
     const missing = Array.from({ length: acked }, (_, n) => n).filter(n => !found.has(n)).length
@@ -80,7 +83,7 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     const check = await runCli({ args: ['check', '--data-dir', dataDir] })
     return {
       ...{ refusals: refusals.counts, valid: valid.counts, reads: reads.counts, listed: errors.length },
-      ...{ deleted, restarted: { read, deleted: again.status }, withRoom, missing, check: check.code },
+      ...{ deleted, restarted, withRoom, missing, check: check.code },
     }
   } finally {
     await server.kill()

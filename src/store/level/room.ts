@@ -101,8 +101,9 @@ export class Room {
     if (!free || this.#isStopped) return undefined
     const bytes = Math.min(reserveBytes, Math.floor(free.ofAll / smallestShare))
     if (await this.#reserve.isThere(bytes)) {
-      // Given up and still there: it could not be removed, or an older process has left it.
-      this.#isFull = false
+      // Before a removal finds the disk full, and fails.
+      if (free.bytes < openingBytes) await this.giveUpReserve()
+      else this.#isFull = false
       return undefined
     }
     if (free.bytes < 2 * bytes) {
