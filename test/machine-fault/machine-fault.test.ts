@@ -16,7 +16,7 @@ describe('a server whose disk another program fills', () => {
     ['is below minFreeSpace before', 8 * MiB],
     ['is found to be full by a write that fails', 0],
   ])('reads, deletes and starts, and takes writes when there is room, if it %s', async (_, minFreeSpace) => {
-    const disk = await smallFileSystem('tmpfs', 192 * MiB)
+    const disk = await smallFileSystem('tmpfs', 192 * MiB, onTestFinished)
     const refused = 120
     const setup = { directory: disk.path, minFreeSpace, refused, writes: 10, goesOn: false }
     const found = await fillDisk(setup)
@@ -29,7 +29,7 @@ describe('a server whose disk another program fills', () => {
   })
 
   it('reads on while that program takes every byte that becomes free', async () => {
-    const disk = await smallFileSystem('tmpfs', 192 * MiB)
+    const disk = await smallFileSystem('tmpfs', 192 * MiB, onTestFinished)
     const setup = { directory: disk.path, minFreeSpace: 0, refused: 30, writes: 10, goesOn: true }
     const found = await fillDisk(setup)
     expect(found.refusals).toEqual({ 400: 30 })

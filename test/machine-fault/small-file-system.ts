@@ -3,7 +3,6 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { onTestFinished } from 'vitest'
 
 const run = promisify(execFile)
 
@@ -29,7 +28,7 @@ export interface SmallFileSystem {
 export async function smallFileSystem(
   kind: 'tmpfs' | 'ext4',
   bytes: number,
-  onEnd: (remove: () => Promise<void>) => void = onTestFinished,
+  onEnd: (remove: () => Promise<void>) => void,
 ): Promise<SmallFileSystem> {
   const directory = await mkdtemp(join(tmpdir(), 'thingwire-disk-'))
   const [path, image] = [await mkdtemp(join(directory, 'mounted-')), join(directory, 'image')]
