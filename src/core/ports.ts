@@ -270,7 +270,14 @@ export type DocumentPut = Readonly<Record<string, Document | null>>
 export interface DocumentChange<Result> {
   readonly put: DocumentPut
   readonly result: Result
+  readonly purpose?: PutPurpose
 }
+
+/**
+ * Why documents are put, for a store that is short of room (`Store`, Room). `upkeep`: nobody asked for it, and the caller loses
+ * little without it. `essential`: without it nothing can be removed, or the service cannot begin. Absent: a client asked.
+ */
+export type PutPurpose = 'upkeep' | 'essential'
 
 /** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
@@ -283,7 +290,7 @@ export interface DocumentStore {
    *
    * @param hold in whose name it is. @throws HoldLost if that is not held any more at the commit: nothing is put
    */
-  put(documents: DocumentPut, hold?: Hold): Promise<void>
+  put(documents: DocumentPut, hold?: Hold, purpose?: PutPurpose): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

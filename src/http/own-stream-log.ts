@@ -53,7 +53,8 @@ export class OwnStreamLog implements StreamLog, Follower {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    await this.#documents.put(documents)
+    // It lets the log be cut.
+    await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
       return since !== undefined && commit.writeNumber > since && isStreamed(commit)

@@ -58,7 +58,8 @@ export class AppliedMarks {
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
-      return { put: isOlder ? { [throughName]: { writeNumber: through } } : {}, result: undefined }
+      const put = isOlder ? { [throughName]: { writeNumber: through } } : {}
+      return { put, result: undefined, purpose: 'upkeep' }
     })
   }
 

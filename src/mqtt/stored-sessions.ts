@@ -1,6 +1,6 @@
 import type { Hold } from '../core/holds.ts'
 import { listDocuments } from '../core/list-documents.ts'
-import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../core/ports.ts'
 import { maximumMissed } from './missed.ts'
 import type { Session } from './session.ts'
 import { inFlightOf, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
@@ -39,17 +39,18 @@ export class StoredSessions {
   /** Puts a session that the store has otherwise. @throws HoldLost */
   async keepChanged(usage: Usage): Promise<void> {
     const state = this.#stateOf(usage)
-    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state)
+    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, {}, 'upkeep')
   }
 
   async #put(
     { session, hold }: Usage,
     state: Omit<SessionDocument, 'lastConnected'>,
     others: DocumentPut = {},
+    purpose?: PutPurpose,
   ): Promise<void> {
     const document: SessionDocument = { ...state, lastConnected: Date.now() }
     try {
-      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, hold)
+      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, hold, purpose)
       this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
       // It may be there all the same.

@@ -16,7 +16,11 @@ export async function runServer(options: ServerOptions): Promise<void> {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
-  const starting = createServer(options, { log })
+  const starting = createServer(options, {
+    log,
+    // There is nothing to finish: what is not acknowledged is sent again.
+    onStoreLost: () => process.exit(1),
+  })
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)

@@ -8,10 +8,12 @@ import { formatDatetime } from '../core/datetime.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
 import { createThings, type Things } from '../things.ts'
 import { certificateFiles } from './certificate.ts'
-import { chooseStore, type Keeping } from './choose-store.ts'
+import { chooseStore, type Keeping, storeLocation } from './choose-store.ts'
+import { Descriptors } from './descriptors.ts'
 import { type HttpDoor, openHttpDoor } from './http-door.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
+import { markLost } from './lost-mark.ts'
 import { Observations } from './metrics/observations.ts'
 import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
@@ -43,6 +45,11 @@ export interface Server {
 export interface ServerParts {
   /** Default: a log of its own at `logLevel`. */
   readonly log?: Logger
+  /**
+   * Told, once, if the data directory went away under the server: it acknowledges nothing any more, and is to be ended. Default:
+   * nobody; `/readyz` says 503.
+   */
+  readonly onStoreLost?: (error: Error) => void
 }
 
 /**
@@ -67,7 +74,7 @@ export async function createServer(
   const files = certificateFiles(options)
   const certificate = files && (await ServedCertificate.open(files, log))
   try {
-    return await startServer(options, certificate, log)
+    return await startServer(options, certificate, log, parts.onStoreLost)
   } catch (error) {
     certificate?.close()
     throw error
@@ -78,9 +85,12 @@ async function startServer(
   options: ServerOptions,
   certificate: ServedCertificate | undefined,
   log: Logger,
+  onStoreLost: ServerParts['onStoreLost'],
 ): Promise<Server> {
   const observations = new Observations()
-  const keeping = await chooseStore(options, log, observations)
+  const keeping = await chooseStore(options, log, observations, error => {
+    void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
+  })
   const things = await openThings(options, keeping, log, observations)
   things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
@@ -132,13 +142,27 @@ async function openDoors(
   observations: Observations,
   certificate: ServedCertificate | undefined,
 ): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
-  const mqtt = await openMqttDoor(things, options, log, stopping, certificate)
-  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, { observations })
+  const descriptors = new Descriptors(log)
+  const mqtt = await openMqttDoor(things, options, log, stopping, certificate, descriptors)
+  const parts = { observations, descriptors }
+  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, parts)
   const http = await opening.catch(async (error: unknown) => {
     await mqtt.close()
     throw error
   })
   return { mqtt, http }
+}
+
+/** Never rejects. */
+async function tellStoreLost(dataDir: string, log: Logger, error: Error): Promise<void> {
+  log.fatal(
+    `${error.message}. Nothing is acknowledged any more. Bring the data directory back (mount, move), then start the server again; or restore a backup`,
+  )
+  const isMarked = await markLost(dataDir, storeLocation(dataDir), error)
+  if (isMarked)
+    log.fatal(
+      `no server starts in ${dataDir} until the store is back, or the file store-lost in it is removed`,
+    )
 }
 
 /** `http` becomes `ws`, `https` becomes `wss`. */

@@ -14,6 +14,7 @@ import type {
   LogQuery,
   Page,
   PageQuery,
+  PutPurpose,
   Receipt,
   RecordStore,
   RefusedWrite,
@@ -102,6 +103,11 @@ import type { Ticket } from '../core/ticket.ts'
  * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
  * latest record.
  *
+ * **Room.** A store that is short of room rejects with `store_full` what would take some: first appends that keep records, and
+ * puts whose purpose is `upkeep`; where there is next to none, every put but those that remove a document and those that are
+ * `essential`. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its room from others,
+ * as one that is `shared` does, may take the purpose for nothing.
+ *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
  * it, but breaks off a backup, whose reader may be slow. Calls after it reject with `store_unavailable`.
  *
@@ -180,7 +186,7 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
-  put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold): undefined
+  put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold, purpose?: PutPurpose): undefined
 }
 
 /** Holds of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Hold`. */
@@ -221,6 +227,7 @@ export type {
   LogQuery,
   Page,
   PageQuery,
+  PutPurpose,
   Receipt,
   RecordStore,
   RefusedWrite,

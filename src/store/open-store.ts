@@ -91,10 +91,10 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
-      put: (put, hold) =>
+      put: (put, hold, purpose) =>
         life.run(async () => {
           assertHeld(hold)
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold)))
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold, purpose)))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },

@@ -30,6 +30,8 @@ export interface CliSetup {
   readonly program?: string
   /** The built command, `dist/cli/main.js` of some tree. Default: that of this one. */
   readonly command?: string | undefined
+  /** How many descriptors the process may have. Default: as many as this one. */
+  readonly descriptors?: number
 }
 
 export interface ServerSetup extends CliSetup {
@@ -78,11 +80,13 @@ export async function startServer({
   environment = {},
   program,
   command,
+  descriptors,
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
   const { child, exited, output } = launch({
     ...(program === undefined ? {} : { program }),
+    ...(descriptors === undefined ? {} : { descriptors }),
     command,
     args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
@@ -111,10 +115,13 @@ export async function startServer({
   }
 }
 
-function launch({ args = [], environment = {}, program, command = ownCommand }: CliSetup) {
+function launch({ args = [], environment = {}, program, command = ownCommand, descriptors }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
-  const child = spawn(process.execPath, [...nodeFlags, ...run, ...args], {
+  const node = [process.execPath, ...nodeFlags, ...run, ...args]
+  const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
+  const [file = '', ...rest] = descriptors === undefined ? node : limited
+  const child = spawn(file, rest, {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import type { Database } from './database.ts'
-import { everyKey } from './keys.ts'
+import { newIdentity } from './identity.ts'
+import { everyKey, identityKey } from './keys.ts'
 import { scan } from './scan.ts'
 
 /**
@@ -38,11 +39,11 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Makes a store out of a backup.
+ * Makes a store out of a backup. It has an identity of its own: the store that the backup is of may have gone on.
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called now and then with the number of keys written
- * @throws Error with a message for the operator: no backup, damaged or cut off (nothing is left then), not empty
+ * @throws Error with a message for the operator: no backup, damaged, cut off or longer (nothing is left then), not empty
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,
@@ -64,7 +65,7 @@ export async function restoreLevelStore(
       batch = level.batch()
       onProgress(keys)
     }
-    await batch.write({ sync: true })
+    await batch.put(identityKey, newIdentity()).write({ sync: true })
     await level.close()
     return { keys }
   } catch (error) {
@@ -93,6 +94,8 @@ async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Bu
   }
   if (!digest.digest().equals(await bytes.take(digestLength)))
     throw new Error('cannot restore: the backup is damaged')
+  if (!(await bytes.isAtEnd()))
+    throw new Error('cannot restore: there are bytes behind the end of the backup')
 }
 
 function lengths(key: number, value: number): Buffer {
@@ -109,6 +112,15 @@ class ByteReader {
 
   constructor(source: AsyncIterable<Uint8Array>) {
     this.#pieces = source[Symbol.asyncIterator]()
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    while (this.#buffered.length === 0) {
+      const { value, done } = await this.#pieces.next()
+      if (done) return true
+      this.#buffered = Buffer.from(value)
+    }
+    return false
   }
 
   async take(length: number): Promise<Buffer> {

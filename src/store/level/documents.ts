@@ -2,6 +2,7 @@ import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../co
 import type { Database } from './database.ts'
 import type { Head } from './head.ts'
 import { behind, documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import type { Room } from './room.ts'
 import { firstEntries } from './scan.ts'
 
 /** Documents as the database has them; null removes. */
@@ -14,7 +15,12 @@ export interface DocumentCommits {
   alone<T>(task: () => Promise<T>): Promise<T>
 }
 
-export function createDocuments(database: Database, head: Head, commits: DocumentCommits): DriverDocuments {
+export function createDocuments(
+  database: Database,
+  head: Head,
+  room: Pick<Room, 'assertFor'>,
+  commits: DocumentCommits,
+): DriverDocuments {
   return {
     async get(name) {
       return decode(await database.use(async () => database.level.get(documentKey(name))))
@@ -28,15 +34,25 @@ export function createDocuments(database: Database, head: Head, commits: Documen
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 
-    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
+    put(documents, ticket, _hold, purpose) {
+      const encoded = encodeDocuments(documents)
+      try {
+        room.assertFor(encoded, purpose)
+      } catch (error) {
+        ticket.reject(error)
+        return undefined
+      }
+      return commits.put(encoded, ticket)
+    },
 
     transact: (names, change) =>
       commits.alone(() =>
         database.use(async () => {
           const stored = await database.level.getMany(names.map(documentKey))
-          const { put, result } = change(stored.map(decode))
+          const { put, result, purpose } = change(stored.map(decode))
           const documents = encodeDocuments(put)
           if (documents.length === 0) return result
+          room.assertFor(documents, purpose)
           const batch = database.batch()
           for (const [key, bytes] of documents) {
             if (bytes === null) batch.del(key)

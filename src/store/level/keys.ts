@@ -45,6 +45,7 @@ export interface Position {
 }
 
 export const formatKey = Buffer.from(`${prefix.meta}:format`)
+export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 

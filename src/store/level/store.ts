@@ -18,9 +18,8 @@ import type { PendingCommit } from './commit-group.ts'
 import { CommitLog } from './commit-log.ts'
 import { Committer } from './committer.ts'
 import { Database } from './database.ts'
-import { bytesInDirectory } from './directory-size.ts'
+import { bytesOfStore } from './directory-size.ts'
 import { createDocuments, encodeDocuments } from './documents.ts'
-import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
 import {
   emptiedKey,
@@ -39,6 +38,7 @@ import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { removeKeys } from './remove-keys.ts'
 import { Resources } from './resources.ts'
+import { Room } from './room.ts'
 import { scan } from './scan.ts'
 import { LevelSnapshot } from './snapshot.ts'
 import { decodeState } from './states.ts'
@@ -56,6 +56,13 @@ export interface LevelStoreOptions {
   readonly minFreeSpace?: number
   /** Told of each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
+  /** Told if the store was made by `open`. Default: nobody. */
+  readonly onCreated?: () => void
+  /**
+   * Told, once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
+   * acknowledged or read. Default: nobody.
+   */
+  readonly onLost?: (error: Error) => void
 }
 
 /**
@@ -67,14 +74,14 @@ const recordOverhead = 32
 
 /** The embedded store: LevelDB in this process. */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
-  const database = new Database(options.location)
-  const freeSpace = new FreeSpace(options.location, options.minFreeSpace ?? 0)
-  const { observer } = options
-  const records = new LevelRecords(database, freeSpace, options.durability !== 'written', observer)
+  const { observer, onCreated, onLost } = options
+  const room = new Room(options.location, options.minFreeSpace ?? 0)
+  const database = new Database(options.location, { create: true, room, onLost })
+  const records = new LevelRecords(database, room, options.durability !== 'written', observer)
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
-    documents: createDocuments(database, records.head, {
+    documents: createDocuments(database, records.head, room, {
       put: (documents, ticket) => records.commits.push({ documents, ticket }),
       alone: task => records.commits.alone(task),
     }),
@@ -82,16 +89,17 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
     clock: records.clock,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
-    size: async () => ({ bytes: await bytesInDirectory(options.location) }),
+    size: async () => ({ bytes: await bytesOfStore(options.location) }),
     async open() {
-      await database.open()
+      const isCreated = await database.open()
       await records.head.load(database)
       records.clock.start(records.head.counters.newestReceipt)
-      await freeSpace.start()
+      await room.start()
+      if (isCreated) onCreated?.()
     },
     async close() {
-      freeSpace.stop()
       records.clock.stop()
+      await room.stop()
       await records.commits.alone(async () => {})
       await database.close()
     },
@@ -107,20 +115,22 @@ class LevelRecords implements DriverRecords {
   readonly #resources: Resources
   readonly #writeIds: WriteIds
   readonly #listeners = new Set<(commit: Commit) => void>()
+  readonly #room: Room
   readonly #removals: Removals
   readonly #old: OldRecords
   readonly #log: CommitLog
 
   constructor(
     database: Database,
-    freeSpace: FreeSpace,
+    room: Room,
     sync: boolean,
     observer: Pick<Observer, 'committed'> | undefined,
   ) {
     this.#database = database
+    this.#room = room
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
-    this.refused = new LevelRefusedWrites(database)
+    this.refused = new LevelRefusedWrites(database, () => room.isShort)
     this.#log = new CommitLog(database)
     const announce = (commit: Commit) => {
       for (const listener of this.#listeners) listener(commit)
@@ -133,7 +143,7 @@ class LevelRecords implements DriverRecords {
       writeIds: this.#writeIds,
       log: this.#log,
       sync,
-      isFull: () => freeSpace.isShort,
+      isFull: () => room.isShort,
       announce,
       trimWriteIds: (thingId: string) => {
         // Left behind by a failure, they are found again at the next trim.
@@ -157,6 +167,7 @@ class LevelRecords implements DriverRecords {
       log: this.#log,
       announce,
       alone: task => this.commits.alone(task),
+      isShort: () => room.isShort,
     })
     this.#old = new OldRecords(database, this.#resources, task =>
       this.#removals.inTurn(() => this.commits.alone(task)),
@@ -164,7 +175,14 @@ class LevelRecords implements DriverRecords {
   }
 
   append(write: Append, ticket: CommitTicket<Receipt>): undefined {
-    this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
+    const documents = encodeDocuments(write.documents)
+    try {
+      this.#room.assertFor(documents, removesStates(write) ? 'essential' : undefined)
+    } catch (error) {
+      ticket.reject(error)
+      return undefined
+    }
+    this.commits.push({ write, documents, ticket })
   }
 
   async answerOf(thingId: string, id: string, now: number) {
@@ -260,6 +278,11 @@ class LevelRecords implements DriverRecords {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
+}
+
+/** Whether it does nothing else with states, and keeps no record. */
+function removesStates({ records, states = [] }: Append): boolean {
+  return records.length === 0 && states.length > 0 && states.every(({ record }) => record === undefined)
 }
 
 function weigh({ write, documents }: PendingCommit): number {

@@ -35,7 +35,7 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   await store.close()
 
   const level = new ClassicLevel(location)
-  expect(await level.keys().all()).toEqual(['m:batch', 'm:format', 'm:head'])
+  expect(await level.keys().all()).toEqual(['m:batch', 'm:format', 'm:head', 'm:identity'])
   await level.close()
 })
 

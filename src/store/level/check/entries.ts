@@ -9,6 +9,7 @@ import {
   everyKey,
   formatKey,
   headKey,
+  identityKey,
   isWithin,
   namesInThingKey,
   positionInRecordKey,
@@ -79,7 +80,7 @@ export class EntryCheck {
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {
     [prefix.meta]: key =>
-      [formatKey, headKey, batchKey].some(each => key.equals(each))
+      [formatKey, identityKey, headKey, batchKey].some(each => key.equals(each))
         ? undefined
         : 'the key is unknown in a store',
     // Looked at before all others.
@@ -110,7 +111,9 @@ export class EntryCheck {
 
   async #readHead(): Promise<void> {
     const bytes = await this.#level.get(headKey)
-    if (!(await this.#level.get(formatKey))) this.#faults.addOf(formatKey, 'it is missing')
+    for (const key of [formatKey, identityKey]) {
+      if (!(await this.#level.get(key))) this.#faults.addOf(key, 'it is missing')
+    }
     if (bytes?.length === 16) {
       this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
     } else if (bytes || (await lastEntry({ level: this.#level }, allResourceKeys))) {
