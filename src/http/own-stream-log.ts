@@ -54,7 +54,7 @@ export class OwnStreamLog implements StreamLog, Follower {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
     // It lets the log be cut.
-    await this.#documents.put(documents, 'essential')
+    await this.#documents.put(documents, undefined, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
       return since !== undefined && commit.writeNumber > since && isStreamed(commit)

@@ -88,10 +88,16 @@ export class ConnectDoor {
     connection.hold = hold
     if (isClean) {
       connection.session = await sessions.begin(clientId, hold)
-    } else {
+      return
+    }
+    try {
       const { session, inFlight } = await sessions.resume(clientId, hold)
       connection.session = session
       resume(connection, inFlight)
+    } catch (error) {
+      // What it has got of the connection before, is to be kept all the same.
+      connection.session = sessions.heldBy(clientId, hold)
+      throw error
     }
   }
 

@@ -71,6 +71,7 @@ export class MqttDoor {
     this.#wills = new Wills({ documents, nodes, holds, ingest, access, grace, onDefect })
     this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {
       const hold = await this.#takeOver(connection, clientId)
+      if (connection.client.conn.destroyed) return this.#release(hold)
       connection.holdsOfThings ??= new Map()
       connection.holdsOfThings.set(thingId, hold)
     })
@@ -195,8 +196,7 @@ export class MqttDoor {
     const hold = await this.#holds.take(connection, clientId)
     try {
       await this.#wills.takeOver(clientId, hold, hold.before)
-      if (!connection.client.conn.destroyed) return hold
-      throw new Error('the connection is gone')
+      return hold
     } catch (error) {
       this.#release(hold)
       throw error

@@ -142,6 +142,12 @@ export class Sessions {
     }
   }
 
+  /** The session that is kept in the name of this hold. */
+  heldBy(clientId: string, { holder }: Hold): Session | undefined {
+    const open = this.#open.get(clientId)
+    return open?.hold.holder === holder ? open.session : undefined
+  }
+
   /** Of a client that is connected. */
   find(clientId: string): Session | undefined {
     return this.#passing.get(clientId) ?? this.#open.get(clientId)?.session

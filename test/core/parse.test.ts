@@ -136,9 +136,7 @@ describe('parseWrite()', () => {
       },
     }
     const body = Buffer.from('{"values":[{"key":"$geo","value":1}]}')
-    expect(() => parseWrite(body, { options: {}, now, magic })).toThrow(
-      defect,
-    )
+    expect(() => parseWrite(body, { options: {}, now, magic })).toThrow(defect)
   })
 
   it('refuses with an error of the catalogue', () => {

@@ -29,9 +29,7 @@ export function alterAppends(
 /** Gives the driver another `put`, made of the one that it has. */
 export function alterPuts({ documents }: StoreDriver, alter: (put: PromisedPut) => PromisedPut): void {
   const driver = { put: documents.put.bind(documents) }
-  const altered = alter((put, waiting, hold) =>
-    promised(waiting, ticket => driver.put(put, ticket, hold)),
-  )
+  const altered = alter((put, waiting, hold) => promised(waiting, ticket => driver.put(put, ticket, hold)))
   const put: DriverDocuments['put'] = (documents, ticket, hold) =>
     settle(ticket, altered(documents, ticket, hold))
   Object.assign(documents, { put })

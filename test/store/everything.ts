@@ -50,10 +50,8 @@ async function fillAs({ records, documents, refused }: Store, show: (time: numbe
   const at = (datetime: number, value: unknown, more: Partial<NewRecord> = {}) => {
     return { key: 'temperature', datetime, value: JSON.stringify(value), ...more }
   }
-  const append = (
-    newRecords: readonly Omit<NewRecord, 'place'>[],
-    more: Parameters<typeof write>[1] = {},
-  ) => records.append(write(newRecords, more))
+  const append = (newRecords: readonly Omit<NewRecord, 'place'>[], more: Parameters<typeof write>[1] = {}) =>
+    records.append(write(newRecords, more))
 
   await append([at(measuredAt - 2 * day, 'old')], { id: forgottenId })
   show(measuredAt)

@@ -202,7 +202,8 @@ describe('ThingRates', () => {
 
   it('chargeElsewhere() of things that never come to this node leaves nothing for long', () => {
     for (let second = 0; second < 10; second++) {
-      for (let thing = 0; thing < 1_000; thing++) rates.chargeElsewhere(commit(1, true, `${second} ${thing}`), Date.now())
+      for (let thing = 0; thing < 1_000; thing++)
+        rates.chargeElsewhere(commit(1, true, `${second} ${thing}`), Date.now())
       vi.advanceTimersByTime(1_000)
     }
     expect(rates.size).toBeLessThan(2_100)

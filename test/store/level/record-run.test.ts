@@ -109,7 +109,7 @@ const drawnWrite = fc
 const writesAtOnce = fc.array(drawnWrite, { minLength: 1, maxLength: 3 })
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ append: writesAtOnce }) },
-  { weight: 2, arbitrary: fc.record({ pass: fc.integer({ min: -1, max: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ pass: fc.nat({ max: 3 }) }) },
   { weight: 1, arbitrary: fc.record({ fail: writesAtOnce }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.tuple(datetimes, datetimes) }) },
   { weight: 1, arbitrary: fc.record({ removeOld: datetimes }) },

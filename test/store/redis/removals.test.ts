@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { plain, put, state, stateful } from '../../../src/conformance/views.ts'
-import {
-  count,
-  key,
-  measured,
-  otherThing,
-  received,
-  thing,
-  write,
-} from '../../../src/conformance/writes.ts'
+import { count, key, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
 import { type DecodedEntry, decodeEntry, type LogEntry } from '../../../src/store/redis/log-entry.ts'
 import type { Partition } from '../../../src/store/redis/partition.ts'
