@@ -56,10 +56,8 @@ export class Anonymous {
   async #prove(connection: Connection, owner: string, thingId: string): Promise<void> {
     this.#forgetDeadline(connection)
     const other = this.#proven.get(owner)
-    // What was under way when it was closed must not close the one that took over from it.
-    const isReplaced = connection.client.conn.destroyed || (other && other.place > connection.place)
-    if (isReplaced) throw new Error('the same client has connected again')
-    this.#proven.set(owner, connection)
+    if (other && other.place > connection.place) throw new Error('the same client has connected again')
+    if (!connection.client.conn.destroyed) this.#proven.set(owner, connection)
     await this.#takeOver(connection, owner, thingId)
   }
 

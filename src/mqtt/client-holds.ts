@@ -26,18 +26,27 @@ export class ClientHolds {
    * From here on the connection acts for the client. What others have done for it before can be read when this resolves.
    *
    * @param clientId inside the broker
+   * @throws HoldLost if the connection is gone, and another one has the client
    * @throws ThingwireError of the store
    */
   async take(connection: Connection, clientId: string): Promise<TakenHold> {
     this.#underWay++
     try {
-      const hold = await this.#holds.take(clientHold(clientId))
+      const hold = await this.#takeFor(connection, clientHold(clientId))
       this.#connections.set(hold.holder, connection)
       if (this.#lost.has(hold.holder)) closeReplaced(connection)
       return hold
     } finally {
       if (--this.#underWay === 0) this.#lost.clear()
     }
+  }
+
+  /** For one that is gone, and has published before, nobody is to be replaced. */
+  async #takeFor(connection: Connection, name: string): Promise<TakenHold> {
+    if (!connection.client.conn.destroyed) return await this.#holds.take(name)
+    const hold = await this.#holds.takeFrom(name, undefined)
+    if (!hold) throw new HoldLost({ name, holder: '' })
+    return hold
   }
 
   /** The connection is gone, and everything that it had under way is done. @throws ThingwireError of the store */

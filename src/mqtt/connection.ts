@@ -50,6 +50,8 @@ export class Connection {
   hold: Hold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   holdsOfThings: Map<string, Hold> | undefined
+  /** It is gone, and nothing of it is under way any more. */
+  isLeft = false
   will: KeptWill | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false

@@ -71,9 +71,9 @@ export class MqttDoor {
     this.#wills = new Wills({ documents, nodes, holds, ingest, access, grace, onDefect })
     this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {
       const hold = await this.#takeOver(connection, clientId)
-      if (connection.client.conn.destroyed) return this.#release(hold)
       connection.holdsOfThings ??= new Map()
       connection.holdsOfThings.set(thingId, hold)
+      if (connection.isLeft) this.#release(hold)
     })
     const onProven = (connection: Connection, thingId: string) => this.#prove(connection, thingId)
     this.connecting = new ConnectDoor({
@@ -282,7 +282,7 @@ export class MqttDoor {
   }
 
   async #leaveWith(connection: Connection): Promise<void> {
-    const { session, hold, holdsOfThings, will, hasTakenLeave, refusal } = connection
+    const { session, will, hasTakenLeave, refusal } = connection
     connection.session = undefined
     connection.will = undefined
     this.#anonymous.leave(connection)
@@ -291,6 +291,8 @@ export class MqttDoor {
     await connection.inbound.whenIdle()
     const left = session && this.sessions.leave(session)
     await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
+    connection.isLeft = true
+    const { hold, holdsOfThings } = connection
     for (const each of holdsOfThings?.values() ?? []) this.#release(each)
     if (hold) this.#release(hold)
   }
