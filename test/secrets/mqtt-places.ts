@@ -106,10 +106,12 @@ const packets: Record<string, Place> = {
 export const mqttPlaces: readonly [name: string, place: Place][] = [
   ...Object.entries(connects),
   ...Object.entries(packets),
-  ...spelledBodyPlaces.map(([name, body]): [string, Place] => [
-    `${name}, in a write`,
-    (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] }),
-  ]),
+  [
+    'in many spellings, in writes',
+    (s, { token }) => ({
+      packets: spelledBodyPlaces.map(([, body]) => publish(`things/${token}/write`, body(s), 0)),
+    }),
+  ],
   ...bodyPlaces.flatMap(([name, body]): [string, Place][] => [
     [`${name}, in a write`, (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] })],
     [
