@@ -26,6 +26,8 @@ export interface ServiceSetup {
   readonly isBalanced: boolean
   /** By how much the clock of each node is ahead, seconds; negative: behind. Absent: all have the right time. */
   readonly clocks?: readonly number[]
+  /** Of the nodes, on top of their own. */
+  readonly environment?: NodeJS.ProcessEnv
 }
 
 /** Nodes on one redis-server that has every write on the disk before it answers; they come and go. */
@@ -33,6 +35,7 @@ export class Service {
   readonly redis: RedisServer
   readonly #isBalanced: boolean
   readonly #clocks: readonly number[]
+  readonly #environment: NodeJS.ProcessEnv
   readonly #adminKey = createToken()
   /** How many nodes were started. */
   #started = 0
@@ -41,10 +44,11 @@ export class Service {
   /** What clients of the load balancer take for the server. */
   #front: ServerProcess | undefined
 
-  private constructor(redis: RedisServer, { isBalanced, clocks = [] }: ServiceSetup) {
+  private constructor(redis: RedisServer, { isBalanced, clocks = [], environment = {} }: ServiceSetup) {
     this.redis = redis
     this.#isBalanced = isBalanced
     this.#clocks = clocks
+    this.#environment = environment
   }
 
   /** Whoever starts it ends it. */
@@ -138,6 +142,7 @@ export class Service {
       ...noRateLimits,
       ...environmentOfClock(ahead),
       THINGWIRE_WILL_GRACE: String(willGrace),
+      ...this.#environment,
     }
     const url = `redis://127.0.0.1:${port}`
     if (http === undefined || mqtt === undefined) {

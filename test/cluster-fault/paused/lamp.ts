@@ -1,9 +1,11 @@
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
+import { untilNothingWrong } from '../participant.ts'
+import { difference } from './difference.ts'
 import { LiveValues } from './live-values.ts'
 import type { PauseClient } from './pause-client.ts'
 import type { PausedRound } from './paused-round.ts'
-import { checkViews, storedIn } from './resource-views.ts'
+import { checkViews, settledWithin, storedIn } from './resource-views.ts'
 import { SentWrites } from './sent-writes.ts'
 
 const key = 'lamp'
@@ -58,15 +60,14 @@ export class Lamp implements PauseClient {
     const { round, thing, told, staying } = this.#parts
     await Promise.all(this.#answers)
     await this.#switchThroughBoth()
-    const wrong = await checkViews({ nodes: round.nodes, thing, key, sent: this.#sent, told })
-    const stored = (await storedIn(round.other, thing, key)).join(', ')
-    const live = staying.of(key).join(', ')
-    const isRight = live === stored || (staying.isClosed && stored.startsWith(live))
     return [
-      ...wrong,
-      ...(isRight
-        ? []
-        : [`${key} of ${thing.thingId}: stored ${stored}, told live at the paused node ${live}`]),
+      ...(await checkViews({ nodes: round.nodes, thing, key, sent: this.#sent, told })),
+      ...(await untilNothingWrong(async () => {
+        const stored = await storedIn(round.other, thing, key)
+        const live = staying.of(key).map(String)
+        const wanted = staying.isClosed ? stored.slice(0, live.length) : stored
+        return difference(['stored', wanted], ['told live at the node that was paused', live])
+      }, settledWithin)),
     ]
   }
 

@@ -1,5 +1,6 @@
 import type { Count } from '../../fault/counter.ts'
 import { untilNothingWrong } from '../participant.ts'
+import { difference, shown } from './difference.ts'
 import type { Resource } from './publisher.ts'
 import { type ResourceViews, settledWithin, storedIn } from './resource-views.ts'
 
@@ -23,24 +24,21 @@ async function lookAt({ nodes, thing, sent, told }: Omit<ResourceViews, 'key'>):
     })),
   )
   const stored = seen[0]?.stored ?? []
-  const shown = `stored ${stored.join(' ')}`
-  const liveSettings = told.of('$settings').map(value => (value as { n: number }).n)
-  const liveCounts = told.of('$count').map(value => (value as Count).applied)
-  const counts = stored.map((_, place) => place + 1)
+  const settings = told.of('$settings').map(value => String((value as { n: number }).n))
+  const counts = told.of('$count').map(value => String((value as Count).applied))
+  const applied = stored.map((_, place) => String(place + 1))
   const is = (what: string, expected: unknown, got: unknown) =>
-    String(expected) === String(got)
-      ? []
-      : [`${what} of ${thing.thingId}: expected ${expected}, got ${got}; ${shown}`]
+    expected === got ? [] : [`${what}: expected ${expected}, got ${got}`]
   return [
-    ...sent.check(stored).map(wrong => `$settings.n of ${thing.thingId}: ${wrong}; ${shown}`),
-    ...is('$settings told live', stored, liveSettings),
-    ...is('$count told live', counts, liveCounts),
-    ...seen.flatMap(({ settings, count, stored: values }, place) => [
-      ...is(`$settings.n at node ${place}`, stored, values),
-      ...is(`$settings at node ${place}`, stored.at(-1), settings?.n),
-      ...is(`applied to $count at node ${place}`, stored.length, count?.applied),
+    ...sent.check(stored).map(wrong => `$settings.n: ${wrong}; stored ${shown(stored)}`),
+    ...difference(['$settings.n stored', stored], ['$settings told live', settings]),
+    ...difference(['$count of what is stored', applied], ['told live', counts]),
+    ...seen.flatMap((view, place) => [
+      ...difference(['$settings.n stored', stored], [`at node ${place}`, view.stored]),
+      ...is(`$settings at node ${place}`, stored.at(-1), String(view.settings?.n)),
+      ...is(`applied to $count at node ${place}`, stored.length, view.count?.applied),
     ]),
-  ]
+  ].map(wrong => `${thing.thingId}: ${wrong}`)
 }
 
 async function stateOf<State>(url: string, token: string, key: string): Promise<State | undefined> {

@@ -76,7 +76,7 @@ export class MovingConnection {
    */
   async checkFirst(...unread: readonly string[]): Promise<readonly string[]> {
     const first = this.#first
-    if (!first || this.#round.plan.farewell !== 'stays open') return []
+    if (!first || this.#round.plan.oldConnection !== 'stays open') return []
     const cancel = new AbortController()
     const isClosed = await Promise.race([
       first.closed.then(() => true),

@@ -4,15 +4,15 @@ import type { MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 
 /** What a client does with its connection to the paused node before it goes to the other one. */
-export const farewells = ['stays open', 'is closed', 'is reset'] as const
-export type Farewell = (typeof farewells)[number]
+export const oldConnections = ['stays open', 'is closed', 'is reset'] as const
+export type OldConnection = (typeof oldConnections)[number]
 
 export interface RoundPlan {
   /** Milliseconds. */
   readonly pause: number
   /** After so many milliseconds of the pause the clients go to the other node. */
   readonly moveAfter: number
-  readonly farewell: Farewell
+  readonly oldConnection: OldConnection
 }
 
 /** Milliseconds without a heartbeat up to which a node is alive in any case, and behind which it is dead in any case. */
@@ -72,8 +72,8 @@ export class PausedRound {
 
   /** Ends a connection to the paused node as is planned. */
   part({ stream }: MqttClient): void {
-    if (this.plan.farewell === 'is closed') stream.end()
-    if (this.plan.farewell === 'is reset' && 'resetAndDestroy' in stream) {
+    if (this.plan.oldConnection === 'is closed') stream.end()
+    if (this.plan.oldConnection === 'is reset' && 'resetAndDestroy' in stream) {
       ;(stream as unknown as { resetAndDestroy(): void }).resetAndDestroy()
     }
   }

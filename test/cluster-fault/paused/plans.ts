@@ -1,4 +1,4 @@
-import { farewells, type RoundPlan } from './paused-round.ts'
+import { oldConnections, type RoundPlan } from './paused-round.ts'
 
 /** Milliseconds. Behind 10 s another node leads, behind 25 s the paused one is held for dead. */
 const pauses = [1, 2, 3, 1.5, 6, 12, 1, 4, 28, 2, 8, 3, 16, 1, 35, 5, 2, 22, 1, 40].map(
@@ -19,6 +19,6 @@ export const clocks = [
 export function planOf(number: number): RoundPlan {
   const turn = Math.floor(number / pauses.length)
   const pause = pauses[number % pauses.length] ?? 1_000
-  const farewell = farewells[(number + turn) % farewells.length] ?? 'stays open'
-  return { pause, farewell, moveAfter: pause > late && turn % 2 === 1 ? late : 0 }
+  const oldConnection = oldConnections[(number + turn) % oldConnections.length] ?? 'stays open'
+  return { pause, oldConnection, moveAfter: pause > late && turn % 2 === 1 ? late : 0 }
 }

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
 import { readAll, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { untilNothingWrong } from '../participant.ts'
+import { difference, shown } from './difference.ts'
 import type { LiveValues } from './live-values.ts'
 import type { SentWrites } from './sent-writes.ts'
 
@@ -41,20 +41,16 @@ async function lookAt({ nodes, thing, key, sent, told }: ResourceViews): Promise
     })),
   )
   const stored = seen[0]?.stored ?? []
-  const shown = `stored ${stored.join(' ')}`
-  const live = told.of(key).map(String)
   return [
-    ...sent.check(stored).map(wrong => `${what}: ${wrong}; ${shown}`),
-    ...(isDeepStrictEqual(live, stored) ? [] : [`${what}: ${shown}, told live ${live.join(' ')}`]),
+    ...sent.check(stored).map(wrong => `${wrong}; stored ${shown(stored)}`),
+    ...difference(['stored', stored], ['told live', told.of(key).map(String)]),
     ...seen.flatMap((view, place) => [
-      ...(isDeepStrictEqual(view.stored, stored)
-        ? []
-        : [`${what}: ${shown} at node 0, ${view.stored.join(' ')} at node ${place}`]),
+      ...difference(['stored', stored], [`at node ${place}`, view.stored]),
       ...(view.retained === view.stored.at(-1)
         ? []
-        : [`${what}: latest over REST is ${view.stored.at(-1)}, retained ${view.retained} at node ${place}`]),
+        : [`retained at node ${place}: expected ${view.stored.at(-1)}, got ${view.retained}`]),
     ]),
-  ]
+  ].map(wrong => `${what}: ${wrong}`)
 }
 
 async function retainedOf(

@@ -16,6 +16,9 @@ const keys = new Keys('thingwire', 0)
 /** The task whose leader is paused. */
 const task = 'magic'
 
+/** Milliseconds: shorter than some pauses, and longer than a write takes on a machine that has other things to do. */
+const storeTimeout = 15_000
+
 const magician = { name: 'magic', qos: 2, session: 'persistent', resource: magic } as const
 
 /** One of each kind. */
@@ -51,7 +54,8 @@ export class PausedRounds {
 
   /** Whoever starts them ends them. @param clocks by how much that of each node is ahead, seconds */
   static async start(clocks: readonly [number, number]): Promise<PausedRounds> {
-    return new PausedRounds(await Service.start(2, { isBalanced: false, clocks }))
+    const environment = { THINGWIRE_STORE_TIMEOUT: String(storeTimeout) }
+    return new PausedRounds(await Service.start(2, { isBalanced: false, clocks, environment }))
   }
 
   /** @returns what is wrong, in words */
@@ -62,26 +66,26 @@ export class PausedRounds {
     const round = new PausedRound(plan, { pausing, other })
     const all = clients()
     const wrong = new Map<PauseClient, readonly string[]>()
-    const each = (step: (client: PauseClient) => Promise<void> | void) =>
+    const each = (name: string, step: (client: PauseClient) => Promise<void> | void) =>
       Promise.all(
         all.map(async client => {
           if (wrong.has(client)) return
           try {
             await step(client)
           } catch (error) {
-            wrong.set(client, [(error as Error).message])
+            wrong.set(client, [`${name} failed: ${(error as Error).message}`])
           }
         }),
       )
     try {
-      await each(client => client.begin(round))
-      await round.stop(() => void each(client => client.sendInFlight()))
-      await each(client => client.sendWhilePaused())
-      const moving = round.wait(plan.moveAfter).then(() => each(client => client.move()))
+      await each('begin', client => client.begin(round))
+      await round.stop(() => void each('sendInFlight', client => client.sendInFlight()))
+      await each('sendWhilePaused', client => client.sendWhilePaused())
+      const moving = round.wait(plan.moveAfter).then(() => each('move', client => client.move()))
       await round.wait(plan.pause)
       round.resume()
       await moving
-      await each(async client => void wrong.set(client, await client.check()))
+      await each('check', async client => void wrong.set(client, await client.check()))
     } finally {
       pausing.process.kill('SIGCONT')
       await Promise.all(all.map(client => client.end()))

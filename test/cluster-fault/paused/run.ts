@@ -18,7 +18,7 @@ export async function runPaused(count: number, report: Report): Promise<void> {
         const what = [
           `a node is paused for ${seconds(plan.pause)}`,
           `round ${number + 1} of ${count}`,
-          `the old connection ${plan.farewell}`,
+          `the old connection ${plan.oldConnection}`,
           ...(plan.moveAfter > 0 ? [`clients move after ${seconds(plan.moveAfter)}`] : []),
           `clocks at ${ahead.join(' and ')} s`,
           seconds(performance.now() - began),

@@ -65,29 +65,36 @@ export class SentWrites {
     })
   }
 
+  /** The first of each kind that is wrong: others follow from it. */
   #checkOrder(stored: readonly string[]): string[] {
-    const wrong: string[] = []
-    let latestSent: SentWrite | undefined
-    const begun = new Map<string, SentWrite>()
-    const places = new Map([...this.#writes.keys()].map((value, place) => [value, place]))
-    const seen = new Set<string>()
+    return [
+      ...[...this.#behindWhatWasSentLater(stored)].slice(0, 1),
+      ...[...this.#outOfTurn(stored)].slice(0, 1),
+    ]
+  }
+
+  *#behindWhatWasSentLater(stored: readonly string[]): Generator<string> {
+    let latest: SentWrite | undefined
     for (const value of stored) {
       const write = this.#of(value)
-      if (latestSent && write.ackedAt !== undefined && write.ackedAt < latestSent.sentAt) {
-        wrong.push(
-          `${value} is stored behind ${latestSent.value}, which was sent when ${value} was acknowledged`,
-        )
-      }
-      if (!latestSent || write.sentAt > latestSent.sentAt) latestSent = write
-      if (seen.has(value)) continue
-      seen.add(value)
-      const before = begun.get(write.writer)
-      if (before && (places.get(before.value) ?? 0) > (places.get(value) ?? 0)) {
-        wrong.push(`${value} is stored behind ${before.value}, which ${write.writer} sent later`)
-      }
-      begun.set(write.writer, write)
+      if (latest && write.ackedAt !== undefined && write.ackedAt < latest.sentAt)
+        yield `${value} is stored behind ${latest.value}, which was sent when ${value} was acknowledged`
+      if (!latest || write.sentAt > latest.sentAt) latest = write
     }
-    return [...new Set(wrong)]
+  }
+
+  /** Looks at the first copy of each. */
+  *#outOfTurn(stored: readonly string[]): Generator<string> {
+    const places = new Map([...this.#writes.keys()].map((value, place) => [value, place]))
+    const latest = new Map<string, { readonly value: string; readonly place: number }>()
+    for (const value of new Set(stored)) {
+      const { writer } = this.#of(value)
+      const place = places.get(value) ?? 0
+      const before = latest.get(writer)
+      if (before && before.place > place)
+        yield `${value} is stored behind ${before.value}, which ${writer} sent later`
+      else latest.set(writer, { value, place })
+    }
   }
 
   /** Where the write that was acknowledged last was sent when all others were. */

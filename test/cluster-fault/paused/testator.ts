@@ -71,6 +71,7 @@ export class Testator implements PauseClient {
     const { round, thing, told, connection } = this.#parts
     const wrong = this.#course === 'moves' ? [...(await connection.checkFirst())] : []
     if (this.#course === 'takes leave') {
+      await connection.client.untilClosed()
       // The node may have been held for dead before it read that the client has gone.
       this.#sent.allow('offline 1', round.plan.pause < 15_000 ? 'never' : 'at most once')
     }
