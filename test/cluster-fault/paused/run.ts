@@ -14,7 +14,7 @@ export async function runPaused(count: number, report: Report): Promise<void> {
         const number = next++
         const plan = planOf(number)
         const began = performance.now()
-        const violations = await rounds.run(plan)
+        const violations = await rounds.run(plan).catch((error: Error) => [`round: ${error.message}`])
         const what = [
           `a node is paused for ${seconds(plan.pause)}`,
           `round ${number + 1} of ${count}`,
