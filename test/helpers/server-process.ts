@@ -55,8 +55,8 @@ export interface ServerProcess {
   readonly process: ChildProcess
   /** Resolves when the process is gone and its output is complete. */
   readonly exited: Promise<Exit>
-  /** Resolves when stderr, the log, holds a match. */
-  logged(pattern: RegExp): Promise<void>
+  /** Resolves with the first match when stderr, the log, holds one. */
+  logged(pattern: RegExp): Promise<RegExpExecArray>
   /** SIGTERM. */
   stop(): Promise<Exit>
   /** SIGKILL. */
@@ -109,7 +109,7 @@ export async function startServer({
       environment.THINGWIRE_ADMIN_KEY ?? (await readFile(join(dataDir ?? '', 'admin-key'), 'utf8')).trim(),
     process: child,
     exited,
-    logged: async pattern => void (await output.stderr.until(pattern)),
+    logged: pattern => output.stderr.until(pattern),
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   }
