@@ -24,7 +24,7 @@ export interface ScanOptions extends ReadOptions {
   readonly limit?: number
 }
 
-/** Most entries that the binding is asked for at once: twice as many make a page of records no faster. */
+/** Most entries that the binding is asked for at once: 8 KB of room. */
 const mostAtOnce = 128
 /** Asked for where it is not known how many there are: most ranges are short. */
 const fewAtOnce = 8

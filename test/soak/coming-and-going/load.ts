@@ -10,8 +10,6 @@ import { type Population, Visitors } from './visitors.ts'
 
 export interface ComingAndGoing extends Population {
   readonly seconds: number
-  /** Factor on all rates. */
-  readonly pace: number
   /** Seconds between two looks at the memory. */
   readonly interval: number
   readonly onSample?: (curve: MemoryCurve) => void
@@ -28,7 +26,7 @@ const rates = { writes: 180, connects: 2.5, streams: 3, things: 4, reads: 18, re
 
 /** Clients that come and go, at one server with its embedded store and default options, and what its memory does. */
 export async function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAndGoingResult> {
-  const { seconds, pace, interval, onSample } = setup
+  const { seconds, interval, onSample } = setup
   const directory = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
   const socket = join(directory, 'memory')
   const environment = { ...preload(new URL('memory-preload.ts', import.meta.url)), SOAK_MEMORY: socket }
@@ -45,12 +43,12 @@ export async function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAn
     }
     const [looks, ...paced] = await Promise.all([
       atPace('looks at the memory', 1 / interval, seconds, look),
-      atPace('writes', rates.writes * pace, seconds, () => visitors.write()),
-      atPace('connects', rates.connects * pace, seconds, () => visitors.connect()),
-      atPace('event streams', rates.streams * pace, seconds, () => visitors.stream()),
-      atPace('things made and removed', rates.things * pace, seconds, () => visitors.makeAndRemove()),
-      atPace('reads', rates.reads * pace, seconds, () => visitors.read()),
-      atPace('refused writes', rates.refusals * pace, seconds, () => visitors.refuse()),
+      atPace('writes', rates.writes, seconds, () => visitors.write()),
+      atPace('connects', rates.connects, seconds, () => visitors.connect()),
+      atPace('event streams', rates.streams, seconds, () => visitors.stream()),
+      atPace('things made and removed', rates.things, seconds, () => visitors.makeAndRemove()),
+      atPace('reads', rates.reads, seconds, () => visitors.read()),
+      atPace('refused writes', rates.refusals, seconds, () => visitors.refuse()),
     ])
     if (looks.failures.length > 0) throw new Error(looks.failures[0])
     await visitors.go()

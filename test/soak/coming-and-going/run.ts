@@ -17,7 +17,6 @@ export async function soakComingAndGoing(minutes: number): Promise<boolean> {
     keys: 50,
     sessions: 3_000,
     seconds: minutes * 60,
-    pace: 1,
     interval,
     onSample: showEachMinute(),
   })
