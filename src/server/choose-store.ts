@@ -13,6 +13,8 @@ import type { ServerOptions } from './options.ts'
 export interface Keeping {
   /** Not open yet. */
   readonly store: StoreDriver
+  /** Whether there was no store when it was opened, so that an empty one was made. */
+  readonly isNew: () => boolean
   readonly adminKey: AdminKey
 }
 
@@ -44,6 +46,7 @@ export async function chooseStore(
     }
     return {
       store: await redisStore(redisUrl, options, log, observer),
+      isNew: () => false,
       adminKey: { key: adminKey, created: false },
     }
   }
@@ -51,11 +54,15 @@ export async function chooseStore(
   const location = storeLocation(dataDir)
   await assertNotLost(dataDir, location)
   await makeDataDir(dataDir)
+  let isNew = false
   return {
     store: createLevelStore({
       ...{ location, durability, minFreeSpace, observer, onLost },
-      onCreated: () => log.info(`there was no store in ${location}: a new one was made`),
+      onCreated: () => {
+        isNew = true
+      },
     }),
+    isNew: () => isNew,
     adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),
   }
 }

@@ -106,6 +106,7 @@ async function startServer(
     throw error
   })
   warnOfClearText(http, mqtt, log)
+  if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   const close = async () => {
     http.leave()
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)

@@ -1,4 +1,4 @@
-import { open, rm } from 'node:fs/promises'
+import { open, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
@@ -50,6 +50,7 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     const [device, other] = [await createThing(server), await createThing(server)]
     let acked = await writeUntilFull(server, other, 3_000)
     await writeUntilFull(server, device, 1_000)
+    await untilReserved(dataDir)
     const filler = join(setup.directory, 'filler')
     await fill(filler)
     for (let round = 0; round < Math.max(setup.refused, setup.writes); round++) {
@@ -118,6 +119,18 @@ async function writeUntilFull(server: ServerProcess, thing: Thing, records: numb
     if (status !== 201) throw new Error(`the disk is too small for this test: ${status}`)
   }
   return records
+}
+
+/** A server makes its reserve soon after its first start on a directory. */
+async function untilReserved(dataDir: string): Promise<void> {
+  const { blocks, bsize } = await statfs(dataDir)
+  const bytes = Math.min(32 * 1024 * 1024, Math.floor((blocks * bsize) / 8))
+  const isThere = () =>
+    stat(join(dataDir, 'store', 'RESERVE')).then(
+      ({ size }) => size === bytes,
+      () => false,
+    )
+  while (!(await isThere())) await delay(50)
 }
 
 /** Takes all that is left of the disk. */

@@ -36,6 +36,8 @@ export class Reserve {
         for (let left = bytes; left > 0; left -= piece.length) {
           if (!isWanted()) throw new Error('not wanted any more')
           await file.writeFile(piece.subarray(0, left))
+          // By and by: some file systems would write all of it with the next fsync of another file.
+          await file.datasync()
         }
       } finally {
         await file.close()

@@ -6,6 +6,8 @@ import type { EncodedDocuments } from './documents.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
+/** Then a reserve is made that is not there, milliseconds after the start: what is opened for a moment needs none. */
+const firstCheck = 1_000
 /** As much as LevelDB needs to open a store: the log becomes a table before it is removed. And to compact a little beside it. */
 const reserveBytes = 32 * 1024 * 1024
 /** A reserve takes no larger part of a disk than one of so many. */
@@ -53,20 +55,15 @@ export class Room {
     }
   }
 
-  /** The directory is there. Resolves when it is known how much is free; the reserve is made behind that. */
+  /** The directory is there. Resolves when it is known how much is free. */
   async start(): Promise<void> {
-    const { measured, done } = this.#check()
-    this.#checking = done
-    this.#timer = setInterval(() => {
-      this.#checking = this.#checking.then(() => this.#check().done)
-    }, checkInterval)
-    this.#timer.unref()
-    await measured
+    await this.#measure()
+    this.#checkIn(firstCheck)
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     await this.#checking
   }
 
@@ -88,13 +85,23 @@ export class Room {
     }
   }
 
-  #check(): { readonly measured: Promise<void>; readonly done: Promise<void> } {
-    const measured = this.#measure()
-    return { measured: measured.then(() => {}), done: measured.then(make => make?.()) }
+  #checkIn(milliseconds: number): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => {
+      this.#checking = this.#check().finally(() => this.#checkIn(checkInterval))
+    }, milliseconds)
+    this.#timer.unref()
   }
 
-  /** @returns how to make the reserve, if it is to be made */
-  async #measure(): Promise<(() => Promise<void>) | undefined> {
+  async #check(): Promise<void> {
+    const bytes = await this.#measure()
+    if (bytes === undefined) return
+    const isFull = (await this.#reserve.make(bytes, () => !this.#isStopped)) === 'no room'
+    if (!this.#isStopped) this.#isFull = isFull
+  }
+
+  /** @returns how large the reserve is to be, if it is to be made */
+  async #measure(): Promise<number | undefined> {
     const free = await this.#free()
     // A file system that cannot say what is free fails the write itself when it is full.
     this.#isBelowMinimum = free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
@@ -110,10 +117,7 @@ export class Room {
       this.#isFull = true
       return undefined
     }
-    return async () => {
-      const isFull = (await this.#reserve.make(bytes, () => !this.#isStopped)) === 'no room'
-      if (!this.#isStopped) this.#isFull = isFull
-    }
+    return bytes
   }
 
   async #free(): Promise<{ readonly bytes: number; readonly ofAll: number } | undefined> {
