@@ -22,8 +22,6 @@ export interface ConnectDoorParts {
   readonly isClosing: () => boolean
   /** Whether the connection is still there. */
   readonly isOpen: (connection: Connection) => boolean
-  /** It is not, or CONNECT was refused: what was begun for it is to be ended. */
-  readonly leave: (connection: Connection) => Promise<void>
   /** The connection acts for the client from when this resolves. @throws ThingwireError of the store */
   readonly takeOver: (connection: Connection, clientId: string) => Promise<TakenHold>
   /** These packet ids of the session are in flight. */
@@ -46,8 +44,10 @@ export class ConnectDoor {
   async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
     // Aedes answers what it cannot speak with return code 1 by itself.
     if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) return
+    const admitting = this.#admit(connection, packet)
+    connection.admitting = admitting.catch(() => {})
     try {
-      await withDeadline(this.#admit(connection, packet), connectDeadline)
+      await withDeadline(admitting, connectDeadline)
     } catch (error) {
       connection.refusal = this.#limited(connection, refusalOf(error))
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
@@ -55,7 +55,7 @@ export class ConnectDoor {
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
-    const { things, anonymous, isClosing, ownsBroker, sessions, leave, isOpen } = this.#parts
+    const { things, anonymous, isClosing, ownsBroker, sessions, isOpen } = this.#parts
     const { access, isReady } = things
     const isAway = isClosing() || !isReady()
     if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
@@ -73,10 +73,7 @@ export class ConnectDoor {
       delete packet.will
     }
     // It may have gone, or been refused for being late, while the store was asked.
-    if (connection.refusal || !isOpen(connection)) {
-      await leave(connection)
-      return
-    }
+    if (connection.refusal || !isOpen(connection)) return
     restoreSpellings(connection)
     if (connection.session) await connection.live.resume(connection.session)
     if (kind === 'anonymous' && ownsBroker && !will) anonymous.expectProof(connection)

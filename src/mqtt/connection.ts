@@ -43,6 +43,8 @@ export class Connection {
   readonly live: LiveClient
   /** From CONNECT on, before it is answered. */
   admission: Admission | undefined
+  /** Resolves when what was begun for CONNECT is done. */
+  admitting: Promise<void> | undefined
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
   session: Session | undefined

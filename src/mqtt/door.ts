@@ -85,7 +85,6 @@ export class MqttDoor {
       addressOf,
       isClosing: () => this.#isClosing || isDraining(),
       isOpen: ({ client }) => this.#connections.has(client),
-      leave: connection => this.#leave(connection),
       takeOver: (connection, clientId) => this.#takeOver(connection, clientId),
       resume: (connection, messageIds) => this.#publishDoors.get(connection)?.resume(messageIds),
       onProven,
@@ -282,13 +281,14 @@ export class MqttDoor {
   }
 
   async #leaveWith(connection: Connection): Promise<void> {
+    this.#anonymous.leave(connection)
+    connection.live.close()
+    await connection.admitting
+    // What was published before comes before the will, and is covered by the hold.
+    await connection.inbound.whenIdle()
     const { session, will, hasTakenLeave, refusal } = connection
     connection.session = undefined
     connection.will = undefined
-    this.#anonymous.leave(connection)
-    connection.live.close()
-    // What was published before comes before the will, and is covered by the hold.
-    await connection.inbound.whenIdle()
     const left = session && this.sessions.leave(session)
     await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
     connection.isLeft = true
