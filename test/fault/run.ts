@@ -145,7 +145,8 @@ async function failDisk(dataDir: string): Promise<void> {
       const what = `one ${fault}, round ${round}`
       const failed = await failedWrite({ dataDir: join(dataDir, what), writes }, fault)
       report.line(failed.hasFailed, `${what}: it did happen`)
-      report.answers(what, failed.answers, ['201', '400 invalid_key', ...storeAway])
+      const whileShort = fault === 'ENOSPC from write' ? ['503 store_full'] : []
+      report.answers(what, failed.answers, ['201', '400 invalid_key', ...whileShort, ...storeAway])
       report.violations(`${what}: afterwards`, failed.recovered)
       report.violations(`${what}: after a restart`, failed.restarted)
     }

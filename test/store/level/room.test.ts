@@ -70,9 +70,14 @@ test('a store short of disk puts no refused write and nothing that nobody asked 
   await short.documents.put({ needed: {} }, undefined, 'essential')
   for (let number = 0; number < 150; number++) await short.refused.add(thingId, refusal(String(number)))
   expect(await messages(short, 1_000)).toHaveLength(100)
-  await short.records.removeThing(thingId)
-  expect(await messages(short)).toEqual([])
   await short.close()
+
+  const reopened = await openStore(createLevelStore({ location, minFreeSpace: full }))
+  expect(await messages(reopened)).toEqual(['b', 'a'])
+  await reopened.refused.add(thingId, refusal('e'))
+  await reopened.records.removeThing(thingId)
+  expect(await messages(reopened)).toEqual([])
+  await reopened.close()
 })
 
 /** Has batches fail as on a full disk from now on, while `isFull` says so. */
