@@ -30,10 +30,13 @@ export async function readPage(
     : range
   // A cursor from outside the range would turn the bounds round.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
+  const how = { key, order, limit }
+  // There is no entry that begins in front of it.
+  if (wanted.gte.equals(recordKeys(resource).gte)) return await takePage(database, undefined, wanted, how)
   // One for both reads: a write between them is seen by neither.
   const snapshot = database.level.snapshot()
   try {
-    return await takePage(database, snapshot, wanted, { key, order, limit })
+    return await takePage(database, snapshot, wanted, how)
   } finally {
     await snapshot.close()
   }
@@ -41,7 +44,7 @@ export async function readPage(
 
 async function takePage(
   database: Database,
-  snapshot: AbstractSnapshot,
+  snapshot: AbstractSnapshot | undefined,
   wanted: KeyRange,
   { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
 ): Promise<Page> {

@@ -18,16 +18,16 @@ interface ReadOptions {
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** Most entries that are given at once. Default 128. Fewer are if they are longer than 16 KiB; at least one is. */
+  /** Most entries that are given at once. Default 512. Fewer are if they are longer than 16 KiB; at least one is. */
   readonly atOnce?: number
   /** Most entries in all. Default: all of the range. */
   readonly limit?: number
 }
 
-/** Most entries that the binding is asked for at once: 8 KB of room. */
-const mostAtOnce = 128
+/** Most entries that the binding is asked for at once, 32 KB of room: a page of 500 in four pieces takes half as long again. */
+const mostAtOnce = 512
 /** Asked for where it is not known how many there are: most ranges are short. */
-const fewAtOnce = 8
+const fewAtOnce = 16
 
 /**
  * Reads entries of a range from anywhere in it, as the database is when the cursor is made, or as the snapshot is. To be
@@ -63,7 +63,7 @@ export class Cursor {
   /** Some of the next entries, at most so many; none if the range is at its end. */
   nextOf(most: number): Promise<Entry[]> {
     const size = Math.min(this.#size, mostAtOnce)
-    this.#size = size * 2
+    this.#size = size * 4
     return this.#iterator.nextv(Math.min(size, most))
   }
 
