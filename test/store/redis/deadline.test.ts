@@ -32,7 +32,7 @@ async function open(port: number): Promise<Store> {
 }
 
 const late = { reason: 'store_timeout' }
-const packetId = 'mqtt-in-flight/client/1/77'
+const packetId = 'mqtt-in-flight/client/77'
 const inFlight = { documents: { [packetId]: {} } }
 const answered = { documents: { [packetId]: null } }
 
