@@ -9,8 +9,9 @@ export type {
   ThingSummary,
   TokenSummary,
 } from './access/access.ts'
-export type { Clock } from './core/clock.ts'
+export type { ClockStep, ReceiptClock } from './core/clock.ts'
 export type { Geo } from './core/geo.ts'
+export { type Hold, HoldLost, type Holds, type TakenHold } from './core/holds.ts'
 export type { Ingest, WriteRequest } from './core/ingest.ts'
 export type { Nodes } from './core/nodes.ts'
 export type { Observer, WriteDoor, WriteOutcome } from './core/observer.ts'

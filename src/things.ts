@@ -6,8 +6,9 @@ import {
   type ThingRegistry,
 } from './access/index.ts'
 import { type LimitOptions, Limits } from './access/limits.ts'
-import { type Clock, createClock } from './core/clock.ts'
+import type { ReceiptClock } from './core/clock.ts'
 import { recordCount } from './core/commit-outline.ts'
+import type { Holds } from './core/holds.ts'
 import { createIngest, type Ingest } from './core/ingest.ts'
 import type { Nodes } from './core/nodes.ts'
 import type { Observer } from './core/observer.ts'
@@ -56,6 +57,8 @@ export interface Things {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
+  /** Who acts for which client. */
+  readonly holds: Holds
   /** How long a write may wait for its commit, milliseconds. */
   readonly storeTimeout: number
   readonly access: Access
@@ -63,7 +66,8 @@ export interface Things {
   readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
   readonly limits: Limits
-  readonly clock: Clock
+  /** Of receipt times. */
+  readonly clock: ReceiptClock
   /** As it was given. */
   readonly observer: Observer | undefined
   /** Commits on their way to whoever is subscribed. */
@@ -95,8 +99,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   const { storeTimeout = defaultStoreTimeout, onDefect = warnOfDefect, observer } = options
   const limits = new Limits(options.limits)
   const store = await openStore(options.store, { storeTimeout })
-  const { records, documents, refused, nodes } = store
-  const clock = createClock(records.newestReceipt())
+  const { records, documents, refused, nodes, holds, clock } = store
   const isShared = store.capabilities.shared
   const live = await openLive({ records, nodes, isShared, observer })
   // Before anything is written, and be it a state that the run before had no time for: their clients may miss it.
@@ -113,9 +116,19 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     allowThingDelete: options.allowThingDelete ?? false,
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
-  records.onCommit(commit => limits.rate.chargeElsewhere(commit))
+  records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))
   if (observer) records.onCommit(commit => tellStored(commit, observer))
-  const ingest = createIngest({ records, refused, magic, clock, live, limits, storeTimeout, observer })
+  const ingest = createIngest({
+    records,
+    refused,
+    magic,
+    clock,
+    live,
+    limits,
+    storeTimeout,
+    redactor: access.access.redactor,
+    observer,
+  })
   const retained = new RetainedState({
     records,
     documents,
@@ -138,6 +151,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     refused,
     documents,
     nodes,
+    holds,
     storeTimeout,
     clock,
     observer,

@@ -32,20 +32,12 @@ export async function fill(options: FillOptions): Promise<Thing[]> {
     while (begun < things) {
       const place = begun++
       const thing = await service.registry.create({})
-      const receivedAt = Date.now()
       const own = place < rare ? [...names, keys.rare] : names
       await service.records.append({
         thingId: thing.thingId,
-        records: own.map((key, place) => ({
-          key,
-          datetime: receivedAt,
-          value: '21.5',
-          place,
-          explicit: false,
-        })),
+        records: own.map((key, place) => ({ key, datetime: undefined, value: '21.5', place })),
         store: true,
         broadcast: true,
-        receivedAt,
         answer: {},
       })
       made.push(thing)

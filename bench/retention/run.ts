@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { storeLocation } from '../../src/server/choose-store.ts'
-import { bytesInDirectory } from '../../src/store/level/directory-size.ts'
+import { bytesOfStore } from '../../src/store/level/directory-size.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
@@ -53,7 +53,7 @@ async function bench(): Promise<void> {
   const location = storeLocation(dataDir)
   const filling = { location, thingId: old.thingId, records, slice: records / 10, end, onProgress }
   const { keys } = await fill(filling)
-  const full = await bytesInDirectory(location)
+  const full = await bytesOfStore(location)
 
   const quiet: number[] = []
   const removing: number[] = []
@@ -79,7 +79,7 @@ async function bench(): Promise<void> {
   report('ack p99 while records are removed, ms', inRemoval, text, inRemoval <= most)
   // What is in the log goes into tables, so that it counts as what it is.
   await openStore(createLevelStore({ location })).then(store => store.close())
-  const after = await bytesInDirectory(location)
+  const after = await bytesOfStore(location)
   const bound = full / 4 + written * bytesPerWrite
   report(
     'size of the store, MB',

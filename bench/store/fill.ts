@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readVoyage } from '../../src/cli/demo/voyage.ts'
-import type { AcceptedRecord } from '../../src/core/record.ts'
+import type { NewRecord } from '../../src/core/record.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
@@ -40,22 +40,14 @@ export async function fill(options: FillOptions): Promise<Filling> {
   const writtenBefore = bytesWritten()
   let next = 0
   const write = async () => {
-    const batch: AcceptedRecord[] = []
+    const batch: NewRecord[] = []
     for (let place = 0; place < recordsPerWrite; place++, next++) {
       const { value, geo } = voyage[next % voyage.length] ?? { value: 0, geo: { lat: 0, long: 0 } }
       const key = keys[next % keys.length] ?? ''
       const datetime = start + Math.floor(next / keys.length) * 2_000
-      batch.push({ key, datetime, value: JSON.stringify(value), geo, place, explicit: true })
+      batch.push({ key, datetime, value: JSON.stringify(value), geo, place })
     }
-    const receivedAt = Date.now()
-    await store.records.append({
-      thingId,
-      records: batch,
-      store: true,
-      broadcast: true,
-      receivedAt,
-      answer: {},
-    })
+    await store.records.append({ thingId, records: batch, store: true, broadcast: true, answer: {} })
   }
   for (let end = slice; end <= records; end += slice) {
     const begin = performance.now()

@@ -3,6 +3,7 @@
  * `registry.ts`, `thing-list.ts`, `session-registry.ts`, `activation-codes.ts`.
  */
 
+import type { Redactor } from '../core/redactor.ts'
 import type { Principal, SessionAccess } from './principal.ts'
 
 export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'
@@ -24,6 +25,8 @@ export interface Revocation {
 }
 
 export interface Access {
+  /** Keeps credentials, also the admin key, out of texts of clients. */
+  readonly redactor: Redactor
   /**
    * The thing that `<ref>` names, if the request may do `action` with it: a token is its own credential and
    * `credential` is then ignored; an id needs one.

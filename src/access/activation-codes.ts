@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { listDocuments } from '../core/list-documents.ts'
 import type { DocumentStore } from '../core/ports.ts'
+import { createSecret } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import type { ActivationCodes } from './access.ts'
 import {
@@ -113,7 +113,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
 }
 
 function createCode(): string {
-  return randomBytes(26).toString('base64url').slice(0, 34)
+  return createSecret(26).slice(0, 34)
 }
 
 function assertWhole(field: string, value: number, maximum: number): void {

@@ -22,7 +22,7 @@ export interface AuthoriseParts {
   readonly allowThingDelete: boolean
 }
 
-export interface Authorisation extends Omit<Access, 'onRevoke'> {
+export interface Authorisation extends Omit<Access, 'onRevoke' | 'redactor'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
   /** To be called when any may have been removed. */

@@ -1,5 +1,6 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
+import { Redactor } from '../core/redactor.ts'
 import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from './access.ts'
 import { createActivationCodes } from './activation-codes.ts'
 import { assertAdminKey } from './admin-key.ts'
@@ -71,7 +72,11 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
   const list = createThingList({ documents, records, lastSeen })
   return {
-    access: { ...authorisation, onRevoke: listener => revocations.onRevoke(listener) },
+    access: {
+      ...authorisation,
+      redactor: new Redactor(adminKey),
+      onRevoke: listener => revocations.onRevoke(listener),
+    },
     registry: createRegistry({ documents, list, onEnd }),
     sessions: createSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
     activationCodes: createActivationCodes(documents),

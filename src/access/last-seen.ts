@@ -69,7 +69,7 @@ export class LastSeen {
         // A thing that was removed in the meantime must leave nothing behind; another node may have seen it later.
         if (found[index] && latest(at, known?.at) === at) put[seenName(thingId)] = { at }
       }
-      return { put, result: undefined }
+      return { put, result: undefined, purpose: 'upkeep' }
     })
   }
 }

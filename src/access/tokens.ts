@@ -106,7 +106,7 @@ function use(hash: string, token: TokenDocument | undefined, code: ActivationCod
   if (activationCode !== undefined && code?.last?.hash === hash) {
     put[activationCodeName(activationCode)] = withoutLast(code)
   }
-  return { put, result: token.thingId }
+  return { put, result: token.thingId, purpose: 'essential' as const }
 }
 
 /** A token that is about to be given out. */

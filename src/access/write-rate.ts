@@ -100,15 +100,17 @@ export class ThingRates implements WriteRate {
   /**
    * To be called for every commit: what other nodes have written of a thing counts here, as soon as this node knows. It is
    * so little to keep, and so soon paid, that it is kept of things that have not come to this node, too.
+   *
+   * @param now by the clock of receipt times, milliseconds
    */
-  chargeElsewhere(commit: Commit): void {
+  chargeElsewhere(commit: Commit, now: number): void {
     if (!commit.isElsewhere) return
     const { thingId, receivedAt } = commit
     const records = recordCount(commit)
     // Without records it is what came of a write: a state, or what a removal has left.
     if (records === 0) return
     // Of what this node hears late, some is paid.
-    const arrivedAt = this.#now() - Math.max(0, Date.now() - receivedAt)
+    const arrivedAt = this.#now() - Math.max(0, now - receivedAt)
     const ledger = this.#ledgerOf(thingId, arrivedAt)
     ledger.writesPaid = Math.max(ledger.writesPaid, arrivedAt) + this.#writeCost
     ledger.recordsPaid = Math.max(ledger.recordsPaid, arrivedAt) + records * this.#recordCost

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=16 --no-allocation-site-pretenuring
 import { CommanderError } from 'commander'
+import { Redactor } from '../core/redactor.ts'
 import { CommandError, exitStatus } from './exit.ts'
 import { createProgram } from './program.ts'
 
@@ -19,7 +20,7 @@ function tell(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
     // The help was shown in the place of an error.
-    if (error.code !== 'commander.help') say(`${error.message.replace(/^error: /, '')} (see --help)`)
+    if (error.code !== 'commander.help') say(usageMessage(error.message.replace(/^error: /, '')))
     return exitStatus.usage
   }
   if (error instanceof CommandError) {
@@ -31,6 +32,13 @@ function tell(error: unknown): number {
   if (isDefect) console.error(`thingwire: ${error.stack}`)
   else say(error instanceof Error ? error.message : String(error))
   return exitStatus.failed
+}
+
+/** Tokens of earlier versions may begin with a hyphen, so that they pass for options. */
+function usageMessage(message: string): string {
+  const shown = new Redactor().redact(message)
+  const advice = shown === message ? '' : '; write -- before an argument that begins with a hyphen'
+  return `${shown} (see --help)${advice}`
 }
 
 function say(message: string): void {

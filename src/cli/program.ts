@@ -6,6 +6,7 @@ import { addDoctor } from './commands/doctor.ts'
 import { addExport } from './commands/export.ts'
 import { addImport } from './commands/import.ts'
 import { addRead } from './commands/read.ts'
+import { addRemove } from './commands/remove.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addStores } from './commands/stores.ts'
@@ -47,6 +48,7 @@ export function createProgram(): Command {
   addTail(program)
   addExport(program)
   addImport(program)
+  addRemove(program)
   program.commandsGroup('Things and access:')
   addThings(program)
   addTokens(program)

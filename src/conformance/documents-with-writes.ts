@@ -8,7 +8,6 @@ import {
   measured,
   readAll,
   readDuring,
-  receiptTime,
   received,
   thing,
   valuesOf,
@@ -68,7 +67,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     const receipts = await Promise.all(copies)
     assert.equal(receipts.filter(({ writeNumber }) => writeNumber > 0).length, 1)
     for (const { answer } of receipts) assert.deepEqual(answer, { rejected: [rejected] })
-    assert.deepEqual(await records.answerOf(thing, 'a', receiptTime), { rejected: [rejected] })
+    assert.deepEqual(await records.answerOf(thing, 'a', Date.now()), { rejected: [rejected] })
     assert.equal((await documents.list('copy/', { limit: 100 })).length, 10)
     assert.deepEqual(await documents.get('last'), { copy: 19 })
     assert.deepEqual(await valuesOf(records), ['a'])
@@ -173,6 +172,5 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     const expected = marked.filter(round => round % 4 !== 0).toSorted((a, b) => a - b)
     assert.deepEqual(await valuesOf(records), expected)
     assert.deepEqual(await valuesOf(records, { key: 'other' }), expected)
-    assert.equal(records.newestReceipt(), receiptTime)
   })
 }

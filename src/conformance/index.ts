@@ -5,6 +5,7 @@ import { commitLog } from './commit-log.ts'
 import { documents } from './documents.ts'
 import { documentsWithWrites } from './documents-with-writes.ts'
 import { durability } from './durability.ts'
+import { holds } from './holds.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
 import { latestOfThings } from './latest-of-things.ts'
@@ -15,6 +16,7 @@ import { nodes } from './nodes.ts'
 import { order } from './order.ts'
 import { paging } from './paging.ts'
 import { puts } from './puts.ts'
+import { receiptTimes } from './receipt-times.ts'
 import { refusedWrites } from './refused-writes.ts'
 import { removal } from './removal.ts'
 import { removalOfOld } from './removal-of-old.ts'
@@ -28,6 +30,7 @@ import { states } from './states.ts'
 import { tickets } from './tickets.ts'
 import { values } from './values.ts'
 import { writeIds } from './write-ids.ts'
+import { writeNumbers } from './write-numbers.ts'
 
 export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
 
@@ -76,6 +79,8 @@ export function storeConformance({ test, capabilities, factory }: ConformanceOpt
 
 const areas = [
   order,
+  receiptTimes,
+  holds,
   atomicity,
   bounds,
   paging,
@@ -100,6 +105,7 @@ const areas = [
   documentsWithWrites,
   refusedWrites,
   durability,
+  writeNumbers,
   lifeCycle,
   nodes,
   leading,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { StoredRecord } from '../core/record.ts'
+import { acceptedAt, type StoredRecord } from '../core/record.ts'
 import type { Suite } from './stage.ts'
 import { listen } from './views.ts'
 import { count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
@@ -15,9 +15,18 @@ export function listeners({ test }: Suite): void {
       toldBefore = told.length
     })
     assert.equal(toldBefore, 1)
-    const { records: appended, receivedAt, broadcast } = batch
+    const receivedAt = told[0]?.receivedAt ?? 0
+    const appended = batch.records.map(record => acceptedAt(record, receivedAt))
     assert.deepEqual(told, [
-      { thingId: thing, writeNumber, receivedAt, records: appended, latest: [], stored: true, broadcast },
+      {
+        thingId: thing,
+        writeNumber,
+        receivedAt,
+        records: appended,
+        latest: [],
+        stored: true,
+        broadcast: true,
+      },
     ])
     await records.append(write([received('c')], { broadcast: false }))
     assert.equal(told[1]?.broadcast, false)

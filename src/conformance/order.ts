@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
-import { appendEach, count, key, measured, receiptTime, received, valuesOf, write } from './writes.ts'
+import { listen } from './views.ts'
+import { appendEach, count, key, measured, measuredAt, received, valuesOf, write } from './writes.ts'
 
 /** Datetimes at which a number's text or bytes get longer, where an order that is not numeric shows. */
 const datetimes = [
@@ -21,7 +22,7 @@ const datetimes = [
   2 ** 32 - 1,
   2 ** 32,
   2 ** 40,
-  receiptTime,
+  measuredAt,
   Date.UTC(9999, 11, 31, 23, 59, 59, 999),
 ].sort((a, b) => a - b)
 
@@ -97,10 +98,11 @@ export function order({ test }: Suite): void {
 
   test('append() gives records with and without a datetime of their own one time line', async stage => {
     const { records } = await stage.open()
-    await records.append(
-      write([received('b'), measured(receiptTime - 1, 'a'), measured(receiptTime + 1, 'd')]),
-    )
-    await records.append(write([measured(receiptTime, 'c')]))
+    const told = listen(records)
+    await records.append(write([received('b')]))
+    const receivedAt = told[0]?.receivedAt ?? 0
+    await records.append(write([measured(receivedAt - 1, 'a'), measured(receivedAt + 1, 'd')]))
+    await records.append(write([measured(receivedAt, 'c')]))
     assert.deepEqual(await valuesOf(records, { key }), ['a', 'b', 'c', 'd'])
   })
 }

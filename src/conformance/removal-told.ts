@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
 import { latestNow, listen, plain, put, state, stateful } from './views.ts'
-import { count, key, measured, otherThing, receiptTime, received, thing, valuesOf, write } from './writes.ts'
+import { count, key, measured, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
 const tenSeconds = count(10).map(value => measured(value * 1_000, value))
 
@@ -11,10 +11,9 @@ export function removalTold({ test, capabilities }: Suite): void {
     const { records } = await stage.open()
     const geo = { lat: 1.5, long: 2.25 }
     await records.append(write([...tenSeconds, measured(8_500, 'before', { geo })]))
-    const before = await records.append(
-      write([received(1)], { thingId: otherThing, receivedAt: receiptTime + 7 }),
-    )
     const told = listen(records)
+    const before = await records.append(write([received(1)], { thingId: otherThing }))
+    const receivedAt = told.pop()?.receivedAt
     let toldBefore = 0
     const removing = records.remove(thing, key, { from: 9_000 }).finally(() => {
       toldBefore = told.length
@@ -27,7 +26,7 @@ export function removalTold({ test, capabilities }: Suite): void {
       {
         thingId: thing,
         writeNumber,
-        receivedAt: receiptTime + 7,
+        receivedAt,
         records: [],
         latest: [{ key, record }],
         stored: true,

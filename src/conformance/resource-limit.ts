@@ -29,7 +29,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records, { key: 'a' }), [0])
     assert.equal(await records.read(thing, 'c', { order: 'asc', limit: 1 }), undefined)
     assert.equal(await documents.get('mark'), undefined)
-    assert.equal(await records.answerOf(thing, 'w1', tooMany.receivedAt), undefined)
+    assert.equal(await records.answerOf(thing, 'w1', Date.now()), undefined)
     await records.append(limited(3, ['a', 'c'], { id: 'w1' }))
     assert.equal(told.length, 2)
   })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record.ts'
 import type { Append, Commit, Latest, LatestOfThing, LatestQuery, RecordStore } from '../store/contract.ts'
-import { receiptTime, write } from './writes.ts'
+import { measuredAt, write } from './writes.ts'
 
 /** Magic resources have the states; a store does not care which there are. */
 export const stateful = '$geo'
 
 /** A state whose value tells it from others. */
 export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
-  const record = { key: stateful, datetime: receiptTime, value: JSON.stringify(value), ...more }
+  const record = { key: stateful, datetime: measuredAt, value: JSON.stringify(value), ...more }
   return { key: record.key, record }
 }
 
@@ -44,7 +44,7 @@ export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
 
 /** The whole log, a few entries at a time. */
 export async function readWholeLog(
-  records: RecordStore,
+  records: Pick<RecordStore, 'readLog'>,
   order: 'asc' | 'desc' = 'asc',
   limit = 7,
 ): Promise<Commit[]> {
@@ -62,7 +62,7 @@ export async function readWholeLog(
 }
 
 /** Everything that listeners are told from now on. */
-export function listen(records: RecordStore): Commit[] {
+export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
   const told: Commit[] = []
   records.onCommit(commit => told.push(plain(commit)))
   return told

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
+import type { NewRecord, StoredRecord } from '../core/record.ts'
 import { promised, type Waiting } from '../store/commit-ticket.ts'
 import type {
   Append,
@@ -11,30 +11,29 @@ import type {
   RecordStore,
 } from '../store/contract.ts'
 
-/** Receipt time of the suite's writes, unless a test says another. */
-export const receiptTime = Date.UTC(2026, 10, 21, 9, 30)
+/** When the suite's records with a datetime of their own were measured, unless a test says otherwise. */
+export const measuredAt = Date.UTC(2026, 10, 21, 9, 30)
 export const thing = 'abcdefghijklmnop'
 export const otherThing = 'qrstuvwxyz234567'
 export const key = 'temperature'
 
-type NewRecord = Omit<AcceptedRecord, 'place'>
+type Sent = Omit<NewRecord, 'place'>
 
 /** A record whose sender gave the datetime. */
-export function measured(datetime: number, value: unknown, more: Partial<StoredRecord> = {}): NewRecord {
-  return { key, datetime, value: JSON.stringify(value), explicit: true, ...more }
+export function measured(datetime: number, value: unknown, more: Partial<StoredRecord> = {}): Sent {
+  return { key, datetime, value: JSON.stringify(value), ...more }
 }
 
 /** A record without a datetime of its own. */
-export function received(value: unknown, more: Partial<StoredRecord> = {}): NewRecord {
-  return { ...measured(receiptTime, value, more), explicit: false }
+export function received(value: unknown, more: Partial<StoredRecord> = {}): Sent {
+  return { ...measured(measuredAt, value, more), datetime: undefined }
 }
 
-export function write(records: readonly NewRecord[], more: Partial<Append> = {}): Append {
+export function write(records: readonly Sent[], more: Partial<Append> = {}): Append {
   return {
     thingId: thing,
     records: records.map((record, place) => ({ ...record, place })),
     store: true,
-    receivedAt: receiptTime,
     answer: {},
     broadcast: true,
     ...more,
@@ -68,7 +67,7 @@ export function putTo(
 }
 
 /** Appends one record per value, each in a write of its own, all at once. */
-export async function appendEach(records: RecordStore, newRecords: readonly NewRecord[]): Promise<void> {
+export async function appendEach(records: RecordStore, newRecords: readonly Sent[]): Promise<void> {
   await Promise.all(newRecords.map(record => records.append(write([record]))))
 }
 

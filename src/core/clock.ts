@@ -1,19 +1,30 @@
-/** Receipt times that never go back (contract §4, clock). */
-export interface Clock {
-  /** A receipt time, milliseconds: never before one that was given out or stored. */
-  receive(): number
-  /** Whether the wall clock is behind the newest receipt time. */
-  isBehind(): boolean
+/** The clock of receipt times: the store's (contract §4.5). All times in milliseconds since 1970. */
+export interface ReceiptClock {
+  /** The receipt time of a write that was committed now: never before the newest one that was given. */
+  now(): number
+  /** By how much the clock is behind the newest receipt time, milliseconds; 0: it is not. */
+  behind(): number
+  /** When receipt times have gone back last, since the process began: a clock far behind them was believed. */
+  readonly steppedBack: ClockStep | undefined
+  /** Calls `listener` when receipt times go back; it must not throw. Returns how to stop. */
+  onSteppedBack(listener: (step: ClockStep) => void): () => void
 }
 
-/**
- * @param newestReceipt newest receipt time that the store holds, milliseconds
- * @param now the wall clock
- */
-export function createClock(newestReceipt: number, now: () => number = Date.now): Clock {
-  let newest = newestReceipt
-  return {
-    receive: () => (newest = Math.max(newest, now())),
-    isBehind: () => now() < newest,
-  }
+export interface ClockStep {
+  /** The newest receipt time before. */
+  readonly from: number
+  /** What the clock showed. */
+  readonly to: number
 }
+
+/** From so far behind on a clock is said to be behind, milliseconds. */
+export const behindFrom = 60_000
+/** A clock that is farther behind than this is believed after it has run so long without a step; milliseconds. */
+export const believedBehind = 86_400_000
+export const believedAfter = 600_000
+
+/**
+ * No clock was right before: one that shows an earlier time is that of a board without a battery, which was not set yet. A day
+ * of this release or shortly before; milliseconds since 1970.
+ */
+export const released = Date.UTC(2026, 10, 1)

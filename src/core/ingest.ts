@@ -1,5 +1,5 @@
 import { ThingwireError } from '../errors.ts'
-import type { Clock } from './clock.ts'
+import type { ReceiptClock } from './clock.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
 import type {
@@ -12,10 +12,10 @@ import type {
   WriteAnswer,
   WriteLimits,
 } from './ports.ts'
+import { Redactor } from './redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 import { Room } from './room.ts'
 import { promiseOf, settle, type Ticket } from './ticket.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -23,7 +23,6 @@ import { unlessAborted } from './unless-aborted.ts'
  * ```
  *  error exit (HTTP, MQTT)               stage
  *
- *                                        receive   a receipt time that never goes back
  *  429; late, closed without an ack ◄──  rate      as much as the thing may write in a time (contract §9)
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
  *  answer of the first write        ◄──  repeat    a write id that was taken before
@@ -75,22 +74,22 @@ export interface WriteRequest {
   readonly options: WriteOptions
   /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
   readonly documents?: Append['documents']
-  /** Refused with `store_unavailable` if this node does not lead the task any more. */
-  readonly lead?: Append['lead']
-  /** Aborted: a write that the store has not got yet is dropped, and rejects with the reason. */
-  readonly withdrawal?: AbortSignal | undefined
+  /** In whose name it is: refused with `HoldLost` if that is not held any more when it is stored. */
+  readonly hold?: Append['hold']
 }
 
 export interface IngestParts {
   readonly records: RecordStore
   readonly refused: RefusedWrites
   readonly magic: MagicRules
-  readonly clock: Clock
+  readonly clock: Pick<ReceiptClock, 'now'>
   /** Whoever sends on what is committed. */
   readonly live: Follow
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
+  /** For what is kept of refused writes. Default: one that knows no admin key. */
+  readonly redactor?: Redactor
   /** Told what becomes of each write. */
   readonly observer?: Observer | undefined
 }
@@ -101,7 +100,7 @@ const allTaken: WriteAnswer = {}
 export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
-  const refusals = new Refusals(refused)
+  const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
   const room = new Room(parts.live, parts.storeTimeout)
   const outcomes: Outcomes = {
     kept,
@@ -118,25 +117,24 @@ export function createIngest(parts: IngestParts): Ingest {
   /** Each step is taken at once where nothing has to be waited for: promises would cost more than all that they are for. */
   function submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): undefined {
     try {
-      const receivedAt = clock.receive()
       const turn = rate.enter(request)
-      const parsed = parse(request, receivedAt)
+      const parsed = parse(request)
       if (parsed instanceof WriteRefused) {
-        return settle(ticket, observed(request, refuseInTurn(request, receivedAt, parsed, turn)))
+        return settle(ticket, observed(request, refuseInTurn(request, parsed, turn)))
       }
       rate.charge(request.thingId, parsed.records.length)
       const hasToWait = turn || isDryRun(parsed) || room.wait()
-      if (hasToWait) settle(ticket, writeInTurn(request, receivedAt, parsed, turn))
-      else append(request, receivedAt, parsed, ticket)
+      if (hasToWait) settle(ticket, writeInTurn(request, parsed, turn))
+      else append(request, parsed, ticket)
     } catch (error) {
       tellRefused(request, error)
       throw error
     }
   }
 
-  function parse({ body, options }: WriteRequest, receivedAt: number): ParsedWrite | WriteRefused {
+  function parse({ body, options }: WriteRequest): ParsedWrite | WriteRefused {
     try {
-      return parseWrite(body, { options, receivedAt, isClockBehind: clock.isBehind, magic })
+      return parseWrite(body, { options, now: clock.now(), magic })
     } catch (error) {
       if (error instanceof WriteRefused) return error
       throw error
@@ -146,25 +144,23 @@ export function createIngest(parts: IngestParts): Ingest {
   /** Dry runs are noted too: "nothing is kept" (contract §3) speaks of records. */
   async function refuseInTurn(
     request: WriteRequest,
-    receivedAt: number,
     refused: WriteRefused,
     turn: Promise<void> | undefined,
   ): Promise<WriteAnswer> {
     if (turn) await turn
-    return await refuse(request, receivedAt, refused, refused.writeId)
+    return await refuse(request, refused, refused.writeId)
   }
 
   async function writeInTurn(
     request: WriteRequest,
-    receivedAt: number,
     parsed: ParsedWrite,
     turn: Promise<void> | undefined,
   ): Promise<WriteAnswer> {
-    if (turn) await observed(request, unlessAborted(turn, request.withdrawal))
-    if (isDryRun(parsed)) return await observed(request, dryRun(request, receivedAt, parsed))
+    if (turn) await observed(request, turn)
+    if (isDryRun(parsed)) return await observed(request, dryRun(request, parsed))
     const waiting = room.wait()
-    if (waiting) await observed(request, unlessAborted(waiting, request.withdrawal))
-    return await promiseOf(ticket => append(request, receivedAt, parsed, ticket))
+    if (waiting) await observed(request, waiting)
+    return await promiseOf(ticket => append(request, parsed, ticket))
   }
 
   /** The promise, of which the observer is told if it rejects. */
@@ -182,7 +178,7 @@ export function createIngest(parts: IngestParts): Ingest {
   async function noteRefused(refusal: Refusal): Promise<void> {
     // For its rate it was refused as a write before.
     if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
-    const receivedAt = clock.receive()
+    const receivedAt = clock.now()
     try {
       const turn = pay(refusal)
       if (turn) await turn
@@ -200,25 +196,19 @@ export function createIngest(parts: IngestParts): Ingest {
     return undefined
   }
 
-  function append(
-    request: WriteRequest,
-    receivedAt: number,
-    parsed: ParsedWrite,
-    ticket: Ticket<WriteAnswer>,
-  ): void {
-    const { thingId, documents, lead } = request
+  function append(request: WriteRequest, parsed: ParsedWrite, ticket: Ticket<WriteAnswer>): void {
+    const { thingId, documents, hold } = request
     const { id, store, broadcast } = parsed
     const write = {
       thingId,
       records: parsed.records,
       store,
       broadcast,
-      receivedAt,
       answer: answerTo(parsed),
       maximumResources: limits.options.resourcesPerThing,
       id,
       documents,
-      lead,
+      hold,
     }
     records.submit(write, new Appending(request, write, ticket, outcomes))
   }
@@ -231,17 +221,13 @@ export function createIngest(parts: IngestParts): Ingest {
   async function failed(request: WriteRequest, write: Append, error: unknown): Promise<WriteAnswer> {
     if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') throw error
     limits.count(error.reason)
-    return await refuse(request, write.receivedAt, error, write.id)
+    return await refuse(request, error, write.id)
   }
 
   /** Nothing is kept, not even the write id. */
-  async function dryRun(
-    request: WriteRequest,
-    receivedAt: number,
-    parsed: ParsedWrite,
-  ): Promise<WriteAnswer> {
+  async function dryRun(request: WriteRequest, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { id } = parsed
-    const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, receivedAt)
+    const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, clock.now())
     tell(request, first ? 'repeated' : 'dry_run', parsed.records.length)
     return first ?? answerTo(parsed)
   }
@@ -249,11 +235,11 @@ export function createIngest(parts: IngestParts): Ingest {
   /** A repeat is answered like the first write, whatever its body says now (contract §4, resend (c)). */
   async function refuse(
     request: WriteRequest,
-    receivedAt: number,
     error: ThingwireError,
     writeId: string | undefined,
   ): Promise<WriteAnswer> {
     const { thingId, door, body } = request
+    const receivedAt = clock.now()
     const answered = writeId === undefined ? undefined : records.answerOf(thingId, writeId, receivedAt)
     const first = await refusals.note({ thingId, door, error, body, writeId }, receivedAt, answered)
     if (!first) throw error

@@ -1,16 +1,14 @@
-import { futureTolerance, latestDatetime, parseDatetime } from './datetime.ts'
+import { futureTolerance, parseDatetime } from './datetime.ts'
 import { type Geo, parseGeo } from './geo.ts'
 import { isMagicKey, isOrdinaryKey } from './key.ts'
 import type { MagicRules } from './ports.ts'
 import { isProblem, type Problem } from './problem.ts'
-import type { AcceptedRecord } from './record.ts'
+import type { NewRecord, Writable } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf, valueText } from './value.ts'
 
 export interface RecordContext {
-  /** Receipt time in milliseconds: the datetime of records that bring none. */
-  readonly receivedAt: number
-  /** Whether the clock is behind the newest receipt time: then no datetime is refused as future (contract §4). */
-  isClockBehind(): boolean
+  /** By the clock of receipt times, milliseconds: how far ahead a datetime may be counts from here. */
+  readonly now: number
   readonly magic: MagicRules
 }
 
@@ -21,7 +19,7 @@ export interface RecordContext {
  * @returns the record, or its first problem in the order key, geo, value, datetime
  * @param place its place in `values`, from 0
  */
-export function parseRecord(input: unknown, place: number, context: RecordContext): AcceptedRecord | Problem {
+export function parseRecord(input: unknown, place: number, context: RecordContext): NewRecord | Problem {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return { field: '', reason: 'invalid_record', message: 'a record must be an object {key, value}' }
   }
@@ -39,22 +37,12 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   if (isProblem(read)) return read
   const datetime = parseMeasuredAt(sent.datetime, context)
   if (typeof datetime === 'object') return datetime
-  const explicit = datetime !== undefined
-  const record: Writable<AcceptedRecord> = {
-    key,
-    datetime: datetime ?? context.receivedAt,
-    value: read.value,
-    place,
-    explicit,
-  }
+  const record: Writable<NewRecord> = { key, datetime, value: read.value, place }
   if (read.geo) record.geo = read.geo
-  if (explicit) record.datetimeText = sent.datetime as string
+  if (datetime !== undefined) record.datetimeText = sent.datetime as string
   if (read.written) record.written = read.written
   return record
 }
-
-/** While it is made: to spread what may be absent takes longer. */
-type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
 
 interface SentRecord {
   readonly key?: unknown
@@ -67,7 +55,7 @@ interface SentRecord {
 interface Reading {
   readonly value: string
   readonly geo?: Geo | undefined
-  readonly written?: AcceptedRecord['written']
+  readonly written?: NewRecord['written']
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
@@ -104,8 +92,7 @@ function parseMeasuredAt(sent: unknown, context: RecordContext): number | undefi
     const message = 'datetime must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339'
     return { field: 'datetime', reason: 'invalid_datetime', message }
   }
-  const latest = context.isClockBehind() ? latestDatetime : context.receivedAt + futureTolerance
-  if (datetime < 0 || datetime > latest) {
+  if (datetime < 0 || datetime > context.now + futureTolerance) {
     const message = 'datetime must be from 1970-01-01 to 24 hours ahead of the server'
     return { field: 'datetime', reason: 'datetime_out_of_range', message }
   }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { type FieldError, ThingwireError } from '../errors.ts'
 import { parseRecord, type RecordContext } from './parse-record.ts'
 import { atRecord, isProblem } from './problem.ts'
-import type { AcceptedRecord } from './record.ts'
+import type { NewRecord } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
 /** Most records that one write may carry (contract §2). */
@@ -33,7 +33,7 @@ export interface ParsedWrite {
   readonly id: string | undefined
   readonly store: boolean
   readonly broadcast: boolean
-  readonly records: readonly AcceptedRecord[]
+  readonly records: readonly NewRecord[]
   /** Every refused record of a `partial` write, in order. */
   readonly rejected: readonly FieldError[]
 }
@@ -155,7 +155,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
  * what comes behind the write.
  */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
-  const records: AcceptedRecord[] = []
+  const records: NewRecord[] = []
   const rejected: FieldError[] = []
   for (let place = 0; place < values.length; place++) {
     const result = parseRecord(values[place], place, context)

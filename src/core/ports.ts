@@ -1,7 +1,8 @@
 import type { FieldError, Reason } from '../errors.ts'
 import type { Geo } from './geo.ts'
+import type { Hold } from './holds.ts'
 import type { Problem } from './problem.ts'
-import type { AcceptedRecord, StoredRecord } from './record.ts'
+import type { AcceptedRecord, NewRecord, StoredRecord } from './record.ts'
 import type { Ticket } from './ticket.ts'
 
 /**
@@ -19,11 +20,9 @@ export interface WriteAnswer {
 export interface Append {
   readonly thingId: string
   /** In the order of the write. None where only states are put. */
-  readonly records: readonly AcceptedRecord[]
+  readonly records: readonly NewRecord[]
   /** False: the records are numbered and told to listeners, also those that are stored already, and not kept (contract §3). */
   readonly store: boolean
-  /** Receipt time in milliseconds; kept, so that receipt times never go back over a restart. */
-  readonly receivedAt: number
   /** Write id, 1..64 printable ASCII: a later write of the thing that carries it has no effect. */
   readonly id?: string | undefined
   /** What a later write with the same id is answered. */
@@ -46,8 +45,8 @@ export interface Append {
    * an id, and where everything of it was stored before.
    */
   readonly documents?: DocumentPut | undefined
-  /** Refused with `store_unavailable`, as a whole, if this node does not lead the task any more (`Nodes.lead`). */
-  readonly lead?: string | undefined
+  /** In whose name it is: refused with `HoldLost`, as a whole, if that is not held any more at the commit. */
+  readonly hold?: Hold | undefined
 }
 
 /** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */
@@ -195,12 +194,11 @@ export interface RecordStore {
    * hold up no write; a crash may bring some of it back.
    *
    * @param from `next` of the piece before
+   * @param hold in whose name it is. @throws HoldLost if that is not held any more: nothing is removed
    */
-  removeOld(thingId: string, key: string, before: number, from?: string): Promise<RemovedOld>
+  removeOld(thingId: string, key: string, before: number, from?: string, hold?: Hold): Promise<RemovedOld>
   /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
   removeThing(thingId: string): Promise<void>
-  /** Newest receipt time ever committed, in milliseconds; 0 in a new store. */
-  newestReceipt(): number
   /**
    * Calls `listener` for every commit, in commit order, before the append resolves; it must not throw. `records` may
    * be empty: a write of which everything was stored before. Returns how to stop.
@@ -210,11 +208,15 @@ export interface RecordStore {
    * Says which commits are kept in the commit log, in the batch of the commit itself. Asked while a write of the thing is
    * put together, after every snapshot that was asked for before the write. Default: none. Only what is stored is kept.
    */
-  logWhen(isWanted: (write: Pick<Append, 'thingId' | 'records' | 'broadcast'>) => boolean): void
+  logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
   /** Commits of the log by write number, as they were told to listeners. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
-  /** Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`. */
-  trimLog(writeNumbers: readonly number[]): Promise<void>
+  /**
+   * Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`.
+   *
+   * @param hold as of `removeOld`
+   */
+  trimLog(writeNumbers: readonly number[], hold?: Hold): Promise<void>
 }
 
 /** What follows a commit at its own pace, and can fall behind. */
@@ -268,7 +270,14 @@ export type DocumentPut = Readonly<Record<string, Document | null>>
 export interface DocumentChange<Result> {
   readonly put: DocumentPut
   readonly result: Result
+  readonly purpose?: PutPurpose
 }
+
+/**
+ * Why documents are put, for a store that is short of room (`Store`, Room). `upkeep`: nobody asked for it, and the caller loses
+ * little without it. `essential`: without it nothing can be removed, or the service cannot begin. Absent: a client asked.
+ */
+export type PutPurpose = 'upkeep' | 'essential'
 
 /** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
@@ -278,8 +287,10 @@ export interface DocumentStore {
   /**
    * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
    * that wait with it, and takes effect in the order of the calls.
+   *
+   * @param hold in whose name it is. @throws HoldLost if that is not held any more at the commit: nothing is put
    */
-  put(documents: DocumentPut): Promise<void>
+  put(documents: DocumentPut, hold?: Hold, purpose?: PutPurpose): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

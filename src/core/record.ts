@@ -10,17 +10,47 @@ export interface StoredRecord {
   readonly geo?: Geo
 }
 
-/** A record of a write that has passed every rule of contract §2. */
-export interface AcceptedRecord extends StoredRecord {
+/** A record of a write that has passed every rule of contract §2, on its way into the store. */
+export interface NewRecord extends Omit<StoredRecord, 'datetime'> {
+  /** As the sender gave it, milliseconds; undefined: the store gives the receipt time (contract §4.5). */
+  readonly datetime: number | undefined
   /** Place in the write's `values`, from 0; orders records of one write that have one datetime. */
   readonly place: number
-  /** Whether the sender gave the datetime; without one it is the receipt time. */
-  readonly explicit: boolean
   /** The datetime as the sender spelled it, if it gave one. Live messages of whole writes repeat it; it is not kept. */
   readonly datetimeText?: string
   /** What the sender wrote, where a magic resource keeps it in another form. */
   readonly written?: { readonly value: string; readonly geo?: Geo }
 }
+
+/** A record of a write at its commit. */
+export interface AcceptedRecord extends NewRecord {
+  /** Milliseconds. */
+  readonly datetime: number
+  /** Whether the sender gave the datetime; without one it is the receipt time. */
+  readonly explicit: boolean
+}
+
+/** The record as it is committed at this receipt time, milliseconds. */
+export function acceptedAt(record: NewRecord, receivedAt: number): AcceptedRecord {
+  const { key, value, datetime, place, geo, datetimeText, written } = record
+  const accepted: Writable<AcceptedRecord> = {
+    key,
+    datetime: datetime ?? receivedAt,
+    value,
+    place,
+    explicit: datetime !== undefined,
+  }
+  if (geo) accepted.geo = geo
+  if (datetimeText !== undefined) accepted.datetimeText = datetimeText
+  if (written) accepted.written = written
+  return accepted
+}
+
+/** While it is made: to spread what may be absent takes longer. */
+export type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
+
+/** What was measured: of a record all but when and under which key. */
+export type Measured = Pick<StoredRecord, 'value' | 'geo'>
 
 /** A record without what is only known of it while it is a write: what a store keeps. */
 export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredRecord {
@@ -31,7 +61,7 @@ export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredR
  * What makes two records the same measurement (contract §4, resend (a)) once key and datetime are equal: value and
  * geo, objects compared without regard to the order of their members.
  */
-export function measurement(record: StoredRecord): string {
+export function measurement(record: Measured): string {
   const text = /^[[{]/.test(record.value)
     ? JSON.stringify(sortMembers(JSON.parse(record.value)))
     : record.value

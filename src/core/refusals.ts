@@ -1,6 +1,6 @@
 import type { ThingwireError } from '../errors.ts'
-import { excerpt, redact } from './excerpt.ts'
 import type { RefusedWrite, RefusedWrites, WriteAnswer } from './ports.ts'
+import type { Redactor } from './redactor.ts'
 
 /** A write that was refused, by its door or for its content. */
 export interface Refusal {
@@ -17,12 +17,14 @@ export type RefusedListener = (thingId: string, refused: RefusedWrite) => void
 /** Notes refused writes and tells them, each thing's in the order in which they came. */
 export class Refusals {
   readonly #refused: RefusedWrites
+  readonly #redactor: Redactor
   readonly #listeners = new Set<RefusedListener>()
   /** By thing id: settles when its latest refusal is noted. */
   readonly #latest = new Map<string, Promise<unknown>>()
 
-  constructor(refused: RefusedWrites) {
+  constructor(refused: RefusedWrites, redactor: Redactor) {
     this.#refused = refused
+    this.#redactor = redactor
   }
 
   /** Returns how to stop. */
@@ -63,10 +65,10 @@ export class Refusals {
       datetime: receivedAt,
       door,
       reason,
-      message,
+      message: this.#redactor.redact(message),
       ...(errors ? { errors } : {}),
-      ...(writeId === undefined ? {} : { id: redact(writeId) }),
-      excerpt: body ? excerpt(body) : '',
+      ...(writeId === undefined ? {} : { id: this.#redactor.redact(writeId) }),
+      excerpt: body ? this.#redactor.excerpt(body) : '',
     }
     for (const listener of this.#listeners) listener(thingId, entry)
     // The refusal stands where it cannot be kept: told to try again, the device would never stop.

@@ -13,7 +13,15 @@ const thingIdAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** A new secret: 43 characters of base64url. Serves as thing token, session token and admin key. */
 export function createToken(): string {
-  return randomBytes(32).toString('base64url')
+  return createSecret(32)
+}
+
+/** @returns so many random bytes as base64url. Those that begin with a hyphen are left out: a command takes them for an option. */
+export function createSecret(bytes: number): string {
+  for (;;) {
+    const secret = randomBytes(bytes).toString('base64url')
+    if (!secret.startsWith('-')) return secret
+  }
 }
 
 /** Whether `text` is spelled like a token; says nothing of whether it is known. */

@@ -14,6 +14,6 @@ export function dateRoute(scope: FastifyInstance, { access, clock }: HttpThings)
     if (!thingToken) throw new ThingwireError('missing_thing_token')
     await access.thingOfToken(thingToken)
     const format = query.oneOf('format', ['UTC', 'unix_timestamp'])
-    return replyJson(reply, 200, serverTimeText(clock.receive(), format))
+    return replyJson(reply, 200, serverTimeText(clock.now(), format))
   })
 }

@@ -25,7 +25,7 @@ export function deleteRoute(scope: FastifyInstance, { access, records, magic }: 
       for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
       const isAll = range.from === undefined && range.to === undefined
       // After the history: so what is left of a write that comes in between is its record, and no state without one.
-      if (isAll) await magic.remove(thingId, key)
+      if (isAll || (deleted > 0 && magic.isLatestRecord(key))) await magic.remove(thingId, key)
       return replyJson(reply, 200, JSON.stringify({ status: 'success', deleted }))
     },
   )

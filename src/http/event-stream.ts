@@ -28,7 +28,7 @@ export class EventStreams {
    * where other things are written to.
    */
   form(streamed: Streamed): StreamForm {
-    const position = () => streamed.position(this.#live.position)
+    const position = () => streamed.position(this.#live.keptPosition)
     return { ...eventsType, keepAlive: () => Buffer.from(`:\nid: ${position()}\n\n`) }
   }
 
@@ -40,7 +40,7 @@ export class EventStreams {
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
     const reset = () => {
-      const position = `id: ${streamed.position(this.#live.position)}\n`
+      const position = `id: ${streamed.position(this.#live.keptPosition)}\n`
       stream.send(Buffer.from(`event: reset\n${position}data: ${resetData}\n\n`))
     }
     const subscriber: Subscriber = {
@@ -51,7 +51,7 @@ export class EventStreams {
     }
     stream.onClose(() => this.#live.unsubscribe(thingId, subscriber))
     this.#live.subscribe(thingId, subscriber)
-    const now = this.#live.position
+    const now = this.#live.keptPosition
     if (lastEventId === undefined) {
       // Without data it is no event, and still the client's last id: it can resume before the first write.
       stream.send(Buffer.from(`id: ${streamed.position(now)}\n\n`))

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { behindFrom } from '../core/clock.ts'
 import { ThingwireError } from '../errors.ts'
 import { checkHealth, checkReadiness } from './operations/service.ts'
 import { replyRefusal } from './reply-error.ts'
@@ -15,7 +16,12 @@ export function healthRoutes(scope: FastifyInstance, things: HttpThings, isDrain
     const obstacle = isDraining() ? 'draining' : !things.isReady() && 'store_unavailable'
     // Asked for each second: what is wrong is told where it goes wrong.
     if (obstacle) return replyRefusal(new ThingwireError(obstacle), request, reply)
-    const clockBehind = things.clock.isBehind() ? { clock_behind: true } : {}
-    return replyJson(reply, 200, JSON.stringify({ status: 'ready', ...clockBehind }))
+    const { clock } = things
+    const ready = {
+      status: 'ready',
+      ...(clock.behind() >= behindFrom && { clock_behind: true }),
+      ...(clock.steppedBack && { clock_stepped_back: true }),
+    }
+    return replyJson(reply, 200, JSON.stringify(ready))
   })
 }

@@ -5,11 +5,16 @@ import type { StoredRecord } from '../core/record.ts'
 export interface MagicStates {
   /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
   stateKeyOf(key: string): string | undefined
+  /** Whether the state of this key is that of the newest record under it. */
+  isLatestRecord(key: string): boolean
   /** Keys of the states that the thing has. */
   stateKeys(thingId: string): Promise<readonly string[]>
   /** The state, or the part of it that `key` names, null if it has none; undefined if there is no state. */
   read(thingId: string, key: string): Promise<StoredRecord | undefined>
-  /** Removes the state, or the part of it that `key` names. Resolves when that is durable. */
+  /**
+   * Removes the state, or the part of it that `key` names; where it is that of the newest record, and one is left, that becomes
+   * the state. Resolves when that is durable.
+   */
   remove(thingId: string, key: string): Promise<void>
 }
 

@@ -36,7 +36,7 @@ export class OwnStreamLog implements StreamLog, Follower {
 
   /** Takes over what the run before has left. To be called before anything is written. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
-    const log = new OwnStreamLog(documents, live, await StreamRuns.begin(documents, live.position))
+    const log = new OwnStreamLog(documents, live, await StreamRuns.begin(documents, live.keptPosition))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, documentPrefix)) {
       log.#add(thingId, since)
     }
@@ -53,7 +53,8 @@ export class OwnStreamLog implements StreamLog, Follower {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    await this.#documents.put(documents)
+    // It lets the log be cut.
+    await this.#documents.put(documents, undefined, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
       return since !== undefined && commit.writeNumber > since && isStreamed(commit)
@@ -116,7 +117,7 @@ export class OwnStreamLog implements StreamLog, Follower {
 
   /** @param since undefined: its writes are kept from now on */
   #add(thingId: string, since: number | undefined): StreamedThing {
-    const thing = new StreamedThing(thingId, since ?? this.#live.position, since !== undefined)
+    const thing = new StreamedThing(thingId, since ?? this.#live.keptPosition, since !== undefined)
     this.#things.set(thingId, thing)
     this.#live.subscribe(thingId, thing)
     this.#expireLater(thing)
@@ -124,9 +125,8 @@ export class OwnStreamLog implements StreamLog, Follower {
   }
 
   async #begin(thing: StreamedThing): Promise<void> {
-    const snapshot = await this.#live.snapshot(() => {})
+    const snapshot = await this.#live.snapshot(() => thing.begin(this.#live.keptPosition))
     await snapshot.close()
-    thing.begin(snapshot.writeNumber)
     await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
   }
 

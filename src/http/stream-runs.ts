@@ -35,7 +35,7 @@ export class StreamRuns {
     const runs = await documents.transact([documentName], ([document]) => {
       const before = document ? (document as RunsDocument).runs : []
       const result = [...before, { id, from }].slice(-maximumRuns)
-      return { put: { [documentName]: { runs: result } }, result }
+      return { put: { [documentName]: { runs: result } }, result, purpose: 'essential' }
     })
     return new StreamRuns(runs, id)
   }

@@ -1,6 +1,6 @@
 import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
-import type { Clock } from '../core/clock.ts'
+import type { ReceiptClock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Observer } from '../core/observer.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
@@ -22,7 +22,7 @@ export interface HttpThings {
   readonly registry: ThingRegistry
   readonly sessions: SessionRegistry
   readonly activationCodes: ActivationCodes
-  readonly clock: Clock
+  readonly clock: ReceiptClock
   /** Told of each write that is answered. */
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */

@@ -1,9 +1,10 @@
 import { sizeOf } from '../core/commit-outline.ts'
+import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { Append, Commit, LogQuery, RecordStore } from '../core/ports.ts'
+import type { Commit, LogQuery, RecordStore } from '../core/ports.ts'
 
 /** What a follower is asked about, before it is committed. */
-export type LoggedWrite = Pick<Append, 'thingId' | 'records' | 'broadcast'>
+export type LoggedWrite = Pick<Commit, 'thingId' | 'records' | 'broadcast'>
 
 /** Someone who may have to read commits again: sessions that are away, streams that were cut, the magic queue. */
 export interface Follower {
@@ -53,7 +54,7 @@ export class CommitLog {
   constructor(parts: CommitLogParts) {
     this.#parts = parts
     this.#pace = parts.isShared ? sharedPace : ownPace
-    this.#stopTrimming = parts.nodes.lead('trim', stop => this.#keepTrimmed(stop))
+    this.#stopTrimming = parts.nodes.lead('trim', (stop, hold) => this.#keepTrimmed(stop, hold))
   }
 
   /** For good: what is written while a door is closed may be missed by its clients too. */
@@ -96,8 +97,13 @@ export class CommitLog {
     }
   }
 
-  /** Removes what nobody needs any more. @param stop breaks it off; absent: nothing does */
-  async trim(stop?: AbortSignal): Promise<void> {
+  /**
+   * Removes what nobody needs any more.
+   *
+   * @param stop breaks it off; absent: nothing does
+   * @param hold in whose name it is
+   */
+  async trim(stop?: AbortSignal, hold?: Hold): Promise<void> {
     this.#grown = { commits: 0, bytes: 0 }
     const left = { commits: 0, bytes: 0 }
     const { trimmableTo } = await this.#parts.nodes.logBounds()
@@ -114,9 +120,9 @@ export class CommitLog {
       } else {
         unneeded.push(commit.writeNumber)
       }
-      if (unneeded.length >= pageSize) await this.#parts.records.trimLog(unneeded.splice(0))
+      if (unneeded.length >= pageSize) await this.#parts.records.trimLog(unneeded.splice(0), hold)
     }
-    if (unneeded.length > 0) await this.#parts.records.trimLog(unneeded)
+    if (unneeded.length > 0) await this.#parts.records.trimLog(unneeded, hold)
     this.#left = left
   }
 
@@ -126,11 +132,11 @@ export class CommitLog {
   }
 
   /** Never rejects. */
-  async #keepTrimmed(stop: AbortSignal): Promise<void> {
+  async #keepTrimmed(stop: AbortSignal, hold: Hold): Promise<void> {
     while (!stop.aborted) {
       await this.#untilDue(stop)
       // One that fails leaves more in the log than is needed; the next one finds it.
-      if (!stop.aborted) await this.trim(stop).catch(() => {})
+      if (!stop.aborted) await this.trim(stop, hold).catch(() => {})
     }
   }
 

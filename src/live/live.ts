@@ -29,6 +29,8 @@ export class Live {
   readonly #observer: Observer | undefined
   readonly #subscribers = new Subscribers()
   readonly #sequencer: Sequencer
+  readonly #isShared: boolean
+  #keptPosition: number
   readonly #stopListening: readonly (() => void)[]
 
   /** @param position number of the newest write that the store holds */
@@ -36,6 +38,8 @@ export class Live {
     const { records, nodes, observer } = parts
     this.#records = records
     this.#observer = observer
+    this.#isShared = parts.isShared
+    this.#keptPosition = position
     const tellMissed = () => {
       for (const subscriber of this.#subscribers.all) subscriber.missed?.()
     }
@@ -49,9 +53,14 @@ export class Live {
     ]
   }
 
-  /** Number of the newest write that subscribers have. */
+  /** Number of the newest write that subscribers have. It may be given again after a crash: not to be told to a client. */
   get position(): number {
     return this.#sequencer.position
+  }
+
+  /** The same of the writes whose number is never given again. */
+  get keptPosition(): number {
+    return this.#isShared ? this.position : this.#keptPosition
   }
 
   /** Bytes of commits that wait to be handed on. */
@@ -116,6 +125,7 @@ export class Live {
   /** @returns whether anybody is subscribed to it */
   #handOn(commit: Commit, committedAt: number): boolean {
     this.log.count(commit)
+    if (commit.stored) this.#keptPosition = commit.writeNumber
     if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return false
     const write = new LiveWrite(commit, committedAt)
     this.#subscribers.each(commit.thingId, subscriber => subscriber.deliver(write))

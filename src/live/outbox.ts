@@ -50,8 +50,11 @@ export class Outbox<Item> {
   /** Bytes that were sent since the sink was last empty. */
   #sent = 0
   #look: NodeJS.Timeout | undefined
-  /** When the sink was last seen to take something, and what was in it then. */
-  #lastTaken = 0
+  /**
+   * How often the sink was looked at since it was seen to take something, and what was in it then. Counted, not measured: after
+   * a pause of this process it has still to be heard of what was taken meanwhile.
+   */
+  #looksInVain = 0
   #inSink = 0
   #inKernel: string | undefined
 
@@ -107,7 +110,7 @@ export class Outbox<Item> {
   watch(): void {
     const { sink, drainTimeout } = this.#parts
     if (this.#look || this.#isClosed || sink.writableLength === 0) return
-    this.#lastTaken = performance.now()
+    this.#looksInVain = 0
     this.#inSink = sink.writableLength
     this.#inKernel = undefined
     this.#look = setInterval(() => this.#lookAtSink(), drainTimeout / looksPerTimeout)
@@ -178,7 +181,7 @@ export class Outbox<Item> {
   }
 
   readonly #onDrain = (): void => {
-    this.#lastTaken = performance.now()
+    this.#looksInVain = 0
     this.#sent = 0
     this.#schedule()
   }
@@ -187,12 +190,12 @@ export class Outbox<Item> {
     const { sink, drainTimeout } = this.#parts
     const inSink = sink.writableLength
     const stands = inSink >= this.#inSink
-    if (!stands) this.#lastTaken = performance.now()
+    this.#looksInVain = stands ? this.#looksInVain + 1 : 0
     this.#inSink = inSink
     if (inSink === 0) {
       clearInterval(this.#look)
       this.#look = undefined
-    } else if (performance.now() - this.#lastTaken >= drainTimeout) {
+    } else if (this.#looksInVain > looksPerTimeout) {
       this.#giveUp(`its socket has accepted nothing for ${drainTimeout} ms`)
     } else if (stands) {
       void this.#lookIntoKernel()
@@ -202,7 +205,7 @@ export class Outbox<Item> {
   async #lookIntoKernel(): Promise<void> {
     const { socket } = this.#parts
     const inKernel = socket && (await kernelQueue(socket))
-    if (this.#inKernel !== undefined && inKernel !== this.#inKernel) this.#lastTaken = performance.now()
+    if (this.#inKernel !== undefined && inKernel !== this.#inKernel) this.#looksInVain = 0
     this.#inKernel = inKernel
   }
 

@@ -51,14 +51,6 @@ export class AppliedMarks {
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
-  /** What the store holds for the thing once all that it was given before is kept or dropped. */
-  async read(thingId: string): Promise<AppliedMark | undefined> {
-    return await this.#documents.transact([markPrefix + thingId], ([mark]) => ({
-      put: {},
-      result: mark as AppliedMark | undefined,
-    }))
-  }
-
   /**
    * Raises the write up to which all is applied, be it that no state has changed: what is behind it is read again by whoever
    * applies next.
@@ -66,7 +58,8 @@ export class AppliedMarks {
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
-      return { put: isOlder ? { [throughName]: { writeNumber: through } } : {}, result: undefined }
+      const put = isOlder ? { [throughName]: { writeNumber: through } } : {}
+      return { put, result: undefined, purpose: 'upkeep' }
     })
   }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Clock } from '../core/clock.ts'
+import type { ReceiptClock } from '../core/clock.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import { AppliedMarks, type LoadedMarks } from './applied-marks.ts'
@@ -7,10 +7,10 @@ import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'
 
 export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrough'> {
-  readonly records: Pick<RecordStore, 'append' | 'state' | 'onCommit' | 'readLog' | 'snapshot'>
+  readonly records: Pick<RecordStore, 'append' | 'state' | 'read' | 'onCommit' | 'readLog' | 'snapshot'>
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap' | 'isAlone'>
-  readonly clock: Pick<Clock, 'receive'>
+  readonly clock: Pick<ReceiptClock, 'now'>
   /** The removals that these documents asked for are done. */
   readonly onRemoved: (names: readonly string[]) => void
 }
@@ -90,7 +90,7 @@ export class Applier {
 
   /** @param name of the document that asks for it, if there is one */
   #remove(thingId: string, key: string, name?: string): Promise<void> {
-    const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.receive(), name)
+    const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.now(), name)
     const held = this.#held
     if (!held) return remove()
     // Behind what is read of the log.
@@ -152,6 +152,7 @@ export class Applier {
   #takeOrHold(commit: Commit): void {
     // What was missed before it must not count as seen.
     if (this.#end.signal.aborted) return
+    this.#queue.hear(commit)
     if (this.#held) {
       this.#firstHeld = Math.min(this.#firstHeld, commit.writeNumber)
       this.#held.push(commit)

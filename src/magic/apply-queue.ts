@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { magicRecords } from '../core/commit-outline.ts'
-import type { Commit, DocumentPut, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
+import type { Hold } from '../core/holds.ts'
+import { isMagicKey } from '../core/key.ts'
+import type { Commit, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
 import {
+  type Appended,
   isWrite,
   type Lane,
   type MagicRefusal,
@@ -15,16 +17,15 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Task of the node that applies magic records. */
-export const magicTask = 'magic'
-
 /** Things whose states are put at one time; they share a commit of the store. */
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
-  readonly records: Pick<RecordStore, 'state' | 'append'>
+  readonly records: Pick<RecordStore, 'append' | 'read' | 'snapshot' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
+  /** That this node applies magic records: in its name all is put. */
+  readonly hold: Hold
   /** Whoever sends on what is committed. */
   readonly live: Follow
   /** The newest write of which what is to be applied was pushed. */
@@ -69,6 +70,13 @@ export class ApplyQueue {
   get backlog(): Backlog {
     const [oldest] = this.#open.values()
     return { length: this.#open.size, oldest }
+  }
+
+  /** To be called of each commit when it is told. */
+  hear(commit: Commit): void {
+    const unsure = this.#lanes.get(commit.thingId)?.unsure
+    // Nobody else puts states.
+    if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isTold = true
   }
 
   /** To be called in write order. @param mark how far the thing was applied before */
@@ -166,7 +174,7 @@ export class ApplyQueue {
       const step = await nextStep(lane, this.#parts)
       if (step) {
         if (step.draft.states.length > 0) await this.#append(lane, step)
-        else if (step.documents) await this.#parts.documents.put(step.documents)
+        else if (step.documents) await this.#parts.documents.put(step.documents, this.#parts.hold)
         this.#finish(lane, step)
       }
       this.#goOn(lane)
@@ -177,43 +185,27 @@ export class ApplyQueue {
   }
 
   async #append(lane: Lane, step: Step): Promise<void> {
-    const { marks } = this.#parts
-    const { mark } = step
-    const marking = mark && marks.documents(lane.thingId, mark, this.appliedThrough)
-    const documents = marking && { ...step.documents, ...marking }
-    lane.unsure = step
-    await this.#put(lane, step, step.store, documents)
-    lane.unsure = undefined
-    if (mark) marks.keep(lane.thingId, mark)
-  }
-
-  /** An append that failed may have been kept all the same; what is kept so late, the store does not tell. */
-  async #lookUp(lane: Lane, step: Step): Promise<void> {
-    const mark = await this.#parts.marks.read(lane.thingId)
-    const [job] = lane.jobs
-    // A removal may have the mark of the write before it.
-    const isMarked = job && isWrite(job) && step.mark
-    const isKept = isMarked ? isDeepStrictEqual(mark, step.mark) : step.store && (await this.#isDone(lane))
-    if (isKept) {
-      await this.#put(lane, step, false)
-      this.#finish(lane, step)
-    }
-    lane.unsure = undefined
-  }
-
-  /** Whether the head of the lane, done again, would change nothing. */
-  async #isDone(lane: Lane): Promise<boolean> {
-    return (await nextStep(lane, this.#parts))?.draft.states.length === 0
-  }
-
-  async #put({ thingId }: Lane, step: Step, store: boolean, documents?: DocumentPut): Promise<void> {
-    const { draft, broadcast, receivedAt } = step
+    const { thingId } = lane
+    const { draft, store, broadcast, mark } = step
     const { states } = draft
-    const put = { thingId, records: [], states, store, broadcast, receivedAt, answer: {}, lead: magicTask }
+    const marking = mark && this.#parts.marks.documents(thingId, mark, this.appliedThrough)
+    const documents = marking && { ...step.documents, ...marking }
+    lane.unsure = { step, isTold: false }
+    const put = { thingId, records: [], states, store, broadcast, answer: {}, hold: this.#parts.hold }
     await this.#parts.records.append(documents ? { ...put, documents } : put)
+    lane.unsure = undefined
   }
 
-  #finish(lane: Lane, { draft, done, applied, refusals }: Step): void {
+  /** What is kept of an append that failed was told before this snapshot. */
+  async #lookUp(lane: Lane, unsure: Appended): Promise<void> {
+    const snapshot = await this.#parts.records.snapshot()
+    await snapshot.close()
+    if (unsure.isTold) this.#finish(lane, unsure.step)
+    lane.unsure = undefined
+  }
+
+  #finish(lane: Lane, { draft, done, applied, refusals, mark }: Step): void {
+    if (mark && draft.states.length > 0) this.#parts.marks.keep(lane.thingId, mark)
     for (const job of lane.jobs.splice(0, done)) {
       if (isWrite(job)) this.#open.delete(job.commit.writeNumber)
       else job.resolve()

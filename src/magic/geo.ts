@@ -10,6 +10,7 @@ import type { MagicResource } from './magic-resource.ts'
  */
 export const geo: MagicResource = {
   key: '$geo',
+  isLatestRecord: true,
   check({ value, geo }) {
     if (value === null && geo) return point(geo.long, geo.lat)
     return checkCoordinates(coordinatesOf(value))

@@ -1,9 +1,9 @@
-import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Commit, DocumentPut, DocumentStore, RecordStore } from '../core/ports.ts'
 import { atRecord, type Problem } from '../core/problem.ts'
 import type { AcceptedRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import type { AppliedMark } from './applied-marks.ts'
-import type { MagicChange } from './magic-resource.ts'
+import type { MagicChange, MagicResource } from './magic-resource.ts'
 import { type KnownStates, StateDraft, type StateDraftParts } from './state-draft.ts'
 
 /** The magic records of one write. */
@@ -31,14 +31,21 @@ export interface Removal {
 
 export interface StepParts extends StateDraftParts {
   readonly documents: Pick<DocumentStore, 'get'>
+  readonly records: Pick<RecordStore, 'state' | 'read'>
 }
 
 /** What is to be done to the states of one thing, in order. */
 export interface Lane {
   readonly thingId: string
   readonly jobs: (MagicWrite | Removal)[]
-  /** What was appended last, as long as it is not known whether it is kept. */
-  unsure?: Step | undefined
+  /** Its append that is under way, or failed and may have been kept all the same. */
+  unsure?: Appended | undefined
+}
+
+export interface Appended {
+  readonly step: Step
+  /** So it was kept. */
+  isTold: boolean
 }
 
 /** A record of an acknowledged write that was kept as history, but not applied. */
@@ -53,7 +60,6 @@ export interface Step {
   readonly draft: StateDraft
   readonly store: boolean
   readonly broadcast: boolean
-  readonly receivedAt: number
   readonly refusals: readonly MagicRefusal[]
   /** How many jobs at the head of the lane it does, and how many records of the one behind them. */
   readonly done: number
@@ -98,9 +104,9 @@ async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftPart
     done++
     applied = 0
   }
-  const { writeNumber, receivedAt } = last.commit
+  const { writeNumber } = last.commit
   const mark = applied === 0 ? { writeNumber } : { writeNumber, records: applied }
-  const step = { draft, store: stored, broadcast, receivedAt, refusals, done, applied }
+  const step = { draft, store: stored, broadcast, refusals, done, applied }
   return stored ? { ...step, mark } : step
 }
 
@@ -110,13 +116,27 @@ async function stepOfRemoval(
   parts: StepParts,
 ): Promise<Step> {
   const draft = new StateDraft(lane.thingId, parts)
-  const step = { draft, store: true, broadcast: true, receivedAt, refusals: [], done: 1, applied: 0 }
+  const step = { draft, store: true, broadcast: true, refusals: [], done: 1, applied: 0 }
   if (name !== undefined && !(await parts.documents.get(name))) return step
-  const isState = parts.magic.find(key)?.key === key
-  if (isState) await draft.remove(key)
+  const resource = parts.magic.find(key)
+  if (resource?.key === key)
+    await draft.remove(key, await changeLeft(resource, lane.thingId, receivedAt, parts))
   else await draft.apply({ key, value: null, datetime: receivedAt, receivedAt })
   const asked = name === undefined ? {} : { documents: { [name]: null } }
   return { ...step, ...asked, mark: { writeNumber: after } }
+}
+
+/** What was removed is gone from the history by then. */
+async function changeLeft(
+  { key, isLatestRecord }: MagicResource,
+  thingId: string,
+  receivedAt: number,
+  { records }: StepParts,
+): Promise<MagicChange | undefined> {
+  if (!isLatestRecord) return undefined
+  const page = await records.read(thingId, key, { order: 'desc', limit: 1 })
+  const [record] = page?.records ?? []
+  return record && { ...record, value: JSON.parse(record.value) as unknown, receivedAt }
 }
 
 function changeOf({ key, value, geo, datetime }: AcceptedRecord, { receivedAt }: Commit): MagicChange {

@@ -41,6 +41,8 @@ export interface MagicResource {
    * writes
    */
   apply(state: MagicState | undefined, change: MagicChange): MagicState | undefined | Problem
+  /** The state is that of the newest record: where a removal takes that one, the newest that is left becomes the state. */
+  readonly isLatestRecord?: true
   /** There are keys `<key>.<path>` too, each a part of the state. Setting one to null removes the part. */
   readonly parts?: MagicParts
 }

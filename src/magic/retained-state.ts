@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { Append, Commit } from '../core/ports.ts'
+import type { Commit } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import { AppliedMarks, isApplied } from './applied-marks.ts'
 import { Applier, type ApplierParts } from './applier.ts'
-import { type Backlog, magicTask } from './apply-queue.ts'
+import type { Backlog } from './apply-queue.ts'
 import { hasMagic } from './registry.ts'
 import { RemovalRequests } from './removal-requests.ts'
 import { stateOf } from './state-draft.ts'
@@ -13,7 +14,7 @@ import { stateOf } from './state-draft.ts'
 /** How long to wait before a store that has failed is tried again, milliseconds. */
 const defaultRetryDelay = 1_000
 
-export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved'> {
+export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved' | 'hold'> {
   readonly nodes: ApplierParts['nodes'] & Pick<Nodes, 'lead'>
   readonly retryDelay?: number
 }
@@ -32,7 +33,7 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  * the handler is a follower of that log. How far it has come, the marks say.
  */
 export class RetainedState {
-  readonly #parts: ApplierParts & Pick<RetainedStateParts, 'nodes'>
+  readonly #parts: Omit<ApplierParts, 'hold'> & Pick<RetainedStateParts, 'nodes'>
   readonly #requests: RemovalRequests
   readonly #stopListening: () => void
   readonly #stopLeading: () => Promise<void>
@@ -48,7 +49,7 @@ export class RetainedState {
       if (names) this.#requests.settle(names)
       else this.#requests.lookUp()
     })
-    this.#stopLeading = parts.nodes.lead(magicTask, stop => this.#apply(stop))
+    this.#stopLeading = parts.nodes.lead('magic', (...term) => this.#apply(...term))
   }
 
   /** What waits to be applied by this node: nothing, where another one applies. */
@@ -57,7 +58,7 @@ export class RetainedState {
   }
 
   /** As a follower of the commit log: which writes it may have to read again. */
-  wants({ records }: Pick<Append, 'records'>): boolean {
+  wants({ records }: Pick<Commit, 'records'>): boolean {
     return hasMagic(records)
   }
 
@@ -70,6 +71,12 @@ export class RetainedState {
   /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
   stateKeyOf(key: string): string | undefined {
     return this.#parts.magic.find(key)?.key
+  }
+
+  /** Whether the state of this key is that of the newest record under it. */
+  isLatestRecord(key: string): boolean {
+    const resource = this.#parts.magic.find(key)
+    return resource?.key === key && resource.isLatestRecord === true
   }
 
   /** Keys of the states that the thing has. */
@@ -126,9 +133,9 @@ export class RetainedState {
   }
 
   /** Never rejects. */
-  async #apply(stop: AbortSignal): Promise<void> {
+  async #apply(stop: AbortSignal, hold: Hold): Promise<void> {
     while (!stop.aborted) {
-      this.#applier = new Applier(this.#parts)
+      this.#applier = new Applier({ ...this.#parts, hold })
       await this.#applier.run(stop)
       this.#applier = undefined
       await delay(this.#parts.retryDelay, undefined, { signal: stop, ref: false }).catch(() => {})

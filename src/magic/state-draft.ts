@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { latestDatetime } from '../core/datetime.ts'
 import type { Latest, RecordStore } from '../core/ports.ts'
 import { isProblem, type Problem } from '../core/problem.ts'
@@ -62,12 +63,16 @@ export class StateDraft {
     return undefined
   }
 
-  /** @throws ThingwireError of the store */
-  async remove(key: string): Promise<void> {
-    const { state } = await this.#stateOf(key)
-    if (!state) return
+  /** @param left what the state is made of anew @throws ThingwireError of the store */
+  async remove(key: string, left?: MagicChange): Promise<void> {
+    const before = await this.#stateOf(key)
+    if (!before.state) return
     this.#known.set(key, { state: undefined, length: 0 })
-    this.states.push({ key, record: undefined })
+    if (left) await this.apply(left)
+    const { state } = await this.#stateOf(key)
+    if (!state) this.states.push({ key, record: undefined })
+    // Nobody is told of what has not changed.
+    else if (isDeepStrictEqual(state, before.state)) this.states.pop()
   }
 
   /** A defect of one magic resource must not stop the others. */

@@ -1,10 +1,9 @@
 import type { Client, ConnectPacket } from 'aedes'
+import { HoldLost, type TakenHold } from '../core/holds.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Anonymous } from './anonymous.ts'
 import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
 import type { Connection } from './connection.ts'
-import type { Claim, LatestConnections } from './latest-connections.ts'
-import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 import { restoreSpellings } from './subscriptions.ts'
 import type { MqttThings } from './things.ts'
@@ -16,7 +15,6 @@ export interface ConnectDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'limits' | 'isReady'>
   readonly sessions: Sessions
   readonly wills: Wills
-  readonly latest: LatestConnections
   readonly anonymous: Anonymous
   readonly ownsBroker: boolean
   readonly addressOf: (client: Client) => string
@@ -24,10 +22,12 @@ export interface ConnectDoorParts {
   readonly isClosing: () => boolean
   /** Whether the connection is still there. */
   readonly isOpen: (connection: Connection) => boolean
-  /** It is not, or CONNECT was refused: what was begun for it is to be ended. */
-  readonly leave: (connection: Connection) => Promise<void>
-  /** The client may act for this thing. */
-  readonly onProven: (connection: Connection, thingId: string) => void
+  /** The connection acts for the client from when this resolves. @throws ThingwireError of the store */
+  readonly takeOver: (connection: Connection, clientId: string) => Promise<TakenHold>
+  /** These packet ids of the session are in flight. */
+  readonly resume: (connection: Connection, messageIds: readonly number[]) => void
+  /** The client may act for this thing. @throws ThingwireError of the store */
+  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
   /** Told of errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
@@ -44,8 +44,10 @@ export class ConnectDoor {
   async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
     // Aedes answers what it cannot speak with return code 1 by itself.
     if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) return
+    const admitting = this.#admit(connection, packet)
+    connection.admitting = admitting.catch(() => {})
     try {
-      await withDeadline(this.#admit(connection, packet), connectDeadline)
+      await withDeadline(admitting, connectDeadline)
     } catch (error) {
       connection.refusal = this.#limited(connection, refusalOf(error))
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
@@ -53,60 +55,60 @@ export class ConnectDoor {
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
-    const { things, wills, anonymous, isClosing, ownsBroker } = this.#parts
+    const { things, anonymous, isClosing, ownsBroker, sessions, isOpen } = this.#parts
     const { access, isReady } = things
     const isAway = isClosing() || !isReady()
     if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
     const relyOn = (credential: string) => connection.relyOn(credential)
     const admission = await admit(packet, access, ownsBroker, relyOn)
     if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
-    connection.session = await this.#beginSession(connection, admission, packet.clean === true)
-    if (admission.will) {
-      connection.will = await this.#keepWill(connection, admission, admission.will)
+    const { kind, clientId, will } = admission
+    packet.clientId = clientId
+    connection.admission = admission
+    if (kind === 'principal') await this.#beginSession(connection, clientId, packet.clean === true)
+    else connection.session = sessions.beginNew(clientId)
+    if (will) {
+      await this.#keepWill(connection, admission, will)
       // Ours from here on: Aedes would keep its topic, token included, and publish it.
       delete packet.will
     }
-    if (admission.kind === 'principal') await wills.onClientBack(admission.clientId)
-    packet.clientId = admission.clientId
-    connection.admission = admission
     // It may have gone, or been refused for being late, while the store was asked.
-    if (connection.refusal || !this.#parts.isOpen(connection)) {
-      await this.#parts.leave(connection)
+    if (connection.refusal || !isOpen(connection)) return
+    restoreSpellings(connection)
+    if (connection.session) await connection.live.resume(connection.session)
+    if (kind === 'anonymous' && ownsBroker && !will) anonymous.expectProof(connection)
+  }
+
+  async #beginSession(connection: Connection, clientId: string, isClean: boolean): Promise<void> {
+    const { sessions, takeOver, resume } = this.#parts
+    const hold = await takeOver(connection, clientId)
+    connection.hold = hold
+    if (isClean) {
+      connection.session = await sessions.begin(clientId, hold)
       return
     }
-    restoreSpellings(connection)
-    await connection.live.resume(connection.session)
-    if (admission.kind === 'anonymous' && ownsBroker) anonymous.expectProof(connection)
-    if (admission.will) this.#parts.onProven(connection, admission.will.thingId)
+    try {
+      const { session, inFlight } = await sessions.resume(clientId, hold)
+      connection.session = session
+      resume(connection, inFlight)
+    } catch (error) {
+      // What it has got of the connection before, is to be kept all the same.
+      connection.session = sessions.heldBy(clientId, hold)
+      throw error
+    }
   }
 
-  async #beginSession(
-    connection: Connection,
-    { kind, clientId }: Admission,
-    isClean: boolean,
-  ): Promise<Session> {
-    if (kind !== 'principal') return this.#parts.sessions.beginNew(clientId)
-    const claim = await this.claim(connection, clientId)
-    return isClean ? await this.#parts.sessions.begin(clientId) : await this.#parts.sessions.resume(claim)
-  }
-
-  async #keepWill(connection: Connection, admission: Admission, will: ConnectWill) {
+  async #keepWill(connection: Connection, admission: Admission, will: ConnectWill): Promise<void> {
+    const { anonymous, wills, onProven } = this.#parts
     const { thingId, credentialHash, body } = will
     const { kind, clientId } = admission
-    const owner = kind === 'anonymous' ? this.#parts.anonymous.ownerOf(admission, thingId) : clientId
+    const owner = kind === 'anonymous' ? anonymous.ownerOf(admission, thingId) : clientId
+    await onProven(connection, thingId)
+    const hold = connection.holdOf(thingId)
     // Byte by byte: what is no UTF-8 is to be refused as it came.
     const struck = Buffer.from(connection.strikeOut(Buffer.from(body).toString('latin1')), 'latin1')
     const kept = { owner, thingId, credentialHash, body: struck.toString('base64') }
-    return { name: await this.#parts.wills.keep(kept), will: kept }
-  }
-
-  /** From here on the connection is the client's latest one, on whichever node. @throws ThingwireError of the store */
-  async claim(connection: Connection, clientId: string): Promise<Claim> {
-    const takenOver = () => connection.close(new Error('the client has connected again'))
-    const claim = await this.#parts.latest.claim(clientId, takenOver)
-    if (this.#parts.isOpen(connection)) connection.claims.add(claim)
-    else this.#parts.latest.release(claim)
-    return claim
+    connection.will = { name: await wills.keep(kept, hold), will: kept, hold }
   }
 
   /** An address that presents one bad credential after another is told so (contract §9). */
@@ -120,6 +122,7 @@ export class ConnectDoor {
 
 function refusalOf(error: unknown): ConnectRefused {
   if (error instanceof ConnectRefused) return error
+  if (error instanceof HoldLost) return new ConnectRefused(3, 'the client has connected again')
   return new ConnectRefused(3, 'the store is away')
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
 import type { Access, Principal } from '../access/access.ts'
 import { principalName } from '../access/principal.ts'
-import { redact } from '../core/excerpt.ts'
+import type { Redactor } from '../core/redactor.ts'
 import { hashToken, isToken } from '../core/token.ts'
 import { isThingwireTopic, refOfWriteTopic } from './topics.ts'
 import { unlessRefused } from './unless-refused.ts'
@@ -71,7 +71,7 @@ export async function admit(
 ): Promise<Admission> {
   const credential = await credentialOf(packet, access, relyOn)
   if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
-  const given = withoutSecret(packet.clientId ?? '')
+  const given = withoutSecret(packet.clientId ?? '', access.redactor)
   if (credential === 'unknown' || (credential === 'none' && !ownsBroker)) {
     assertHostClientId(packet)
     const will = await willOf(packet, undefined, access, relyOn, true)
@@ -124,8 +124,8 @@ async function credentialOf(
 }
 
 /** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
-function withoutSecret(clientId: string): string {
-  return redact(clientId) === clientId ? clientId : hashToken(clientId)
+function withoutSecret(clientId: string, redactor: Redactor): string {
+  return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
 
 function assertClientId({ clientId, clean }: ConnectPacket): void {

@@ -1,11 +1,11 @@
 import type { Client } from 'aedes'
+import type { Hold } from '../core/holds.ts'
 import type { Observer } from '../core/observer.ts'
 import { hashToken, isToken } from '../core/token.ts'
 import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import type { Admission, ConnectRefused } from './connect.ts'
 import { Inbound, type InHand } from './inbound.ts'
-import type { Claim } from './latest-connections.ts'
 import { LiveClient, type LiveClientParts } from './live-client.ts'
 import type { ReadingTime } from './reading-time.ts'
 import type { Session } from './session.ts'
@@ -24,6 +24,13 @@ export interface ConnectionHandlers {
   maySee(connection: Connection, thingId: string): Promise<boolean>
 }
 
+/** A will of the connection, and in whose name it is kept. */
+export interface KeptWill {
+  readonly name: string
+  readonly will: Omit<Will, 'node' | 'holder'>
+  readonly hold: Hold | undefined
+}
+
 let opened = 0
 
 /** One network connection, and what is known of who is at its other end. */
@@ -36,20 +43,24 @@ export class Connection {
   readonly live: LiveClient
   /** From CONNECT on, before it is answered. */
   admission: Admission | undefined
+  /** Resolves when what was begun for CONNECT is done. */
+  admitting: Promise<void> | undefined
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
   session: Session | undefined
-  /** To be its client's latest one: for each client that it stands for. */
-  readonly claims = new Set<Claim>()
-  will: { readonly name: string; readonly will: Will } | undefined
+  /** That it acts for its client, if that is a principal's. */
+  hold: Hold | undefined
+  /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
+  holdsOfThings: Map<string, Hold> | undefined
+  /** It is gone, and nothing of it is under way any more. */
+  isLeft = false
+  will: KeptWill | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
   hasTakenLeave = false
   /** Filters of the SUBSCRIBE that is being dealt with, as the client spells them: with ids, if they are granted. */
   granted: ReadonlyMap<string, string> = new Map()
   /** By thing id, the spelling of its latest subscription (contract §7). */
   readonly spellings = new Map<string, string>()
-  /** Things of which an anonymous client has presented a token. */
-  readonly provenThings = new Set<string>()
   /**
    * SHA-256 of every token that the connection has used, by token. It relies on a token in a topic even if it has another
    * credential: nobody knows with which of the two its client goes on.
@@ -79,6 +90,16 @@ export class Connection {
       (packets, bytes) => this.inbound.finished(packets, bytes),
       handlers.observer,
     )
+  }
+
+  /** In whose name it writes to a thing; undefined: in nobody's, since it is a client of the host. */
+  holdOf(thingId: string): Hold | undefined {
+    return this.hold ?? this.holdsOfThings?.get(thingId)
+  }
+
+  /** Whether nothing is left to be taken before it writes to a thing that its client may write to. */
+  actsFor(thingId: string): boolean {
+    return this.holdOf(thingId) !== undefined || this.admission?.kind === 'host'
   }
 
   /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */

@@ -1,15 +1,15 @@
 import type { Client } from 'aedes'
 import type { Revocation } from '../access/access.ts'
+import type { Hold, TakenHold } from '../core/holds.ts'
 import type { RefusedWrite } from '../core/ports.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
+import { ClientHolds, unlessLost } from './client-holds.ts'
 import { ConnectDoor } from './connect-door.ts'
-import { Connection, type ConnectionHandlers } from './connection.ts'
-import { LatestConnections } from './latest-connections.ts'
+import { Connection, type ConnectionHandlers, type KeptWill } from './connection.ts'
 import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { ReadingTime } from './reading-time.ts'
 import { RefusedMessages } from './refused-messages.ts'
-import type { Session } from './session.ts'
 import { Sessions } from './sessions.ts'
 import { isOutage, StoreRetries } from './store-retries.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
@@ -40,7 +40,7 @@ export class MqttDoor {
   readonly #things: MqttThings
   readonly #options: MqttDoorOptions
   readonly #wills: Wills
-  readonly #latest: LatestConnections
+  readonly #holds: ClientHolds
   /** Names of the wills of clients that this process leaves: they wait for the next one, or for another node. */
   readonly #leftWills: string[] = []
   /** What is left to be done for connections that are gone. */
@@ -48,45 +48,45 @@ export class MqttDoor {
   readonly #subscribing: SubscribeDoor
   readonly #publishing: PublishDoorParts
   readonly #handlers: Omit<ConnectionHandlers, 'onPacket'>
-  readonly #anonymous = new Anonymous()
+  readonly #anonymous: Anonymous
   readonly #connections = new Map<Client, Connection>()
+  readonly #publishDoors = new WeakMap<Connection, PublishDoor>()
+  /** Of connections that are gone, until what they had under way is done. */
+  readonly #leavings = new Set<Promise<void>>()
   readonly #stopTelling: () => void
   readonly #stopRevoking: () => void
   readonly #keepAlive: NodeJS.Timeout
   #isClosing = false
 
   constructor(things: MqttThings, options: MqttDoorOptions) {
-    const { documents, nodes, ingest, access, live, clock, limits, storeTimeout, sessionLog: log } = things
+    const { documents, nodes, holds, ingest, access, live, clock, limits, sessionLog: log } = things
     const { observer } = things
     const { willGrace: grace, ownsBroker, maxPacketSize, drainTimeout } = options
     const { addressOf, isDraining, onDefect, onOutage } = options
     this.#things = things
     this.#options = options
     this.#retries = new StoreRetries(onOutage)
-    this.sessions = new Sessions({
-      documents,
-      nodes,
-      storeTimeout,
-      live,
-      log,
-      retries: this.#retries,
-      onLost: session => this.#onLost(session),
+    this.sessions = new Sessions({ documents, nodes, holds, live, log, retries: this.#retries })
+    this.#holds = new ClientHolds(holds)
+    this.#wills = new Wills({ documents, nodes, holds, ingest, access, grace, onDefect })
+    this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {
+      const hold = await this.#takeOver(connection, clientId)
+      connection.holdsOfThings ??= new Map()
+      connection.holdsOfThings.set(thingId, hold)
+      if (connection.isLeft) this.#release(hold)
     })
-    this.#latest = new LatestConnections(documents, nodes)
-    const onGone = () => this.#latest.removeLeft()
-    this.#wills = new Wills({ documents, nodes, ingest, access, grace, onGone, onDefect })
     const onProven = (connection: Connection, thingId: string) => this.#prove(connection, thingId)
     this.connecting = new ConnectDoor({
       things,
       sessions: this.sessions,
       wills: this.#wills,
-      latest: this.#latest,
       anonymous: this.#anonymous,
       ownsBroker,
       addressOf,
       isClosing: () => this.#isClosing || isDraining(),
       isOpen: ({ client }) => this.#connections.has(client),
-      leave: connection => this.#leave(connection),
+      takeOver: (connection, clientId) => this.#takeOver(connection, clientId),
+      resume: (connection, messageIds) => this.#publishDoors.get(connection)?.resume(messageIds),
       onProven,
       onDefect,
     })
@@ -123,8 +123,12 @@ export class MqttDoor {
     this.#stopRevoking = access.onRevoke(revocation => {
       this.#revoke(revocation).catch(this.#onFailed)
     })
+    let keptAliveAt = performance.now()
     this.#keepAlive = setInterval(() => {
-      for (const { inbound } of this.#connections.values()) inbound.keepAlive()
+      const now = performance.now()
+      const wasPaused = now - keptAliveAt > 2 * keepAliveInterval
+      keptAliveAt = now
+      for (const { inbound } of this.#connections.values()) inbound.keepAlive(wasPaused)
     }, keepAliveInterval)
     this.#keepAlive.unref()
   }
@@ -137,12 +141,13 @@ export class MqttDoor {
     })
     const door = new PublishDoor(connection, this.#publishing)
     this.#connections.set(client, connection)
+    this.#publishDoors.set(connection, door)
     // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
     if (this.#isClosing && !this.#options.ownsBroker) connection.inbound.stop()
     client.conn.once('close', () => {
       this.#connections.delete(client)
       connection.inbound.letGo()
-      this.#leave(connection).catch(this.#onFailed)
+      this.#leave(connection)
     })
   }
 
@@ -169,13 +174,6 @@ export class MqttDoor {
     connection?.live.sendRetained().catch((error: Error) => connection.close(error))
   }
 
-  /** Another node has taken the session. */
-  #onLost(lost: Session): void {
-    for (const connection of this.#connections.values()) {
-      if (connection.session === lost) connection.close(new Error('the session is on another node'))
-    }
-  }
-
   /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
@@ -186,13 +184,27 @@ export class MqttDoor {
   }
 
   /** A client has shown that it may act for a thing. */
-  #prove(connection: Connection, thingId: string): void {
-    if (connection.admission?.kind !== 'anonymous') return
-    const owner = this.#anonymous.prove(connection, thingId)
-    if (owner === undefined) return
-    this.#retries.run(() => this.#wills.onClientBack(owner)).catch(this.#onFailed)
-    if (connection.admission.givenClientId === '') return
-    this.connecting.claim(connection, owner).catch((error: Error) => connection.close(error))
+  #prove(connection: Connection, thingId: string): Promise<void> | undefined {
+    const { admission } = connection
+    if (admission?.kind !== 'anonymous') return undefined
+    return this.#anonymous.prove(connection, admission, thingId)
+  }
+
+  /** From when this resolves on the connection acts for the client, and the will of the one before it is dealt with. */
+  async #takeOver(connection: Connection, clientId: string): Promise<TakenHold> {
+    const hold = await this.#holds.take(connection, clientId)
+    try {
+      await this.#wills.takeOver(clientId, hold, hold.before)
+      return hold
+    } catch (error) {
+      this.#release(hold)
+      throw error
+    }
+  }
+
+  /** What the store fails, ends with the node. */
+  #release(hold: Hold): void {
+    this.#retries.run(() => this.#holds.release(hold)).catch(this.#onFailed)
   }
 
   /** Finishes what is in hand, and lets go of every connection. */
@@ -217,10 +229,11 @@ export class MqttDoor {
     this.sessions.close()
     // What the store fails from here on, is left to another node or the next start.
     this.#retries.close()
-    await Promise.all([this.#wills.close(), ...connections.map(connection => this.#leave(connection))])
+    for (const connection of connections) this.#leave(connection)
+    await Promise.all([this.#wills.close(), ...this.#leavings])
     // Where the store is away, they are those of a process that has died.
     await this.#wills.leave(this.#leftWills).catch(() => {})
-    await this.#latest.close()
+    this.#holds.close()
   }
 
   #take(connection: Connection, door: PublishDoor, packet: InboundPacket): boolean | Promise<void> {
@@ -248,8 +261,8 @@ export class MqttDoor {
   }
 
   /** Before the connection is closed: a client that sees it closed has no will any more, even if the process dies. */
-  async #forgetWill(connection: Connection, { name }: NonNullable<Connection['will']>): Promise<void> {
-    await this.#wills.discard(name)
+  async #forgetWill(connection: Connection, { name, hold }: KeptWill): Promise<void> {
+    await this.#wills.discard(name, hold)
     connection.will = undefined
   }
 
@@ -258,22 +271,35 @@ export class MqttDoor {
     if (!isOutage(error)) this.#options.onDefect(error)
   }
 
-  /** The connection is gone. Can be called more than once. */
-  async #leave(connection: Connection): Promise<void> {
-    const { session, claims, will, hasTakenLeave, refusal } = connection
-    connection.session = undefined
-    connection.will = undefined
-    this.#anonymous.leave(connection)
-    connection.live.close()
-    for (const claim of claims) this.#latest.release(claim)
-    claims.clear()
-    const left = session && this.sessions.leave(session)
-    await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
+  /** The connection is gone. Can be called more than once. Never rejects. */
+  #leave(connection: Connection): Promise<void> {
+    const leaving = this.#leaveWith(connection)
+      .catch(this.#onFailed)
+      .finally(() => this.#leavings.delete(leaving))
+    this.#leavings.add(leaving)
+    return leaving
   }
 
-  async #leaveWill({ name, will }: NonNullable<Connection['will']>, isVoid: boolean): Promise<void> {
-    if (isVoid) await this.#retries.run(() => this.#wills.discard(name))
+  async #leaveWith(connection: Connection): Promise<void> {
+    this.#anonymous.leave(connection)
+    connection.live.close()
+    await connection.admitting
+    // What was published before comes before the will, and is covered by the hold.
+    await connection.inbound.whenIdle()
+    const { session, will, hasTakenLeave, refusal } = connection
+    connection.session = undefined
+    connection.will = undefined
+    const left = session && this.sessions.leave(session)
+    await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
+    connection.isLeft = true
+    const { hold, holdsOfThings } = connection
+    for (const each of holdsOfThings?.values() ?? []) this.#release(each)
+    if (hold) this.#release(hold)
+  }
+
+  async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {
+    if (isVoid) await this.#retries.run(() => this.#wills.discard(name, hold)).catch(unlessLost)
     else if (this.#isClosing) this.#leftWills.push(name)
-    else await this.#wills.write(name, will)
+    else await this.#wills.write(name, will, hold)
   }
 }

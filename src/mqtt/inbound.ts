@@ -102,9 +102,11 @@ export class Inbound {
   /**
    * To be called often, so that a client is not taken for silent, or for slow, while it is we who do not listen. One
    * whose packet does not come to its end is closed.
+   *
+   * @param wasPaused the process was: what the client has sent meanwhile is still to be read
    */
-  keepAlive(): void {
-    if (!this.#mayParse()) {
+  keepAlive(wasPaused: boolean): void {
+    if (wasPaused || !this.#mayParse()) {
       this.#seam.keepAlive()
       this.#arrival.restart()
     } else if (this.#arrival.isOverdue(this.#seam.unfinishedBytes, performance.now())) {

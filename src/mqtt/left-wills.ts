@@ -22,8 +22,6 @@ export interface LeftWillsParts {
   readonly grace: number
   /** Writes a will unless its client is back; resolves when it is dealt with, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
-  /** Nodes have gone: these are left. @throws ThingwireError of the store */
-  readonly onGone: () => Promise<void>
   /** Told of what is no error of the store. */
   readonly onDefect: (error: unknown) => void
 }
@@ -77,16 +75,15 @@ export class LeftWills {
   }
 
   async #list(alive: ReadonlySet<string>): Promise<Map<string, Left>> {
-    const { documents, nodes, onGone } = this.#parts
+    const { documents } = this.#parts
     const left = new Map<string, Left>()
     for await (const [rest, will] of listDocuments<Will>(documents, willPrefix)) {
       if (isAbandoned(will, alive)) left.set(`${willPrefix}${rest}`, { will, due: this.#dueOf(will, alive) })
     }
-    if (!nodes.isAlone) await onGone()
     return left
   }
 
-  #dueOf({ node = '', isLeft }: Will, alive: ReadonlySet<string>): number {
+  #dueOf({ node, isLeft }: Will, alive: ReadonlySet<string>): number {
     const { grace } = this.#parts
     // Of this process itself, perhaps, which was attached to a broker before.
     if (alive.has(node)) return performance.now() + grace

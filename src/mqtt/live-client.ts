@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type { Client } from 'aedes'
-import type { Clock } from '../core/clock.ts'
+import type { ReceiptClock } from '../core/clock.ts'
 import { type Gap, type Live, type LiveWrite, Outbox, type Subscriber } from '../live/index.ts'
 import { type Subscription, wantedQoS } from './interest.ts'
 import { findMissed } from './missed.ts'
@@ -18,7 +18,7 @@ const messageOverhead = 64
 export interface LiveClientParts {
   readonly client: Client
   readonly live: Live
-  readonly clock: Clock
+  readonly clock: ReceiptClock
   /** Milliseconds. */
   readonly drainTimeout: number
   /** The next packet id of the connection, 1..65,535. */

@@ -1,7 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { PublishPacket, PubrelPacket } from 'aedes'
 import type { Access } from '../access/access.ts'
-import { redact } from '../core/excerpt.ts'
 import { type Ingest, isRateExceeded } from '../core/ingest.ts'
 import type { DocumentPut, DocumentStore } from '../core/ports.ts'
 import { promiseOf, settle, type Ticket } from '../core/ticket.ts'
@@ -10,15 +8,16 @@ import { ThingwireError } from '../errors.ts'
 import { isAcknowledged, pubcomp } from './acks.ts'
 import type { Connection } from './connection.ts'
 import { sizeOf } from './inbound.ts'
-import { inFlightName, type Session } from './session.ts'
+import type { Session } from './session.ts'
+import { inFlightName } from './session-documents.ts'
 import { isThingwireTopic, isTopicName, refOfThingTopic, refOfWriteTopic } from './topics.ts'
 
 export interface PublishDoorParts {
   readonly access: Access
   readonly ingest: Ingest
   readonly documents: DocumentStore
-  /** The client may act for this thing. */
-  readonly onProven: (connection: Connection, thingId: string) => void
+  /** The client may act for this thing; resolves when the connection acts for it alone. @throws ThingwireError of the store */
+  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
   /** It may not publish there. */
   readonly onUnknown: (connection: Connection, error: ThingwireError) => void
 }
@@ -26,10 +25,8 @@ export interface PublishDoorParts {
 /** What a write has that is to be stored once, however often its packet comes. */
 interface Once {
   readonly documents?: DocumentPut | undefined
-  /** Whether it was stored before; absent: it was not. */
-  readonly whetherStored?: Promise<boolean> | undefined
-  /** Of its session. */
-  readonly withdrawal?: AbortSignal | undefined
+  /** What the write is to wait for. */
+  readonly after?: Promise<void> | undefined
 }
 
 const notOnce: Once = {}
@@ -60,6 +57,13 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
+  /**
+   * Packet id → settles when that packet's write is committed; there until PUBREL. All ids may be in use: clients send thousands of
+   * writes before they read the first PUBREC.
+   */
+  readonly #inFlight = new Map<number, Promise<unknown>>()
+  /** Packet id → settles when it is durably forgotten; there from PUBREL to PUBCOMP. */
+  readonly #releasing = new Map<number, Promise<void>>()
   /** Of the latest packet: a device publishes on one topic. */
   #address: Address | undefined
   #hasFailed = false
@@ -67,6 +71,11 @@ export class PublishDoor {
   constructor(connection: Connection, parts: PublishDoorParts) {
     this.#connection = connection
     this.#parts = parts
+  }
+
+  /** Of the session that the connection has: packets that are stored and not released. */
+  resume(messageIds: Iterable<number>): void {
+    for (const messageId of messageIds) this.#inFlight.set(messageId, committed)
   }
 
   /** @returns whether the packet is taken; only what a host's own client publishes on other topics is not */
@@ -92,7 +101,7 @@ export class PublishDoor {
     const { session, client, inbound, acks } = this.#connection
     if (!session || messageId === undefined) return false
     // One that comes twice is answered twice, and not before the id is forgotten either.
-    const release = this.#beginRelease(session, messageId) ?? session.releasing.get(messageId)
+    const release = this.#beginRelease(session, messageId) ?? this.#releasing.get(messageId)
     if (!release) return false
     release
       .then(
@@ -108,18 +117,16 @@ export class PublishDoor {
   }
 
   #beginRelease(session: Session, messageId: number): Promise<void> | undefined {
-    const { inFlight, releasing, doubtful } = session
-    const committing = inFlight.get(messageId) ?? (doubtful.has(messageId) ? committed : undefined)
+    const committing = this.#inFlight.get(messageId)
     if (!committing) return undefined
     const release = this.#release(session, messageId, committing)
     // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
-    inFlight.delete(messageId)
-    doubtful.delete(messageId)
-    releasing.set(messageId, release)
+    this.#inFlight.delete(messageId)
+    this.#releasing.set(messageId, release)
     release
-      // The client will release it again.
-      .catch(() => inFlight.has(messageId) || inFlight.set(messageId, committing))
-      .finally(() => releasing.get(messageId) === release && releasing.delete(messageId))
+      // The connection ends, and the client will release it again.
+      .catch(handledBelow)
+      .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
     return release
   }
 
@@ -133,52 +140,21 @@ export class PublishDoor {
 
   /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
   #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
-    const session = this.#session()
-    const { inFlight, doubtful } = session
-    const first = inFlight.get(messageId)
+    const first = this.#inFlight.get(messageId)
     if (first) return first
-    const name = inFlightName(session, messageId)
+    const { clientId, isPersistent } = this.#session()
     const dealing = this.#dealInTurn(packet, {
-      documents: name === undefined ? undefined : { [name]: {} },
-      whetherStored: this.#whetherStored(session, packet, name),
-      withdrawal: session.withdrawal?.signal,
+      documents: isPersistent ? { [inFlightName(clientId, messageId)]: {} } : undefined,
+      // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
+      after: this.#releasing.get(messageId),
     })
-    inFlight.set(messageId, dealing)
+    this.#inFlight.set(messageId, dealing)
     dealing.then(
-      () => {
-        doubtful.delete(messageId)
-        if (inFlight.get(messageId) === dealing) inFlight.set(messageId, committed)
-      },
-      error => {
-        // The store may have been late, and with a connection that is lost nobody else asks what came of it.
-        if (name !== undefined && error instanceof ThingwireError) doubtful.add(messageId)
-        if (inFlight.get(messageId) === dealing) inFlight.delete(messageId)
-      },
+      () => this.#inFlight.get(messageId) === dealing && this.#inFlight.set(messageId, committed),
+      // With the connection, which it ends.
+      handledBelow,
     )
     return dealing
-  }
-
-  /** Whether the packet was stored before under its id; undefined: it was not. */
-  #whetherStored(
-    { doubtful, releasing, settledAt }: Session,
-    { messageId = 0, dup }: PublishPacket,
-    name: string | undefined,
-  ): Promise<boolean> | undefined {
-    if (name !== undefined && doubtful.has(messageId)) return this.#isStored(name)
-    const unsettled = settledAt - performance.now()
-    if (name !== undefined && dup && unsettled > 0) return delay(unsettled).then(() => this.#isStored(name))
-    // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
-    return releasing.get(messageId)?.then(
-      () => false,
-      () => {
-        throw new Error('the packet id is not released')
-      },
-    )
-  }
-
-  /** Asked in the order of commits: behind whatever is still under way. */
-  #isStored(name: string): Promise<boolean> {
-    return this.#parts.documents.transact([name], ([found]) => ({ put: {}, result: found !== undefined }))
   }
 
   /** At once where nothing has to be asked: most writes are of a thing that has written before. */
@@ -191,20 +167,19 @@ export class PublishDoor {
 
   /** One packet, whose turn it is when all before it were handed over. */
   async #dealInTurn(packet: PublishPacket, once = notOnce): Promise<void> {
-    const { whetherStored, withdrawal } = once
+    const { after } = once
     const turn = this.#turns.take()
-    const authorising = whetherStored
-      ? whetherStored.then(isStored => (isStored ? undefined : this.#authorise(packet.topic)))
+    const authorising = after
+      ? after.then(() => this.#authorise(packet.topic))
       : this.#authorise(packet.topic)
     authorising.catch(handledBelow)
     try {
       await turn.wait()
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      withdrawal?.throwIfAborted()
-      const dealing = thingId === undefined ? undefined : this.#writing(thingId, packet, once)
+      const dealing = this.#writing(thingId, packet, once)
       turn.done()
-      await dealing?.catch(throwUnlessAcknowledged)
+      await dealing.catch(throwUnlessAcknowledged)
     } catch (error) {
       this.#hasFailed = true
       turn.done()
@@ -215,10 +190,8 @@ export class PublishDoor {
   #authoriseKnown(topic: string): string | undefined {
     const { ref } = this.#addressOf(topic)
     if (ref === undefined) return undefined
-    const { access, onProven } = this.#parts
-    const thingId = access.authoriseKnown(ref, this.#connection.admission?.credential, 'write')
-    if (thingId !== undefined) onProven(this.#connection, thingId)
-    return thingId
+    const thingId = this.#parts.access.authoriseKnown(ref, this.#connection.admission?.credential, 'write')
+    return thingId !== undefined && this.#connection.actsFor(thingId) ? thingId : undefined
   }
 
   /** @throws ThingwireError for a topic on which the client may not publish at all */
@@ -228,7 +201,7 @@ export class PublishDoor {
     const { access, onProven, onUnknown } = this.#parts
     try {
       const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
-      onProven(this.#connection, thingId)
+      await onProven(this.#connection, thingId)
       return thingId
     } catch (error) {
       if (error instanceof ThingwireError) onUnknown(this.#connection, error)
@@ -254,16 +227,19 @@ export class PublishDoor {
     thingId: string,
     { topic, payload, qos }: PublishPacket,
     ticket: Ticket<unknown>,
-    { documents, withdrawal }: Once = notOnce,
+    { documents }: Once = notOnce,
   ): undefined {
     const { ingest } = this.#parts
     const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
     if (!this.#addressOf(topic).isOfWrites) {
-      return settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error: notAWriteTopic(topic), body }))
+      return settle(
+        ticket,
+        ingest.noteRefused({ thingId, door: 'mqtt', error: this.#notAWriteTopic(topic), body }),
+      )
     }
-    const request = { thingId, door: 'mqtt', body, options: noOptions } as const
+    const hold = this.#connection.holdOf(thingId)
     try {
-      ingest.submit(documents ? { ...request, documents, withdrawal } : request, ticket)
+      ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents }, ticket)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true
@@ -274,9 +250,10 @@ export class PublishDoor {
 
   async #release(session: Session, messageId: number, committing: Promise<unknown>): Promise<void> {
     await committing
-    const name = inFlightName(session, messageId)
+    if (!session.isPersistent) return
     // Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash.
-    if (name !== undefined) await this.#parts.documents.put({ [name]: null })
+    const removal = { [inFlightName(session.clientId, messageId)]: null }
+    await this.#parts.documents.put(removal, this.#connection.hold)
   }
 
   #session(): Session {
@@ -284,18 +261,18 @@ export class PublishDoor {
     if (!session) throw new Error('a packet before CONNECT was accepted')
     return session
   }
+
+  /** Names the topic, which the device does not say again, but no token in it. */
+  #notAWriteTopic(topic: string): ThingwireError {
+    const ref = refOfThingTopic(topic) ?? ''
+    const told = this.#parts.access.redactor.redact(topic.replace(ref, '<ref>'), longestTold)
+    return new ThingwireError(
+      'not_a_write_topic',
+      `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
+    )
+  }
 }
 
 function throwUnlessAcknowledged(error: unknown): void {
   if (!isAcknowledged(error)) throw error
-}
-
-/** Names the topic, which the device does not say again, but no token in it. */
-function notAWriteTopic(topic: string): ThingwireError {
-  const ref = refOfThingTopic(topic) ?? ''
-  const told = redact(topic.replace(ref, '<ref>')).slice(0, longestTold)
-  return new ThingwireError(
-    'not_a_write_topic',
-    `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
-  )
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts'
+import type { ReceiptClock } from '../core/clock.ts'
 import type { Snapshot } from '../core/ports.ts'
 import { serverTimeText } from '../core/server-time.ts'
 import { type Gap, valuePayload } from '../live/index.ts'
@@ -28,7 +28,7 @@ export class RetainedDelivery {
   }
 
   /** To be called once, when SUBACK is sent. @throws ThingwireError of the store */
-  async send(clock: Clock): Promise<void> {
+  async send(clock: ReceiptClock): Promise<void> {
     const { snapshot, gap, subscriptions, maySee } = this.#parts
     try {
       this.#pushDates(clock)
@@ -71,7 +71,7 @@ export class RetainedDelivery {
     }
   }
 
-  #pushDates(clock: Clock): void {
+  #pushDates(clock: ReceiptClock): void {
     const { gap, subscriptions } = this.#parts
     const qosOfThing = new Map<string, 0 | 1>()
     for (const { filter, qos: granted } of subscriptions) {
@@ -81,7 +81,7 @@ export class RetainedDelivery {
       qosOfThing.set(thingId, qosOfThing.get(thingId) === 1 ? 1 : qos)
     }
     for (const [thingId, qos] of qosOfThing) {
-      const payload = Buffer.from(serverTimeText(clock.receive(), 'UTC'))
+      const payload = Buffer.from(serverTimeText(clock.now(), 'UTC'))
       gap.push({ thingId, topic: dateTopic, payload, qos, retained: this })
     }
   }

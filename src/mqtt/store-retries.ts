@@ -1,3 +1,4 @@
+import { HoldLost } from '../core/holds.ts'
 import { ThingwireError } from '../errors.ts'
 
 /** Between attempts while the store is away, milliseconds. */
@@ -62,5 +63,5 @@ export class StoreRetries {
 
 /** Whether the store may do later what it does not do now. */
 export function isOutage(error: unknown): error is ThingwireError {
-  return error instanceof ThingwireError && error.retryable
+  return error instanceof ThingwireError && error.retryable && !(error instanceof HoldLost)
 }

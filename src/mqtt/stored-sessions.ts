@@ -1,53 +1,29 @@
+import type { Hold } from '../core/holds.ts'
 import { listDocuments } from '../core/list-documents.ts'
-import type { Nodes } from '../core/nodes.ts'
-import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
+import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../core/ports.ts'
 import { maximumMissed } from './missed.ts'
 import type { Session } from './session.ts'
-import { inFlightPrefix, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
-
-/** Between two looks, milliseconds, unless it is told before. */
-const lookInterval = 200
+import { inFlightOf, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
 
 /** A session of this node. */
 export interface Usage {
   readonly session: Session
   readonly isInUse: boolean
-}
-
-interface SessionState {
-  readonly session: Session
-  readonly state: Omit<SessionDocument, 'lastConnected'>
-  /** The same as JSON. */
-  readonly text: string
+  /** In whose name it is kept. */
+  readonly hold: Hold
 }
 
 /** The sessions as the store has them, for all nodes. */
 export class StoredSessions {
   readonly #documents: DocumentStore
-  readonly #nodes: Nodes
-  /** By client id, whoever waits for a change of its session. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  /** Name of this node. */
+  readonly #node: string
   /** What the store has of sessions of this node, as JSON. */
   readonly #kept = new WeakMap<Session, string>()
-  readonly #stopListening: () => void
 
-  /** @param onChanged another node has changed the session of this client; undefined: of any, perhaps */
-  constructor(documents: DocumentStore, nodes: Nodes, onChanged: (clientId: string | undefined) => void) {
+  constructor(documents: DocumentStore, node: string) {
     this.#documents = documents
-    this.#nodes = nodes
-    this.#stopListening = nodes.onDocuments(names => {
-      if (!names) onChanged(undefined)
-      for (const name of names ?? []) {
-        if (!name.startsWith(sessionPrefix)) continue
-        const clientId = decodeURIComponent(name.slice(sessionPrefix.length))
-        for (const resolve of this.#waiting.get(clientId) ?? []) resolve()
-        onChanged(clientId)
-      }
-    })
-  }
-
-  close(): void {
-    this.#stopListening()
+    this.#node = node
   }
 
   /** @throws ThingwireError of the store */
@@ -55,103 +31,63 @@ export class StoredSessions {
     return (await this.#documents.get(sessionName(clientId))) as SessionDocument | undefined
   }
 
-  /**
-   * The session when no other node has it in use any more. One that does not leave it in time may be dead, though that
-   * is not known yet: what it has kept of the session is all that will be known of it.
-   *
-   * @param deadline on the clock of `performance.now()`, milliseconds
-   * @throws ThingwireError of the store
-   */
-  async whenLeft(clientId: string, deadline: number): Promise<SessionDocument | undefined> {
-    for (;;) {
-      const stored = await this.read(clientId)
-      if (!(await this.#isInUseElsewhere(stored)) || performance.now() > deadline) return stored
-      await this.#untilChanged(clientId)
-    }
+  /** Puts a session as it is now, and that it was connected now. @param others put with it. @throws HoldLost */
+  async keep(usage: Usage, others: DocumentPut = {}): Promise<void> {
+    await this.#put(usage, this.#stateOf(usage), others)
   }
 
-  async #isInUseElsewhere(stored: SessionDocument | undefined): Promise<boolean> {
-    const { isAlone, self } = this.#nodes
-    if (isAlone || !stored?.isInUse || stored.node === undefined || stored.node === self) return false
-    return (await this.#nodes.alive()).has(stored.node)
+  /** Puts a session that the store has otherwise. @throws HoldLost */
+  async keepChanged(usage: Usage): Promise<void> {
+    const state = this.#stateOf(usage)
+    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, {}, 'upkeep')
   }
 
-  #untilChanged(clientId: string): Promise<void> {
-    return new Promise(resolve => {
-      const waiting = this.#waiting.get(clientId) ?? new Set()
-      const done = () => {
-        clearTimeout(timer)
-        waiting.delete(done)
-        if (waiting.size === 0) this.#waiting.delete(clientId)
-        resolve()
-      }
-      const timer = setTimeout(done, lookInterval)
-      this.#waiting.set(clientId, waiting.add(done))
-    })
-  }
-
-  /** Puts sessions as they are now, and that they were connected now. @param others put with them */
-  async keep(usages: readonly Usage[], others: DocumentPut = {}): Promise<void> {
-    await this.#put(
-      usages.map(usage => this.#stateOf(usage)),
-      others,
-    )
-  }
-
-  /** Puts those that the store has otherwise. */
-  async keepChanged(usages: readonly Usage[]): Promise<void> {
-    const states = usages.map(usage => this.#stateOf(usage))
-    await this.#put(states.filter(({ session, text }) => this.#kept.get(session) !== text))
-  }
-
-  async #put(states: readonly SessionState[], others: DocumentPut = {}): Promise<void> {
-    const lastConnected = Date.now()
-    const put: Record<string, Document | null> = { ...others }
-    for (const { session, state } of states) {
-      const document: SessionDocument = { ...state, lastConnected }
-      put[sessionName(session.clientId)] = document
-    }
-    if (Object.keys(put).length === 0) return
+  async #put(
+    { session, hold }: Usage,
+    state: Omit<SessionDocument, 'lastConnected'>,
+    others: DocumentPut = {},
+    purpose?: PutPurpose,
+  ): Promise<void> {
+    const document: SessionDocument = { ...state, lastConnected: Date.now() }
     try {
-      await this.#documents.put(put)
-      for (const { session, text } of states) this.#kept.set(session, text)
+      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, hold, purpose)
+      this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
       // It may be there all the same.
-      for (const { session } of states) this.#kept.delete(session)
+      this.#kept.delete(session)
       throw error
     }
   }
 
-  #stateOf({ session, isInUse }: Usage): SessionState {
-    const { instance, interests, unacked, epoch, maybeSent } = session
+  #stateOf({ session, isInUse }: Usage): Omit<SessionDocument, 'lastConnected'> {
+    const { interests, unacked, maybeSent } = session
     const newest = unacked.newest(maximumMissed.messages)
-    const state = {
-      instance,
-      node: this.#nodes.self,
-      epoch,
+    return {
+      node: this.#node,
       subscriptions: [...interests],
       ...newest,
       ...(maybeSent > newest.acked.writeNumber && { maybeSent }),
       isInUse,
     }
-    return { session, state, text: JSON.stringify(state) }
   }
 
-  /** Names of what is left of QoS 2 packets of the client's sessions, by what follows `inFlightPrefix`. */
-  async inFlight(clientId: string): Promise<readonly string[]> {
-    const names: string[] = []
-    for await (const [rest] of listDocuments(this.#documents, inFlightPrefix(clientId))) names.push(rest)
-    return names
+  /** The packet ids of QoS 2 packets that are stored and not released. @throws ThingwireError of the store */
+  async inFlight(clientId: string): Promise<readonly number[]> {
+    const messageIds: number[] = []
+    for await (const [messageId] of listDocuments(this.#documents, inFlightOf(clientId)))
+      messageIds.push(Number(messageId))
+    return messageIds
   }
 
-  /** Removes whatever there is of the client's sessions. @throws ThingwireError of the store */
-  async forget(clientId: string): Promise<void> {
-    await this.#documents.put(await this.#removalOf(clientId))
+  /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
+  async forget(clientId: string, hold: Hold): Promise<void> {
+    await this.#documents.put(await this.#removalOf(clientId), hold)
   }
 
   async #removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = { [sessionName(clientId)]: null }
-    for (const rest of await this.inFlight(clientId)) removal[`${inFlightPrefix(clientId)}${rest}`] = null
+    const prefix = inFlightOf(clientId)
+    for await (const [rest] of listDocuments(this.#documents, prefix)) removal[`${prefix}${rest}`] = null
     return removal
   }
 

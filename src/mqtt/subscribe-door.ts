@@ -12,8 +12,8 @@ export interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'limits'>
   readonly sessions: Sessions
   readonly addressOf: (client: Client) => string
-  /** The client may act for this thing. */
-  readonly onProven: (connection: Connection, thingId: string) => void
+  /** The client may act for this thing. @throws ThingwireError of the store */
+  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
 }
 
 type Asked = SubscribePacket['subscriptions'][number]
@@ -49,7 +49,7 @@ export class SubscribeDoor {
     for (const { spelled, thingId } of granted) {
       if (thingId === undefined) continue
       connection.spellings.set(thingId, refOfThingTopic(spelled) ?? thingId)
-      onProven(connection, thingId)
+      await onProven(connection, thingId)
     }
     const added = granted.map(({ subscription }) => subscription)
     sessions.cover(session, added)

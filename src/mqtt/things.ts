@@ -1,6 +1,7 @@
 import type { Access, ActivationCodes } from '../access/access.ts'
 import type { Limits } from '../access/limits.ts'
-import type { Clock } from '../core/clock.ts'
+import type { ReceiptClock } from '../core/clock.ts'
+import type { Holds } from '../core/holds.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Observer } from '../core/observer.ts'
@@ -17,12 +18,12 @@ export interface MqttThings {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
-  /** Within what time a write that the store has got is kept or not, milliseconds; the same on all of them. */
-  readonly storeTimeout: number
+  /** Who acts for which client, on all of them. */
+  readonly holds: Holds
   readonly live: Live
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog
-  readonly clock: Clock
+  readonly clock: ReceiptClock
   /** Told of acknowledgements, and of messages that are not delivered. */
   readonly observer?: Observer | undefined
   /** Whether a write could be taken now. */

@@ -1,23 +1,23 @@
 /** `mqtt-wills/<owner>/<random>`: what is to be written when a client is lost; there from CONNECT on. */
 export type Will = {
-  /** Whose will it is: `ownerOf` of a connection. */
+  /** Whose will it is: client id, or `ownerOf` of an anonymous connection. */
   readonly owner: string
   readonly thingId: string
   /** SHA-256 of the credential that allowed it: a revoked one's will is dropped. */
   readonly credentialHash: string
   /** The write body (contract §2), base64. */
   readonly body: string
-  /** To which the client is connected; absent: a process of before there were nodes. */
-  readonly node?: string
-  /** The client has come back since, to another node: if its own is dead, the will does not apply. */
-  readonly isBack?: true
+  /** To which the client is connected. */
+  readonly node: string
+  /** Of the hold that the connection has of its owner; empty: it has none, being a client of the host. */
+  readonly holder: string
   /** Its node has closed the connection, since it stops in order. */
   readonly isLeft?: true
 }
 
 /** Whether its node does not look after it any more. @param alive the nodes that are there */
 export function isAbandoned({ node, isLeft }: Will, alive: ReadonlySet<string>): boolean {
-  return isLeft === true || node === undefined || !alive.has(node)
+  return isLeft === true || !alive.has(node)
 }
 
 export const willPrefix = 'mqtt-wills/'

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
@@ -45,7 +46,9 @@ export class Retention {
   constructor(parts: RetentionParts) {
     this.#parts = parts
     this.#giveUp =
-      parts.rules.length === 0 ? async () => {} : parts.nodes.lead('retention', stop => this.#work(stop))
+      parts.rules.length === 0
+        ? async () => {}
+        : parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
   /** Ends within a piece; what is left is too old the next time as well. */
@@ -53,11 +56,11 @@ export class Retention {
     await this.#giveUp()
   }
 
-  async #work(stop: AbortSignal): Promise<void> {
+  async #work(stop: AbortSignal, hold: Hold): Promise<void> {
     while (!stop.aborted) {
       let wait = this.#interval()
       try {
-        await this.#removeAll(stop)
+        await this.#removeAll(stop, hold)
       } catch (error) {
         if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
         wait = Math.min(wait, retryAfter)
@@ -66,13 +69,13 @@ export class Retention {
     }
   }
 
-  async #removeAll(stop: AbortSignal): Promise<void> {
+  async #removeAll(stop: AbortSignal, hold: Hold): Promise<void> {
     const { records } = this.#parts
     for (let after: string | undefined; ; ) {
       const things = await records.things({ limit: thingsAtOnce, ...(after === undefined ? {} : { after }) })
       for (const thingId of things) {
         for (const key of await records.resources(thingId)) {
-          await this.#removeOld(thingId, key, stop)
+          await this.#removeOld(thingId, key, stop, hold)
           if (stop.aborted) return
         }
       }
@@ -82,14 +85,14 @@ export class Retention {
     this.lastRun = Date.now()
   }
 
-  async #removeOld(thingId: string, key: string, stop: AbortSignal): Promise<void> {
+  async #removeOld(thingId: string, key: string, stop: AbortSignal, hold: Hold): Promise<void> {
     const age = ageOf(key, this.#parts.rules)
     if (age === undefined) return
     const before = Date.now() - age
     let from: string | undefined
     do {
       const begin = performance.now()
-      const { count, next } = await this.#parts.records.removeOld(thingId, key, before, from)
+      const { count, next } = await this.#parts.records.removeOld(thingId, key, before, from, hold)
       this.removed += count
       from = next
       const took = performance.now() - begin

@@ -5,6 +5,7 @@ import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
 import type { Observer } from '../core/observer.ts'
 import type { StoreDriver } from '../store/contract.ts'
 import { createLevelStore } from '../store/level/index.ts'
+import { assertNotLost } from './lost-mark.ts'
 import { assertNotMoved } from './moved-mark.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -12,6 +13,8 @@ import type { ServerOptions } from './options.ts'
 export interface Keeping {
   /** Not open yet. */
   readonly store: StoreDriver
+  /** Whether there was no store when it was opened, so that an empty one was made. */
+  readonly isNew: () => boolean
   readonly adminKey: AdminKey
 }
 
@@ -24,13 +27,15 @@ export function storeLocation(dataDir: string): string {
  * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
  * ack means go to the log.
  *
+ * @param onLost told once if the embedded store is lost
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
- * into Redis, or there is no admin key beside `redisUrl`
+ * into Redis or has gone, or there is no admin key beside `redisUrl`
  */
 export async function chooseStore(
   options: ServerOptions,
   log: FastifyBaseLogger,
   observer: Observer,
+  onLost: (error: Error) => void = () => {},
 ): Promise<Keeping> {
   const { dataDir, durability, minFreeSpace, redisUrl, adminKey } = options
   if (redisUrl !== undefined) {
@@ -41,13 +46,23 @@ export async function chooseStore(
     }
     return {
       store: await redisStore(redisUrl, options, log, observer),
+      isNew: () => false,
       adminKey: { key: adminKey, created: false },
     }
   }
   await assertNotMoved(dataDir)
+  const location = storeLocation(dataDir)
+  await assertNotLost(dataDir, location)
   await makeDataDir(dataDir)
+  let isNew = false
   return {
-    store: createLevelStore({ location: storeLocation(dataDir), durability, minFreeSpace, observer }),
+    store: createLevelStore({
+      ...{ location, durability, minFreeSpace, observer, onLost },
+      onCreated: () => {
+        isNew = true
+      },
+    }),
+    isNew: () => isNew,
     adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),
   }
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Limits } from '../access/limits.ts'
 import { ThingwireError } from '../errors.ts'
+import type { Descriptors } from './descriptors.ts'
 import { refuse } from './refuse.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
@@ -15,14 +16,23 @@ interface Counts {
   readonly count: Limits['count']
 }
 
-/** How many connections one address may have over all doors (contract §9). */
+/** How many connections one address may have over all doors, and how many there may be in all (contract §9). */
 export class ConnectionLimit {
   readonly #limits: Counts
   readonly #proxies: TrustedProxies
+  readonly #descriptors: Pick<Descriptors, 'enter'>
 
-  constructor(limits: Counts, proxies: TrustedProxies) {
+  constructor(limits: Counts, proxies: TrustedProxies, descriptors: Pick<Descriptors, 'enter'>) {
     this.#limits = limits
     this.#proxies = proxies
+    this.#descriptors = descriptors
+  }
+
+  /** Whether the process has a descriptor for a connection that was accepted, whoever it is of. */
+  hasRoom(socket: Socket): boolean {
+    if (this.#descriptors.enter(socket)) return true
+    this.#limits.count('too_many_connections')
+    return false
   }
 
   /**
@@ -49,7 +59,7 @@ export class ConnectionLimit {
 
   /** Closes a connection for which there is no room at once: a refusal in TLS would cost a handshake. */
   admit(socket: Socket, next: () => void): void {
-    if (this.enter(socket.remoteAddress ?? '', socket)) next()
+    if (this.hasRoom(socket) && this.enter(socket.remoteAddress ?? '', socket)) next()
     else socket.destroy()
   }
 
@@ -59,8 +69,11 @@ export class ConnectionLimit {
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       // What comes through TLS was counted before its handshake.
-      const mayEnter = socket instanceof TLSSocket || this.enter(socket.remoteAddress ?? '', socket)
-      if (!mayEnter) refuse(socket, new ThingwireError('too_many_connections'))
+      const isCounted = socket instanceof TLSSocket
+      // An answer would hold the descriptor for as long as the client likes.
+      if (!isCounted && !this.hasRoom(socket)) socket.destroy()
+      else if (!isCounted && !this.enter(socket.remoteAddress ?? '', socket))
+        refuse(socket, new ThingwireError('too_many_connections'))
       else for (const listener of listeners) listener.call(server, socket)
     })
   }

@@ -8,6 +8,7 @@ import { refusalReason } from '../http/reply-error.ts'
 import type { Things } from '../things.ts'
 import { ConnectionLimit } from './connection-limit.ts'
 import { dashboardRoutes } from './dashboard.ts'
+import { Descriptors } from './descriptors.ts'
 import { collectOperations } from './docs/collect-operations.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { createHttpServer, type HttpTimeouts, httpTimeouts } from './http-server.ts'
@@ -53,6 +54,8 @@ export interface HttpDoorParts {
   readonly timeouts?: HttpTimeouts
   /** Of the service, for its metrics. Default: none were made. */
   readonly observations?: Observations
+  /** Of the process, for all of its doors. Default: this door has them for itself. */
+  readonly descriptors?: Descriptors
 }
 
 /**
@@ -71,16 +74,21 @@ export async function openHttpDoor(
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
-  { timeouts = httpTimeouts(options.storeTimeout), observations = new Observations() }: HttpDoorParts = {},
+  {
+    timeouts = httpTimeouts(options.storeTimeout),
+    observations = new Observations(),
+    descriptors = new Descriptors(log),
+  }: HttpDoorParts = {},
 ): Promise<HttpDoor> {
   const proxies = new TrustedProxies(options.trustedProxies)
-  const limit = new ConnectionLimit(things.limits, proxies)
+  const limit = new ConnectionLimit(things.limits, proxies, descriptors)
+  const { redactor } = things.access
   const app: FastifyInstance = fastify({
     ...hostOptions,
     loggerInstance: log,
-    logController: new RequestLog(log),
+    logController: new RequestLog(log, redactor),
     childLoggerFactory: (logger, bindings, options) => new LogOfRequest(logger, bindings, options),
-    genReqId: requestIdOf,
+    genReqId: request => requestIdOf(request, redactor),
     bodyLimit: options.bodyLimit,
     trustProxy: address => proxies.trusts(address),
     serverFactory: listener => createHttpServer(listener, timeouts, { insecureHTTPParser: false }),

@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Redactor } from '../core/redactor.ts'
 
 /** What tells the lines of this process from those of others. */
 const run = randomBytes(5).toString('hex')
 let requests = 0
 let connections = 0
 
-/** No longer than 31 characters, or a UUID: nothing that is as long as a secret gets into the log with it. */
-const wellFormed = /^([\w.-]{1,31}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
+const wellFormed = /^[\w.-]{1,64}$/
 
-/** The id of a request, in all of its lines: its `X-Request-Id` if that is well formed, else one of this process. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+/**
+ * The id of a request, in all of its lines: its `X-Request-Id` if that is well formed and could be no credential, else one of
+ * this process.
+ */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>, redactor: Redactor): string {
   const given = headers['x-request-id']
-  if (typeof given === 'string' && wellFormed.test(given)) return given
+  if (typeof given === 'string' && wellFormed.test(given) && redactor.redact(given) === given) return given
   return `${run}-${(++requests).toString(36)}`
 }
 

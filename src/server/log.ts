@@ -1,5 +1,6 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type ChildLoggerOptions, type Logger, pino } from 'pino'
+import { Redactor } from '../core/redactor.ts'
 import { ThingwireError } from '../errors.ts'
 import { LogSampling } from './log-sampling.ts'
 import type { ServerOptions } from './options.ts'
@@ -16,10 +17,14 @@ export interface SampledLogger extends Logger {
  * can fill it either: of the lines with one text, from `info` to `error`, the first five a minute are written, and
  * then one with the text and `suppressed`, the number of the others.
  *
- * @param period in the place of the minute, milliseconds: for a test
+ * @param setup `adminKey`: the configured one; `period`: in the place of the minute, milliseconds, for a test
  */
-export function createLogger(level: ServerOptions['logLevel'], period?: number): SampledLogger {
+export function createLogger(
+  level: ServerOptions['logLevel'],
+  { adminKey, period }: { readonly adminKey?: string | undefined; readonly period?: number } = {},
+): SampledLogger {
   const destination = pino.destination(2)
+  const redactor = new Redactor(adminKey)
   let isTelling = false
   const sampling = new LogSampling(({ kind, suppressed, ...heldBack }) => {
     isTelling = true
@@ -29,7 +34,10 @@ export function createLogger(level: ServerOptions['logLevel'], period?: number):
   const log = pino(
     {
       level,
-      serializers: { err: errorSummary, req: requestSummary },
+      serializers: {
+        err: (error: unknown) => errorSummary(error, redactor),
+        req: (request: FastifyRequest) => requestSummary(request, redactor),
+      },
       hooks: {
         logMethod(line, write, level) {
           const isSampled = level in sampledLevels && !isTelling
@@ -65,10 +73,12 @@ function kindOf(line: readonly unknown[]): string {
 /** One line per request, when it is over. At `debug`: a line per write wears out an SD card. */
 export class RequestLog extends LogController {
   readonly #log: Pick<FastifyBaseLogger, 'level'>
+  readonly #redactor: Redactor
 
-  constructor(log: Pick<FastifyBaseLogger, 'level'>) {
+  constructor(log: Pick<FastifyBaseLogger, 'level'>, redactor: Redactor) {
     super({ requestIdLogLabel: 'requestId' })
     this.#log = log
+    this.#redactor = redactor
   }
 
   override incomingRequest(): void {}
@@ -82,7 +92,7 @@ export class RequestLog extends LogController {
     const { level } = this.#log
     if (!error && level !== 'debug' && level !== 'trace') return
     const milliseconds = Math.round(reply.elapsedTime)
-    const line = { ...requestSummary(request), status: reply.statusCode, milliseconds }
+    const line = { ...requestSummary(request, this.#redactor), status: reply.statusCode, milliseconds }
     if (error) request.log.warn({ ...line, err: error }, 'request broken off')
     else request.log.debug(line, 'request')
   }
@@ -147,6 +157,7 @@ export class LogOfRequest implements FastifyBaseLogger {
   }
 }
 
+/** Of a path: a thing id has 16. Longer ones may be as much of a token as gives it away. */
 const longestSegment = 20
 /** Characters of a path, of an error's text and of its stack that are logged: a request may hold 16 KiB of them. */
 const longestPath = 200
@@ -154,42 +165,42 @@ const longestText = 1_000
 const longestStack = 4_000
 
 /** Path without what may be a secret: the query, and every segment that is longer than a thing id, however encoded. */
-export function redactPath(url: string): string {
+export function redactPath(url: string, redactor: Redactor): string {
   const [path = ''] = url.split('?', 1)
-  return path
+  // First the admin key, which may have slashes.
+  return redactor
+    .redact(path, longestPath)
     .split('/')
     .map(segment => (segment.length > longestSegment ? '[redacted]' : segment))
     .join('/')
-    .slice(0, longestPath)
 }
 
-/** Text without anything as long as a token, a session, an activation code or an admin key. */
-export function redactText(text: string, longest = longestText): string {
-  return text.replace(/[A-Za-z0-9_%-]{32,}/g, '[redacted]').slice(0, longest)
-}
-
-function requestSummary(request: FastifyRequest): object {
-  return { method: request.method, path: redactPath(request.url), address: request.ip }
+function requestSummary(request: FastifyRequest, redactor: Redactor): object {
+  return { method: request.method, path: redactPath(request.url, redactor), address: request.ip }
 }
 
 /**
  * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
  * the store is away or the server stops: that is no defect, and is told many times.
  */
-export function errorSummary(error: unknown): object {
+export function errorSummary(error: unknown, redactor: Redactor): object {
   const isOutage = error instanceof ThingwireError && error.status === 503
-  return summaryOf(error, { withStack: !isOutage })
+  return summaryOf(error, redactor, { withStack: !isOutage })
 }
 
-function summaryOf(error: unknown, { withStack }: { readonly withStack: boolean }): object {
-  if (!(error instanceof Error)) return { message: redactText(String(error)) }
+function summaryOf(
+  error: unknown,
+  redactor: Redactor,
+  { withStack }: { readonly withStack: boolean },
+): object {
+  if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
   const { code, reason } = error as { code?: unknown; reason?: unknown }
   return {
     type: error.name,
     ...(typeof code === 'string' && { code }),
     ...(typeof reason === 'string' && { reason }),
-    message: redactText(error.message),
-    ...(withStack && { stack: redactText(error.stack ?? '', longestStack) }),
-    ...(error.cause !== undefined && { cause: summaryOf(error.cause, { withStack }) }),
+    message: redactor.redact(error.message, longestText),
+    ...(withStack && { stack: redactor.redact(error.stack ?? '', longestStack) }),
+    ...(error.cause !== undefined && { cause: summaryOf(error.cause, redactor, { withStack }) }),
   }
 }

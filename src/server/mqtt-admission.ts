@@ -25,6 +25,10 @@ export class MqttAdmission {
       this.#limit.admit(socket, next)
       return
     }
+    if (!this.#limit.hasRoom(socket)) {
+      socket.destroy()
+      return
+    }
     // Nobody else listens before `next`.
     socket.on('error', ignore)
     readProxyHeader(socket, this.#timeout).then(client => this.#enter(socket, client ?? peer, next), ignore)

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
 import { ConnectionLimit } from './connection-limit.ts'
+import { Descriptors } from './descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './listening.ts'
 import { newConnectionId } from './log-ids.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
@@ -41,6 +42,7 @@ const connectTimeout = 30_000
  *
  * @param stopping aborted when the server begins to stop: from then on no client is let in
  * @param certificate what to serve TLS with, if it is to be served
+ * @param descriptors those of the process, for all of its doors
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openMqttDoor(
@@ -49,9 +51,11 @@ export async function openMqttDoor(
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
+  descriptors = new Descriptors(log),
 ): Promise<MqttDoor> {
   const proxies = new TrustedProxies(options.trustedProxies)
-  const admission = new MqttAdmission(proxies, new ConnectionLimit(things.limits, proxies), connectTimeout)
+  const limit = new ConnectionLimit(things.limits, proxies, descriptors)
+  const admission = new MqttAdmission(proxies, limit, connectTimeout)
   /** Who is at the other end of each, as far as it goes into the log. */
   const peers = new WeakMap<Duplex, Peer>()
   const broker = await Aedes.createBroker({

@@ -216,7 +216,7 @@ export const optionDeclarations = {
     ...wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
     default: 1_073_741_824,
     meaning:
-      'Free disk space below which writes get a 503; reads go on. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',
+      'Free disk space below which writes get a 503; reads and removals go on. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',
     reason: 'The store can still compact, and the operator can still work on the machine.',
   },
   retention: {

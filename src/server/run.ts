@@ -10,13 +10,17 @@ import { createServer, type Server } from './server.ts'
  * @throws Error with one line for the operator if the server cannot start
  */
 export async function runServer(options: ServerOptions): Promise<void> {
-  const log = createLogger(options.logLevel)
+  const log = createLogger(options.logLevel, { adminKey: options.adminKey })
   process.once('exit', () => log.tellHeldBack())
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
-  const starting = createServer(options, { log })
+  const starting = createServer(options, {
+    log,
+    // There is nothing to finish: what is not acknowledged is sent again.
+    onStoreLost: () => process.exit(1),
+  })
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)

@@ -3,13 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isLoopback } from '../access/address-key.ts'
 import type { AdminKey } from '../access/admin-key.ts'
+import type { ClockStep } from '../core/clock.ts'
+import { formatDatetime } from '../core/datetime.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
 import { createThings, type Things } from '../things.ts'
 import { certificateFiles } from './certificate.ts'
-import { chooseStore, type Keeping } from './choose-store.ts'
+import { chooseStore, type Keeping, storeLocation } from './choose-store.ts'
+import { Descriptors } from './descriptors.ts'
 import { type HttpDoor, openHttpDoor } from './http-door.ts'
 import { completeOptions } from './load-options.ts'
 import { createLogger } from './log.ts'
+import { markLost } from './lost-mark.ts'
 import { Observations } from './metrics/observations.ts'
 import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
@@ -41,6 +45,11 @@ export interface Server {
 export interface ServerParts {
   /** Default: a log of its own at `logLevel`. */
   readonly log?: Logger
+  /**
+   * Told, once, if the data directory went away under the server: it acknowledges nothing any more, and is to be ended. Default:
+   * nobody; `/readyz` says 503.
+   */
+  readonly onStoreLost?: (error: Error) => void
 }
 
 /**
@@ -61,11 +70,11 @@ export async function createServer(
   parts: ServerParts = {},
 ): Promise<Server> {
   const options = completeOptions(given)
-  const log = parts.log ?? createLogger(options.logLevel)
+  const log = parts.log ?? createLogger(options.logLevel, { adminKey: options.adminKey })
   const files = certificateFiles(options)
   const certificate = files && (await ServedCertificate.open(files, log))
   try {
-    return await startServer(options, certificate, log)
+    return await startServer(options, certificate, log, parts.onStoreLost)
   } catch (error) {
     certificate?.close()
     throw error
@@ -76,10 +85,14 @@ async function startServer(
   options: ServerOptions,
   certificate: ServedCertificate | undefined,
   log: Logger,
+  onStoreLost: ServerParts['onStoreLost'],
 ): Promise<Server> {
   const observations = new Observations()
-  const keeping = await chooseStore(options, log, observations)
+  const keeping = await chooseStore(options, log, observations, error => {
+    void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
+  })
   const things = await openThings(options, keeping, log, observations)
+  things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(
     things,
@@ -93,6 +106,7 @@ async function startServer(
     throw error
   })
   warnOfClearText(http, mqtt, log)
+  if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   const close = async () => {
     http.leave()
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
@@ -129,8 +143,10 @@ async function openDoors(
   observations: Observations,
   certificate: ServedCertificate | undefined,
 ): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
-  const mqtt = await openMqttDoor(things, options, log, stopping, certificate)
-  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, { observations })
+  const descriptors = new Descriptors(log)
+  const mqtt = await openMqttDoor(things, options, log, stopping, certificate, descriptors)
+  const parts = { observations, descriptors }
+  const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, parts)
   const http = await opening.catch(async (error: unknown) => {
     await mqtt.close()
     throw error
@@ -138,9 +154,29 @@ async function openDoors(
   return { mqtt, http }
 }
 
+/** Never rejects. */
+async function tellStoreLost(dataDir: string, log: Logger, error: Error): Promise<void> {
+  log.fatal(
+    `${error.message}. Nothing is acknowledged any more. Bring the data directory back (mount, move), then start the server again; or restore a backup`,
+  )
+  const isMarked = await markLost(dataDir, storeLocation(dataDir), error)
+  if (isMarked)
+    log.fatal(
+      `no server starts in ${dataDir} until the store is back, or the file store-lost in it is removed`,
+    )
+}
+
 /** `http` becomes `ws`, `https` becomes `wss`. */
 function webSocketUrl(httpUrl: string): string {
   return httpUrl.replace(/^http/, 'ws') + webSocketPath
+}
+
+function warnOfStep({ from, to }: ClockStep, log: Logger): void {
+  const times = { newestReceipt: formatDatetime(from), clock: formatDatetime(to) }
+  log.warn(
+    times,
+    'receipt times go back: the clock has been far behind the newest one for 10 minutes, and is believed now. Records of the time between stay until they are removed: thingwire doctor names them',
+  )
 }
 
 /** Also beside TLS: a client may still send its token to the plain listener. */

@@ -1,3 +1,5 @@
+import type { ReceiptClock } from '../core/clock.ts'
+import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
   Append,
@@ -12,6 +14,7 @@ import type {
   LogQuery,
   Page,
   PageQuery,
+  PutPurpose,
   Receipt,
   RecordStore,
   RefusedWrite,
@@ -36,6 +39,16 @@ import type { Ticket } from '../core/ticket.ts'
  * in the commit log. A `put` or `transact` is kept with all its documents or not at all. This holds whatever happens to the
  * process or the machine. A read never sees part of a write.
  *
+ * **Receipt times.** The store gives each write its receipt time in the commit: the time of its clock, or the newest receipt time
+ * where that is later. So they do not go back in the order of the write numbers, whichever process took the write and
+ * whatever its own clock shows. A record without a datetime of its own has the receipt time as datetime, in the store, in the
+ * log and for listeners. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes without a step.
+ *
+ * **Holds.** What is called in the name of a hold takes effect only if the hold is held at the commit: the hold was taken, and
+ * neither taken again nor released since. Otherwise the call rejects with `HoldLost`, and nothing of it is kept; that is no failure
+ * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
+ * hold that is released covers every call before. In a store that is not `shared`, holds end with the process.
+ *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
  * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts
  * the resources that the appends before it have made. An append is never refused for this limit if it makes no new
@@ -45,10 +58,13 @@ import type { Ticket } from '../core/ticket.ts'
  * that is `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a
  * restart, and its documents are as they were before. There is one exception: after `store_timeout`, or when the process
  * dies before the call could reject, the write may or may not be kept, as a whole. The caller has to send it again. If such
- * a write is kept, listeners are told of it, and the log has it, with `broadcast: false`. In a store that is `shared` such a
- * write either took effect before the rejection, and listeners are told of it as it was sent; or it never takes effect.
- * A `transact` that the store failed may or may not be kept, as a whole. After a crash the log may again have entries that
- * `trimLog` had removed.
+ * a write is committed, listeners are told of it in its place, and the log has it, like any other. In a store that is
+ * `shared` it is committed before the rejection or never. A `transact` that the store failed may or may not be kept, as a
+ * whole. After a crash the log may again have entries that `trimLog` had removed.
+ *
+ * **Write numbers.** The number of a commit that is `stored` is never given again. If nothing of a write is kept, its number
+ * may be given again after a restart, until documents are put after it was told: a document can name the number of any
+ * commit that was told. In a store that is `shared` no number is ever given again.
  *
  * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in
  * datetime, value and geo: the first record keeps its place. Two different records of one datetime are both kept. If
@@ -60,7 +76,7 @@ import type { Ticket } from '../core/ticket.ts'
  * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
  * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
- * nothing that was appended after it. `latest` gives each state, and the latest record (by datetime, write number and
+ * nothing that was appended after it. Listeners were told of every commit up to its write number. `latest` gives each state, and the latest record (by datetime, write number and
  * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
  * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
  * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once
@@ -87,6 +103,11 @@ import type { Ticket } from '../core/ticket.ts'
  * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
  * latest record.
  *
+ * **Room.** A store that is short of room rejects with `store_full` what would take some: first appends that keep records, and
+ * puts whose purpose is `upkeep`; where there is next to none, every put but those that remove a document and those that are
+ * `essential`. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its room from others,
+ * as one that is `shared` does, may take the purpose for nothing.
+ *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
  * it, but breaks off a backup, whose reader may be slow. Calls after it reject with `store_unavailable`.
  *
@@ -95,6 +116,7 @@ import type { Ticket } from '../core/ticket.ts'
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
+  readonly holds: Holds
   size(): Promise<StoreSize>
   /** May be called again: the later calls change nothing. */
   close(): Promise<void>
@@ -106,6 +128,8 @@ interface StoreParts {
   readonly records: RecordStore
   readonly documents: DocumentStore
   readonly refused: RefusedWrites
+  /** Of receipt times. */
+  readonly clock: ReceiptClock
   /** Streams a consistent copy of the whole store; only for a store with the capability `backup`. */
   backup(): AsyncIterable<Uint8Array>
 }
@@ -140,8 +164,9 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
   readonly documents: DriverDocuments
-  /** Present in a store that is `shared`. */
+  /** Both present in a store that is `shared`. */
   readonly nodes?: Nodes
+  readonly holds?: DriverHolds
   /**
    * @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be
    * read
@@ -161,7 +186,21 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
-  put(documents: DocumentPut, ticket: CommitTicket<unknown>): undefined
+  put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold, purpose?: PutPurpose): undefined
+}
+
+/** Holds of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Hold`. */
+export interface DriverHolds extends Pick<Holds, 'onLost'> {
+  /**
+   * @param ticket resolved when listeners were told of everything in front of it; with undefined: another one has the hold
+   * @param from who may have it, besides nobody; absent: anybody
+   */
+  take(
+    name: string,
+    ticket: CommitTicket<TakenHold | undefined>,
+    from?: { readonly holder: string | undefined },
+  ): undefined
+  release(hold: Hold, ticket: CommitTicket<unknown>): undefined
 }
 
 /**
@@ -188,6 +227,7 @@ export type {
   LogQuery,
   Page,
   PageQuery,
+  PutPurpose,
   Receipt,
   RecordStore,
   RefusedWrite,

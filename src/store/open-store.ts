@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import { promiseOf } from '../core/ticket.ts'
-import type { RecordStore, Store, StoreDriver } from './contract.ts'
+import type { DriverHolds, RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './life-cycle.ts'
 import { OpenSnapshots } from './open-snapshots.ts'
 import { PendingAppends } from './pending-appends.ts'
+import { SoleHolds } from './sole-holds.ts'
 import { soleNode } from './sole-node.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -27,9 +30,23 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
   const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
+  const sole = new SoleHolds(randomUUID(), () =>
+    documents.transact([], () => ({ put: {}, result: undefined })),
+  )
+  const nodes = driver.nodes ?? soleNode(sole)
+  const holds = driver.holds ? limited(driver.holds, limit) : sole
+  // A store that is shared compares holds itself, in its commits.
+  const assertHeld = (hold: Hold | undefined) => {
+    if (!driver.holds) sole.assertHeld(hold)
+  }
   const submit: RecordStore['submit'] = (write, ticket) => {
-    if (life.closed) ticket.reject(life.closedError())
-    else appends.submit(write, ticket)
+    try {
+      life.assertOpen()
+      assertHeld(write.hold)
+    } catch (error) {
+      return ticket.reject(error)
+    }
+    appends.submit(write, ticket)
   }
   const guarded: RecordStore = {
     append: write => promiseOf(ticket => submit(write, ticket)),
@@ -45,24 +62,39 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     state: (thingId, key) => life.run(() => records.state(thingId, key)),
     snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
     remove: (...range) => life.run(() => records.remove(...range)),
-    removeOld: (...piece) => life.run(() => records.removeOld(...piece)),
+    removeOld: (thingId, key, before, from, hold) =>
+      life.run(async () => {
+        assertHeld(hold)
+        return await records.removeOld(thingId, key, before, from, hold)
+      }),
     removeThing: thingId => life.run(() => records.removeThing(thingId)),
-    newestReceipt: () => records.newestReceipt(),
     onCommit: listener => records.onCommit(listener),
     logWhen: isWanted => records.logWhen(isWanted),
     readLog: query => life.run(() => records.readLog(query)),
-    trimLog: writeNumbers => life.run(() => records.trimLog(writeNumbers)),
+    trimLog: (writeNumbers, hold) =>
+      life.run(async () => {
+        assertHeld(hold)
+        await records.trimLog(writeNumbers, hold)
+      }),
   }
   return {
     capabilities: driver.capabilities,
-    nodes: driver.nodes ?? soleNode(),
+    nodes,
+    holds: {
+      take: name => life.run(() => holds.take(name)),
+      takeFrom: (...from) => life.run(() => holds.takeFrom(...from)),
+      release: hold => life.run(() => holds.release(hold)),
+      onLost: listener => holds.onLost(listener),
+    },
+    clock: driver.clock,
     records: guarded,
     documents: {
       get: name => life.run(() => documents.get(name)),
       list: (...query) => life.run(() => documents.list(...query)),
-      put: put =>
+      put: (put, hold, purpose) =>
         life.run(async () => {
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own)))
+          assertHeld(hold)
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold, purpose)))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
@@ -79,5 +111,23 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
         await snapshots.close()
         await driver.close()
       }),
+  }
+}
+
+/** Holds of a driver, each taken and released within the time limit. */
+function limited(holds: DriverHolds, limit: TimeLimit): Holds {
+  const take = (name: string, from?: { readonly holder: string | undefined }) =>
+    promiseOf<TakenHold | undefined>(ticket => limit.run(ticket, own => holds.take(name, own, from)))
+  return {
+    take: async name => {
+      const taken = await take(name)
+      if (!taken) throw new Error(`the driver did not take ${name}`)
+      return taken
+    },
+    takeFrom: (name, holder) => take(name, { holder }),
+    release: async hold => {
+      await promiseOf(ticket => limit.run(ticket, own => holds.release(hold, own)))
+    },
+    onLost: listener => holds.onLost(listener),
   }
 }

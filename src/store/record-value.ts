@@ -1,5 +1,5 @@
 import type { Geo } from '../core/geo.ts'
-import type { StoredRecord } from '../core/record.ts'
+import type { Measured, StoredRecord } from '../core/record.ts'
 
 /**
  * What is stored of a record besides thing, key and datetime: a byte that says what follows, then latitude and longitude
@@ -17,7 +17,7 @@ const lengthOfHead = [1, 17, 9] as const
 
 const perDegree = 1e7
 
-export function encodeRecord({ value, geo }: StoredRecord): Buffer {
+export function encodeRecord({ value, geo }: Measured): Buffer {
   const kind = kindOf(geo)
   const start = lengthOfHead[kind]
   const bytes = Buffer.allocUnsafe(start + Buffer.byteLength(value))

@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto'
 import type { Nodes } from '../core/nodes.ts'
+import type { SoleHolds } from './sole-holds.ts'
 
 /** This process alone, which leads every task. */
-export function soleNode(): Nodes {
-  const self = randomUUID()
+export function soleNode(holds: SoleHolds): Nodes {
+  const { node: self } = holds
   return {
     self,
     isAlone: true,
     alive: async () => new Set([self]),
-    lead: (_task, work) => {
+    lead: (task, work) => {
       const stopping = new AbortController()
-      const working = work(stopping.signal)
+      const working = work(stopping.signal, holds.begin(`task/${task}`))
       return async () => {
         stopping.abort()
         await working

@@ -70,6 +70,7 @@ export class TimeLimit {
    */
   readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
+  #sweptAt = performance.now()
 
   /**
    * @param timeout milliseconds
@@ -79,7 +80,7 @@ export class TimeLimit {
     this.#timeout = timeout
     this.#life = life
     // One timer for all: a timer for each write would cost the hot path.
-    this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(250, Math.ceil(timeout / 4)))
+    this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(125, Math.ceil(timeout / 8)))
     this.#sweep.unref()
   }
 
@@ -100,10 +101,12 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    const now = performance.now()
+    // As of the sweep before. After a pause of the process timers run first: what was committed is to be heard of in between.
+    const overdueAt = this.#sweptAt
+    this.#sweptAt = performance.now()
     for (;;) {
       const first = this.#waiting.next
-      if (!(first instanceof Waiter) || first.deadline > now) return
+      if (!(first instanceof Waiter) || first.deadline > overdueAt) return
       first.expire()
     }
   }

@@ -1,8 +1,9 @@
 import { onTestFinished } from 'vitest'
 import { type AccessServices, createAccess } from '../../src/access/index.ts'
+import type { Hold } from '../../src/core/holds.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import type { Store } from '../../src/store/contract.ts'
-import { soleNode } from '../../src/store/sole-node.ts'
+import { aloneNode } from '../helpers/alone-node.ts'
 import { adminKey } from './open-access.ts'
 
 export interface NodeOfMany extends AccessServices {
@@ -16,9 +17,9 @@ export interface NodeOfMany extends AccessServices {
 
 /** Access as one of several nodes has it on their store, which leads nothing and is told nothing but by the test. */
 export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
-  const sole = soleNode()
+  const sole = aloneNode()
   const listeners = new Set<Parameters<Nodes['onDocuments']>[0]>()
-  const tasks: ((stop: AbortSignal) => Promise<void>)[] = []
+  const tasks: ((stop: AbortSignal, hold: Hold) => Promise<void>)[] = []
   const { isAlone: _, ...rest } = sole
   const nodes: Nodes = {
     ...rest,

@@ -32,15 +32,8 @@ export async function openAccess(options: OpenAccessOptions = {}): Promise<OpenA
 
 /** Stores one record without its own datetime check: `value` is JSON text. */
 export async function append(store: Store, thingId: string, key: string, value: string, datetime = 1_000) {
-  const records = [{ key, datetime, value, place: 0, explicit: true }]
-  await store.records.append({
-    thingId,
-    records,
-    store: true,
-    broadcast: true,
-    receivedAt: datetime,
-    answer: {},
-  })
+  const records = [{ key, datetime, value, place: 0 }]
+  await store.records.append({ thingId, records, store: true, broadcast: true, answer: {} })
 }
 
 /** Puts the state of `$geo`, as a record there would. */
@@ -52,7 +45,6 @@ export async function place(store: Store, thingId: string, long: number, lat: nu
     states: [{ key: '$geo', record: { key: '$geo', datetime: 1_000, value } }],
     store: true,
     broadcast: true,
-    receivedAt: 1_000,
     answer: {},
   })
 }

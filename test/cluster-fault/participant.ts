@@ -38,9 +38,12 @@ export async function untilDone(
   return false
 }
 
-/** Looks again until nothing is wrong any more. @returns what still is past the deadline, in words */
-export async function untilNothingWrong(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
-  const until = performance.now() + deadline
+/** Looks again until nothing is wrong any more. @returns what still is past the deadline (milliseconds), in words */
+export async function untilNothingWrong(
+  look: () => Promise<readonly string[]>,
+  within = deadline,
+): Promise<readonly string[]> {
+  const until = performance.now() + within
   for (;;) {
     const wrong = await look().catch((error: Error) => [error.message])
     if (wrong.length === 0 || performance.now() > until) return wrong

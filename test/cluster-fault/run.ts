@@ -3,13 +3,14 @@ import { Report } from '../fault/report.ts'
 import { isolateNode, refuseNode } from './cuts.ts'
 import { killNode, killRedis, stopNode } from './kills.ts'
 import { hangRedis, restartRedis, stopRedis } from './outages.ts'
+import { runPaused } from './paused/run.ts'
 import { restartNodes } from './restarts.ts'
 import { type Fault, Rounds } from './rounds.ts'
 
 /**
- * `npm run fault:nodes`: kills, outages and restarts of nodes and of Redis under load. Prints a line for each round; ends
- * with status 1 if a promise broke. `--rounds` of each fault, instead of what is said here; `--only` the service of this
- * name.
+ * `npm run fault:nodes`: kills, outages and restarts of nodes and of Redis under load, and nodes that are paused and go on.
+ * Prints a line for each round; ends with status 1 if a promise broke. `--rounds` of each fault, instead of what is said
+ * here; `--only` the service of this name.
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, only: { type: 'string' } } })
 
@@ -40,6 +41,9 @@ const scenarios: Readonly<Record<string, readonly Planned[]>> = {
   restart: [{ fault: restartNodes, rounds: 2 }],
 }
 
+/** Rounds of a node that is paused, each with a client of every kind, on services of their own. */
+const paused = { name: 'pause', rounds: 200 }
+
 const report = new Report()
 
 async function runScenario(name: string, planned: readonly Planned[]): Promise<void> {
@@ -60,8 +64,12 @@ async function runScenario(name: string, planned: readonly Planned[]): Promise<v
   }
 }
 
-const names = Object.keys(scenarios).filter(name => values.only === undefined || name === values.only)
-if (names.length === 0) throw new Error(`--only takes one of ${Object.keys(scenarios).join(', ')}`)
-for (const name of names) await runScenario(name, scenarios[name] ?? [])
+const names = [...Object.keys(scenarios), paused.name]
+const chosen = names.filter(name => values.only === undefined || name === values.only)
+if (chosen.length === 0) throw new Error(`--only takes one of ${names.join(', ')}`)
+for (const name of chosen) {
+  if (name === paused.name) await runPaused(Number(values.rounds ?? paused.rounds), report)
+  else await runScenario(name, scenarios[name] ?? [])
+}
 report.line(report.broken === 0, `rounds in which a promise broke: ${report.broken}`)
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -5,6 +5,7 @@ import { type LoadBalancer, startLoadBalancer } from '../helpers/load-balancer.t
 import { freePort, type RedisServer, startRedis } from '../helpers/redis-server.ts'
 import { type Exit, noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
+import { assertClock, environmentOfClock } from './clock.ts'
 
 /** How long wills wait for their clients, milliseconds. */
 export const willGrace = 2_000
@@ -23,21 +24,31 @@ export interface Member {
 export interface ServiceSetup {
   /** Whether clients come through a load balancer, to servers as they are shipped. Else each chooses a node. */
   readonly isBalanced: boolean
+  /** By how much the clock of each node is ahead, seconds; negative: behind. Absent: all have the right time. */
+  readonly clocks?: readonly number[]
+  /** Of the nodes, on top of their own. */
+  readonly environment?: NodeJS.ProcessEnv
 }
 
 /** Nodes on one redis-server that has every write on the disk before it answers; they come and go. */
 export class Service {
   readonly redis: RedisServer
   readonly #isBalanced: boolean
+  readonly #clocks: readonly number[]
+  readonly #environment: NodeJS.ProcessEnv
   readonly #adminKey = createToken()
+  /** How many nodes were started. */
+  #started = 0
   #members: readonly Member[] = []
   #balancer: LoadBalancer | undefined
   /** What clients of the load balancer take for the server. */
   #front: ServerProcess | undefined
 
-  private constructor(redis: RedisServer, { isBalanced }: ServiceSetup) {
+  private constructor(redis: RedisServer, { isBalanced, clocks = [], environment = {} }: ServiceSetup) {
     this.redis = redis
     this.#isBalanced = isBalanced
+    this.#clocks = clocks
+    this.#environment = environment
   }
 
   /** Whoever starts it ends it. */
@@ -126,10 +137,18 @@ export class Service {
   }
 
   async #launch({ port }: TcpPath, [http, mqtt]: readonly string[]): Promise<ServerProcess> {
-    const environment = { ...noRateLimits, THINGWIRE_WILL_GRACE: String(willGrace) }
+    const ahead = this.#clocks[this.#started++ % this.#clocks.length] ?? 0
+    const environment = {
+      ...noRateLimits,
+      ...environmentOfClock(ahead),
+      THINGWIRE_WILL_GRACE: String(willGrace),
+      ...this.#environment,
+    }
     const url = `redis://127.0.0.1:${port}`
     if (http === undefined || mqtt === undefined) {
-      return await startNode(url, this.#adminKey, { environment, program })
+      const server = await startNode(url, this.#adminKey, { environment, program })
+      await assertClock(server, ahead)
+      return server
     }
     return await startNode(url, this.#adminKey, {
       environment: { ...environment, THINGWIRE_TRUSTED_PROXIES: '127.0.0.1' },

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type LimitOptions, Limits } from '../../src/access/limits.ts'
-import { createClock } from '../../src/core/clock.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { Follow, RefusedWrite } from '../../src/core/ports.ts'
 import { ThingwireError } from '../../src/errors.ts'
@@ -24,10 +23,10 @@ interface Opened {
 
 async function open(options: Partial<LimitOptions>, live = always, storeTimeout = 5_000): Promise<Opened> {
   const store = await openStore(createMemoryStore())
-  const { records, refused } = store
+  const { records, refused, clock } = store
   let now = 0
   const limits = new Limits(options, () => now)
-  const parts = { records, refused, magic: magicRules, clock: createClock(0), live, limits, storeTimeout }
+  const parts = { records, refused, magic: magicRules, clock, live, limits, storeTimeout }
   const ingest = createIngest(parts)
   const told: RefusedWrite[] = []
   ingest.onRefused((_, refusal) => told.push(refusal))

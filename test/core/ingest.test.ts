@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Limits } from '../../src/access/limits.ts'
-import { createClock } from '../../src/core/clock.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import type { RecordStore } from '../../src/core/ports.ts'
@@ -12,27 +11,31 @@ import { openStore } from '../../src/store/open-store.ts'
 
 const thingId = 'thing'
 const good = { values: [{ key: 'reading', value: 1 }] }
+const hour = 3_600_000
 const bad = { values: [{ key: 'reading' }] }
 const storeTimeout = 5_000
+const now = Date.parse('2026-11-21T09:30:00Z')
 
 let store: Store
 let ingest: Ingest
-let now: number
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now })
   store = await openStore(createMemoryStore())
-  now = 1_000_000
-  const { records, refused, nodes } = store
+  const { records, refused, clock, nodes } = store
   ingest = createIngest({
     records,
     refused,
     magic: magicRules,
-    clock: createClock(0, () => now),
+    clock,
     live: new Live({ records, nodes, isShared: false }, 0),
     limits: new Limits(),
     storeTimeout,
   })
 })
-afterEach(() => store.close())
+afterEach(async () => {
+  await store.close()
+  vi.useRealTimers()
+})
 
 function write(body: unknown, options: WriteOptions = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -64,11 +67,47 @@ describe('createIngest()', () => {
 
   it('write() gives receipt times that do not go back with the clock', async () => {
     await write(good)
-    now -= 500
+    vi.setSystemTime(now - 500)
     await write({ values: [{ key: 'reading', value: 2 }] })
     const page = await store.records.read(thingId, 'reading', { order: 'asc', limit: 10 })
-    expect(page?.records.map(({ datetime }) => datetime)).toEqual([1_000_000, 1_000_000])
-    expect(store.records.newestReceipt()).toBe(1_000_000)
+    expect(page?.records.map(({ datetime }) => datetime)).toEqual([now, now])
+  })
+
+  it('write() takes a datetime up to 24 hours ahead of the newest receipt time while the clock is behind it', async () => {
+    await write(good)
+    vi.setSystemTime(now - 23 * hour)
+    const at = (time: number) =>
+      write({ values: [{ key: 'reading', value: 2, datetime: new Date(time).toISOString() }] })
+    await at(now + 24 * hour)
+    await expect(at(now + 24 * hour + 1)).rejects.toMatchObject({ reason: 'datetime_out_of_range' })
+    expect(await read()).toEqual(['1', '2'])
+  })
+
+  it('write() of a record without a datetime has the receipt time of its commit, not of the call', async () => {
+    const { records, refused, clock, nodes } = store
+    let letGo = () => {}
+    const held = new Promise<void>(resolve => {
+      letGo = resolve
+    })
+    const submit: RecordStore['submit'] = (append, ticket) => {
+      void held.then(() => records.submit(append, ticket))
+    }
+    const slow = createIngest({
+      records: { ...records, submit },
+      refused,
+      magic: magicRules,
+      clock,
+      live: new Live({ records, nodes, isShared: false }, 0),
+      limits: new Limits(),
+      storeTimeout,
+    })
+    const body = Buffer.from(JSON.stringify(good))
+    const writing = slow.write({ thingId, door: 'http', body, options: {} })
+    vi.setSystemTime(now + 2_000)
+    letGo()
+    await writing
+    const page = await records.read(thingId, 'reading', { order: 'asc', limit: 10 })
+    expect(page?.records.map(({ datetime }) => datetime)).toEqual([now + 2_000])
   })
 
   it('write() keeps what it refuses among the refused writes', async () => {
@@ -105,7 +144,7 @@ describe('createIngest()', () => {
       records,
       refused: store.refused,
       magic: magicRules,
-      clock: createClock(0),
+      clock: store.clock,
       live: new Live({ ...store, isShared: false }, 0),
       limits: new Limits(),
       storeTimeout,

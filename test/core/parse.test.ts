@@ -3,17 +3,12 @@ import { parseWrite, type WriteOptions, WriteRefused } from '../../src/core/pars
 import { ThingwireError } from '../../src/errors.ts'
 import { magicRules } from '../../src/magic/registry.ts'
 
-const receivedAt = Date.parse('2026-11-21T09:30:00Z')
+const now = Date.parse('2026-11-21T09:30:00Z')
 const record = { key: 'reading', value: 1 }
 
-function parse(body: unknown, options: WriteOptions = {}, clockBehind = false) {
+function parse(body: unknown, options: WriteOptions = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return parseWrite(Buffer.from(text), {
-    options,
-    receivedAt,
-    isClockBehind: () => clockBehind,
-    magic: magicRules,
-  })
+  return parseWrite(Buffer.from(text), { options, now, magic: magicRules })
 }
 
 function refusal(body: unknown, options: WriteOptions = {}): WriteRefused {
@@ -28,7 +23,7 @@ function refusal(body: unknown, options: WriteOptions = {}): WriteRefused {
 
 // The rules of the contract, both sides of each bound, are rows of the case table in test/doors/cases.
 describe('parseWrite()', () => {
-  it('gives the records their place, and the receipt time where they bring no datetime', () => {
+  it('gives the records their place, and leaves the datetime to the store where they bring none', () => {
     const datetimeText = '20261121092959'
     const values = [record, { ...record, datetime: datetimeText }, { ...record, datetime: null }]
     expect(parse({ values })).toEqual({
@@ -37,9 +32,9 @@ describe('parseWrite()', () => {
       broadcast: true,
       rejected: [],
       records: [
-        { key: 'reading', value: '1', datetime: receivedAt, place: 0, explicit: false },
-        { key: 'reading', value: '1', datetime: receivedAt - 1_000, place: 1, explicit: true, datetimeText },
-        { key: 'reading', value: '1', datetime: receivedAt, place: 2, explicit: false },
+        { key: 'reading', value: '1', datetime: undefined, place: 0 },
+        { key: 'reading', value: '1', datetime: now - 1_000, place: 1, datetimeText },
+        { key: 'reading', value: '1', datetime: undefined, place: 2 },
       ],
     })
   })
@@ -76,13 +71,6 @@ describe('parseWrite()', () => {
     })
   })
 
-  it('refuses no datetime as future while the clock is behind, but what has no spelling', () => {
-    const behind = (datetime: string) => parse({ values: [{ ...record, datetime }] }, {}, true)
-    expect(behind('9999-12-31T23:59:59.999Z').records).toHaveLength(1)
-    expect(() => behind('9999-12-31T23:59:59-01:00')).toThrow(WriteRefused)
-    expect(() => behind('1969-12-31T23:59:59Z')).toThrow(WriteRefused)
-  })
-
   it('takes a datetime up to exactly 24 hours ahead', () => {
     expect(parse({ values: [{ ...record, datetime: '2026-11-22T09:30:00Z' }] }).records).toHaveLength(1)
     expect(refusal({ values: [{ ...record, datetime: '2026-11-22T09:30:00.001Z' }] }).reason).toBe(
@@ -93,12 +81,12 @@ describe('parseWrite()', () => {
   it('reads a view of bytes, not what lies around it', () => {
     const bytes = Buffer.from(`xx${JSON.stringify({ values: [record] })}xx`)
     const body = new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.byteLength - 4)
-    const context = { options: {}, receivedAt, isClockBehind: () => false, magic: magicRules }
+    const context = { options: {}, now, magic: magicRules }
     expect(parseWrite(body, context).records).toHaveLength(1)
   })
 
   it('takes U+FFFD, and refuses bytes that are read as it', () => {
-    const context = { options: {}, receivedAt, isClockBehind: () => false, magic: magicRules }
+    const context = { options: {}, now, magic: magicRules }
     const body = Buffer.from('{"values":[{"key":"a","value":"\ufffd"}]}')
     expect(parseWrite(body, context).records[0]?.value).toBe('"\ufffd"')
     body[body.indexOf('\ufffd')] = 0xff
@@ -148,9 +136,7 @@ describe('parseWrite()', () => {
       },
     }
     const body = Buffer.from('{"values":[{"key":"$geo","value":1}]}')
-    expect(() => parseWrite(body, { options: {}, receivedAt, isClockBehind: () => false, magic })).toThrow(
-      defect,
-    )
+    expect(() => parseWrite(body, { options: {}, now, magic })).toThrow(defect)
   })
 
   it('refuses with an error of the catalogue', () => {

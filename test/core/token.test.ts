@@ -7,6 +7,10 @@ describe('createToken()', () => {
     expect(tokens.every(isToken)).toBe(true)
     expect(new Set(tokens).size).toBe(100)
   })
+
+  it('never begins like an option of a command', () => {
+    expect(Array.from({ length: 2_000 }, createToken).filter(token => token.startsWith('-'))).toEqual([])
+  })
 })
 
 describe('isToken()', () => {

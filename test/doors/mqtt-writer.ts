@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { QoS } from 'mqtt-packet'
-import { excerpt } from '../../src/core/excerpt.ts'
+import { Redactor } from '../../src/core/redactor.ts'
 import { errorsTopic } from '../../src/mqtt/topics.ts'
 import { createThing } from '../helpers/http-client.ts'
 import { type ConnectOptions, connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
@@ -73,7 +73,7 @@ export class MqttWriter {
     await this.#publish(topic(this.#ref), body)
     const listed = (await this.#readBack.refusedWrites()).toReversed()
     const place = listed.findIndex(
-      (item, index) => !this.#answered.has(index) && item.excerpt === excerpt(body),
+      (item, index) => !this.#answered.has(index) && item.excerpt === new Redactor().excerpt(body),
     )
     const item = listed[place]
     if (!item) return undefined

@@ -10,7 +10,7 @@ const path = '/data/1.log'
 /** In the log before the trace. */
 const old = batchOf([{ key: 'r0', value: 'mark-0' }])
 const batch = batchOf([{ key: 'r1', value: 'mark-1' }])
-const packetIdName = `omqtt-in-flight/${encodeURIComponent('thing.a:device-0-1')}/session/7`
+const packetIdName = `omqtt-in-flight/${encodeURIComponent('thing.a:device-0-1')}/7`
 const removal = batchOf([{ key: packetIdName, value: undefined }])
 const log = { path, bytes: Buffer.concat([old, batch, removal]) }
 

@@ -87,5 +87,5 @@ class WrittenLog {
 function removedPacketIds(payload: Buffer): string[] {
   return readBatch(payload)
     .filter(({ key, value }) => value === undefined && key.startsWith(packetIdKeys))
-    .map(({ key }) => key.replace(/^.*(device-\d+-\d+)\/[^/]+\/(\d+)$/, '$1/$2'))
+    .map(({ key }) => key.replace(/^.*(device-\d+-\d+)\/(\d+)$/, '$1/$2'))
 }

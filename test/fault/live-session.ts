@@ -21,6 +21,8 @@ export class LiveSession {
   readonly #thing: Thing
   #client: MqttClient | undefined
   #isNew = true
+  /** A CONNECT that was refused may have made a session, or not. */
+  #wasRefused = false
   #hasForgottenDup = false
   #leaves = 0
 
@@ -48,8 +50,12 @@ export class LiveSession {
       deadline: silence,
     })
     const { returnCode, sessionPresent } = client.connack
-    if (returnCode !== 0) throw new Error(`${this.receiver.name}: CONNACK ${returnCode}`)
-    if (sessionPresent === this.#isNew) this.receiver.breach(`session present is ${sessionPresent}`)
+    if (returnCode !== 0) {
+      this.#wasRefused = true
+      throw new Error(`${this.receiver.name}: CONNACK ${returnCode}`)
+    }
+    const isWrong = sessionPresent ? this.#isNew && !this.#wasRefused : !this.#isNew
+    if (isWrong) this.receiver.breach(`session present is ${sessionPresent}`)
     this.receiver.connected()
     this.#client = client
     const receiving = this.#receive(client)

@@ -1,17 +1,22 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { cutConnections } from './cut.ts'
 import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
 import { type Kill, KillRun } from './kill.ts'
 import { type KillPoint, killPoints } from './kill-point.ts'
 import { killApplying, killSessions } from './live-kills.ts'
+import { PauseRun, pauses } from './pause.ts'
 import { type Way, wayOf } from './planned-write.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
 import { Report } from './report.ts'
 import { WillRun, willEnds } from './wills.ts'
 
-/** `npm run fault`: kill -9 and loss of power, in full. Prints what it found; ends with status 1 if a promise broke. */
+/**
+ * `npm run fault`: kill -9, loss of power, failing and late disks, pauses, in full. Prints what it found; ends with status 1 if a
+ * promise broke. `--only <scenario>` runs one of them.
+ */
 const target = {
   connections: 32,
   devices: 8,
@@ -28,6 +33,9 @@ const target = {
   willRounds: 5,
   magicKills: 200,
   sessionKills: 30,
+  pauseRounds: 100,
+  /** Servers side by side, since a pause is waiting. */
+  pausedServers: 5,
   /** Of each way. */
   cutWrites: 2_000,
   /** Milliseconds. */
@@ -137,25 +145,64 @@ async function failDisk(dataDir: string): Promise<void> {
       const what = `one ${fault}, round ${round}`
       const failed = await failedWrite({ dataDir: join(dataDir, what), writes }, fault)
       report.line(failed.hasFailed, `${what}: it did happen`)
-      report.answers(what, failed.answers, ['201', '400 invalid_key', ...storeAway])
+      const whileShort = fault === 'ENOSPC from write' ? ['503 store_full'] : []
+      report.answers(what, failed.answers, ['201', '400 invalid_key', ...whileShort, ...storeAway])
       report.violations(`${what}: afterwards`, failed.recovered)
       report.violations(`${what}: after a restart`, failed.restarted)
     }
   }
 }
 
+async function pauseUnderLoad(dataDir: string): Promise<void> {
+  const { pauseRounds, pausedServers } = target
+  let acks = 0
+  let givenUp = 0
+  const pauseOne = async (place: number) => {
+    const run = new PauseRun(join(dataDir, `${place}`))
+    const what = `paused server ${place + 1}`
+    try {
+      for (let round = 0; round < pauseRounds / pausedServers; round++) {
+        const pause = pauses[(round + place) % pauses.length] ?? 'SIGSTOP'
+        const { violations, ...counts } = await run.pause(pause)
+        acks += counts.acks
+        givenUp += counts.givenUp
+        const text = `${counts.held} ms; ${counts.acks} acks, ${counts.givenUp} times store_timeout`
+        report.list(`${what}, round ${round + 1}, ${pause} for ${text}`, violations)
+      }
+      report.list(`${what}: at the end`, await run.finish())
+    } finally {
+      await run.abandon()
+    }
+  }
+  await Promise.all(Array.from({ length: pausedServers }, (_, place) => pauseOne(place)))
+  report.line(
+    givenUp > 0,
+    `${pauseRounds} pauses: ${acks} acks, ${givenUp} writes were given up and sent again`,
+  )
+}
+
+const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  kills: async directory => {
+    // Two at a time, since much of a life of a server is waiting; the others look at times, and at every call of one.
+    const killed = killUnderLoad(join(directory, 'killed')).then(() =>
+      killSessions(report, join(directory, 'sessions'), target.sessionKills),
+    )
+    const applying = killApplying(report, join(directory, 'magic'), target.magicKills)
+    await Promise.all([killed, applying])
+  },
+  wills: directory => endWithWills(join(directory, 'wills')),
+  cuts: directory => cutUnderLoad(join(directory, 'cut')),
+  power: losePower,
+  disk: failDisk,
+  pauses: directory => pauseUnderLoad(join(directory, 'paused')),
+}
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } })
+const names = Object.keys(scenarios).filter(name => values.only === undefined || name === values.only)
+if (names.length === 0) throw new Error(`--only takes one of ${Object.keys(scenarios).join(', ')}`)
 const directory = await mkdtemp(join(tmpdir(), 'thingwire-fault-'))
 try {
-  // Two at a time, since much of a life of a server is waiting; the others look at times, and at every call of one.
-  const killed = killUnderLoad(join(directory, 'killed')).then(() =>
-    killSessions(report, join(directory, 'sessions'), target.sessionKills),
-  )
-  const applying = killApplying(report, join(directory, 'magic'), target.magicKills)
-  await Promise.all([killed, applying])
-  await endWithWills(join(directory, 'wills'))
-  await cutUnderLoad(join(directory, 'cut'))
-  await losePower(directory)
-  await failDisk(directory)
+  for (const name of names) await scenarios[name]?.(directory)
 } finally {
   await rm(directory, { recursive: true, force: true })
 }

@@ -1,5 +1,6 @@
-import { appendTo, putTo } from '../../src/conformance/writes.ts'
-import { settle, type Waiting } from '../../src/store/commit-ticket.ts'
+import { appendTo } from '../../src/conformance/writes.ts'
+import type { Hold } from '../../src/core/holds.ts'
+import { promised, settle, type Waiting } from '../../src/store/commit-ticket.ts'
 import type {
   Append,
   DocumentPut,
@@ -12,7 +13,7 @@ import type {
 /** An append whose outcome is a promise: easier to be changed on its way than a ticket is. */
 export type PromisedAppend = (write: Append, waiting: Waiting) => Promise<Receipt>
 
-export type PromisedPut = (documents: DocumentPut, waiting: Waiting) => Promise<unknown>
+export type PromisedPut = (documents: DocumentPut, waiting: Waiting, hold?: Hold) => Promise<unknown>
 
 /** Gives the driver another `append`, made of the one that it has. */
 export function alterAppends(
@@ -28,7 +29,8 @@ export function alterAppends(
 /** Gives the driver another `put`, made of the one that it has. */
 export function alterPuts({ documents }: StoreDriver, alter: (put: PromisedPut) => PromisedPut): void {
   const driver = { put: documents.put.bind(documents) }
-  const altered = alter((put, waiting) => putTo(driver, put, waiting))
-  const put: DriverDocuments['put'] = (documents, ticket) => settle(ticket, altered(documents, ticket))
+  const altered = alter((put, waiting, hold) => promised(waiting, ticket => driver.put(put, ticket, hold)))
+  const put: DriverDocuments['put'] = (documents, ticket, hold) =>
+    settle(ticket, altered(documents, ticket, hold))
   Object.assign(documents, { put })
 }

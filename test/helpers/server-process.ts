@@ -30,6 +30,8 @@ export interface CliSetup {
   readonly program?: string
   /** The built command, `dist/cli/main.js` of some tree. Default: that of this one. */
   readonly command?: string | undefined
+  /** How many descriptors the process may have. Default: as many as this one. */
+  readonly descriptors?: number
 }
 
 export interface ServerSetup extends CliSetup {
@@ -53,8 +55,8 @@ export interface ServerProcess {
   readonly process: ChildProcess
   /** Resolves when the process is gone and its output is complete. */
   readonly exited: Promise<Exit>
-  /** Resolves when stderr, the log, holds a match. */
-  logged(pattern: RegExp): Promise<void>
+  /** Resolves with the first match when stderr, the log, holds one. */
+  logged(pattern: RegExp): Promise<RegExpExecArray>
   /** SIGTERM. */
   stop(): Promise<Exit>
   /** SIGKILL. */
@@ -78,11 +80,13 @@ export async function startServer({
   environment = {},
   program,
   command,
+  descriptors,
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
   const { child, exited, output } = launch({
     ...(program === undefined ? {} : { program }),
+    ...(descriptors === undefined ? {} : { descriptors }),
     command,
     args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
@@ -105,16 +109,19 @@ export async function startServer({
       environment.THINGWIRE_ADMIN_KEY ?? (await readFile(join(dataDir ?? '', 'admin-key'), 'utf8')).trim(),
     process: child,
     exited,
-    logged: async pattern => void (await output.stderr.until(pattern)),
+    logged: pattern => output.stderr.until(pattern),
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   }
 }
 
-function launch({ args = [], environment = {}, program, command = ownCommand }: CliSetup) {
+function launch({ args = [], environment = {}, program, command = ownCommand, descriptors }: CliSetup) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
-  const child = spawn(process.execPath, [...nodeFlags, ...run, ...args], {
+  const node = [process.execPath, ...nodeFlags, ...run, ...args]
+  const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
+  const [file = '', ...rest] = descriptors === undefined ? node : limited
+  const child = spawn(file, rest, {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { openHost, reasonOf } from './host.ts'
 
@@ -16,6 +16,16 @@ describe('GET /v2/utils/date', () => {
     const [seconds] = (await inject({ url: `${url}&format=unix_timestamp` })).json()
     expect(Number.isInteger(seconds.value)).toBe(true)
     expect(seconds.value).toBeGreaterThanOrEqual(Math.floor(before / 1000))
+  })
+
+  it('gives the time of receipt times where the clock is behind them', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-25T12:00:00Z') })
+    onTestFinished(() => void vi.useRealTimers())
+    const { inject, thingToken, write } = await openHost()
+    await write({ key: 'k', value: 1 })
+    vi.setSystemTime(Date.parse('2026-11-25T11:00:00Z'))
+    const [utc] = (await inject({ url: `/v2/utils/date?thingToken=${thingToken}` })).json()
+    expect(utc.value).toBe('2026-11-25T12:00:00.000Z')
   })
 
   it('refuses a missing token, an unknown one, and another format', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openHost, reasonOf } from './host.ts'
 
@@ -18,11 +18,33 @@ describe('/readyz', () => {
     expect([answer.statusCode, answer.body]).toEqual([200, '{"status":"ready"}'])
   })
 
-  it('says when the clock is behind', async () => {
-    const driver = createMemoryStore()
-    const ahead = { ...driver, records: { ...driver.records, newestReceipt: () => Date.now() + 1e9 } }
-    const { inject } = await openHost({ driver: ahead })
-    expect((await inject({ url: '/readyz' })).json()).toEqual({ status: 'ready', clock_behind: true })
+  it('says when the clock is 60 s behind the newest receipt time, or more', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const now = Date.now()
+    const { inject, write } = await openHost()
+    await write({ key: 'k', value: 1 })
+    const ready = async () => (await inject({ url: '/readyz' })).json()
+    vi.setSystemTime(now - 59_999)
+    expect(await ready()).toEqual({ status: 'ready' })
+    vi.setSystemTime(now - 60_000)
+    expect(await ready()).toEqual({ status: 'ready', clock_behind: true })
+    vi.setSystemTime(now)
+    expect(await ready()).toEqual({ status: 'ready' })
+  })
+
+  it('says that receipt times have gone back, for good, once a clock far behind them was believed', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const now = Date.now()
+    const { inject, write } = await openHost()
+    vi.setSystemTime(now + 2 * 86_400_000)
+    await write({ key: 'k', value: 1 })
+    vi.setSystemTime(now)
+    const ready = async () => (await inject({ url: '/readyz' })).json()
+    expect(await ready()).toEqual({ status: 'ready', clock_behind: true })
+    vi.advanceTimersByTime(11 * 60_000)
+    expect(await ready()).toEqual({ status: 'ready', clock_stepped_back: true })
   })
 
   it('answers 503 while the host is stopping, and without a store', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
-import { soleNode } from '../../src/store/sole-node.ts'
+import { aloneNode } from '../helpers/alone-node.ts'
 import { EventSource } from './event-source.ts'
 import { listeningHost } from './listening-host.ts'
 import { openStream } from './stream-client.ts'
@@ -8,7 +8,7 @@ import { openStream } from './stream-client.ts'
 it('streams are told in its place that the node has missed writes: chunks end, events go on with reset', async () => {
   const listeners = new Set<() => void>()
   const nodes = {
-    ...soleNode(),
+    ...aloneNode(),
     onGap: (listener: () => void) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -21,8 +21,8 @@ it('streams are told in its place that the node has missed writes: chunks end, e
   await chunks.next()
   await source.identified()
   const append = (value: string) => {
-    const record = { key: 'k', datetime: 0, value, place: 0, explicit: false }
-    const of = { thingId, store: true, broadcast: true, receivedAt: 0, answer: {} }
+    const record = { key: 'k', datetime: undefined, value, place: 0 }
+    const of = { thingId, store: true, broadcast: true, answer: {} }
     return things.records.append({ ...of, records: [record] })
   }
   await append('1')

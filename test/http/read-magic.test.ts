@@ -64,9 +64,10 @@ describe('GET …/resources/$geo', () => {
     const { get, read, things, thingId, write } = await openMagicHost()
     expect(reasonOf(await get('resources/$geo'))).toBe('unknown_resource')
     await write(at(1, 1))
+    await things.records.remove(thingId, '$geo', {})
     await things.magic.remove(thingId, '$geo')
     expect(await read('resources/$geo')).toEqual([])
-    expect(await read('resources/$geo?limit=2')).toEqual([position(1, 1)])
+    expect(await read('resources/$geo?limit=2')).toEqual([])
   })
 
   it('gives the position where all of the track is removed', async () => {

@@ -3,7 +3,7 @@ import { SharedStreamLog } from '../../src/http/shared-stream-log.ts'
 import { Live } from '../../src/live/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { recordOf } from '../live/commits.ts'
+import { newRecordOf } from '../live/commits.ts'
 
 const thingId = 'aaaaaaaaaaaaaaaa'
 
@@ -23,8 +23,8 @@ async function start() {
     await store.close()
   })
   const write = async (value: string) => {
-    const of = { store: true, broadcast: true, receivedAt: 1, answer: {} }
-    return (await store.records.append({ thingId, records: [recordOf('k', value)], ...of })).writeNumber
+    const of = { store: true, broadcast: true, answer: {} }
+    return (await store.records.append({ thingId, records: [newRecordOf('k', value)], ...of })).writeNumber
   }
   /** Where the log begins. */
   const trimTo = (writeNumber: number) => {

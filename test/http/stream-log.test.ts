@@ -84,9 +84,8 @@ async function openThings(): Promise<Things> {
 async function append({ records }: Things, value: string): Promise<void> {
   const write: Append = {
     thingId,
-    records: [{ key: 'k', datetime: 0, value: JSON.stringify(value), place: 0, explicit: false }],
+    records: [{ key: 'k', datetime: undefined, value: JSON.stringify(value), place: 0 }],
     store: true,
-    receivedAt: 0,
     answer: {},
     broadcast: true,
   }

@@ -1,13 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Hold, HoldLost } from '../../src/core/holds.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import type { Commit } from '../../src/core/ports.ts'
 import { CommitLog, type Follower, type LoggedWrite } from '../../src/live/commit-log.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { soleNode } from '../../src/store/sole-node.ts'
+import { aloneNode } from '../helpers/alone-node.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { recordOf } from './commits.ts'
+import { newRecordOf } from './commits.ts'
 
 const kinds = {
   'in memory': async () => createMemoryStore(),
@@ -26,8 +27,8 @@ async function start(kind: keyof typeof kinds) {
   })
   const write = async (thingId: string, values: readonly string[]) => {
     const appending = values.map(value => {
-      const of = { store: true, broadcast: true, receivedAt: 1, answer: {} }
-      return records.append({ thingId, records: [recordOf('k', value)], ...of })
+      const of = { store: true, broadcast: true, answer: {} }
+      return records.append({ thingId, records: [newRecordOf('k', value)], ...of })
     })
     await Promise.all(appending)
   }
@@ -195,7 +196,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
 describe('the commit log of a shared store', () => {
   async function startShared(lead: Nodes['lead']) {
     const store = await openStore(createMemoryStore())
-    const { records } = store
+    const { records, holds } = store
     let trimmableTo = 0
     const nodes = { lead, logBounds: async () => ({ completeAfter: 0, trimmableTo }) }
     const log = new CommitLog({ records, nodes, isShared: true })
@@ -207,17 +208,17 @@ describe('the commit log of a shared store', () => {
       await store.close()
     })
     const write = async (values: readonly string[]) => {
-      const of = { thingId: 'a', store: true, broadcast: true, receivedAt: 1, answer: {} }
-      await Promise.all(values.map(value => records.append({ ...of, records: [recordOf('k', value)] })))
+      const of = { thingId: 'a', store: true, broadcast: true, answer: {} }
+      await Promise.all(values.map(value => records.append({ ...of, records: [newRecordOf('k', value)] })))
     }
     const setTrimmable = (writeNumber: number) => {
       trimmableTo = writeNumber
     }
-    return { log, write, setTrimmable }
+    return { log, write, setTrimmable, holds }
   }
 
   it('is trimmed of what is old enough, and nobody is asked about the rest', async () => {
-    const { log, write, setTrimmable } = await startShared(soleNode().lead)
+    const { log, write, setTrimmable } = await startShared(aloneNode().lead)
     const asked = follower('none', new Set(['3']))
     log.follow(asked)
     await write(numbers(10))
@@ -231,8 +232,8 @@ describe('the commit log of a shared store', () => {
 
   it('is trimmed by itself by the node that leads that, as long as it does, whatever is wanted', async () => {
     const stopping = new AbortController()
-    let work = async (_stop: AbortSignal) => {}
-    const { log, write, setTrimmable } = await startShared((task, itsWork) => {
+    let work = async (_stop: AbortSignal, _hold: Hold) => {}
+    const { log, write, setTrimmable, holds } = await startShared((task, itsWork) => {
       expect(task).toBe('trim')
       work = itsWork
       return async () => {}
@@ -241,12 +242,24 @@ describe('the commit log of a shared store', () => {
     setTrimmable(Number.POSITIVE_INFINITY)
     for (let writes = 0; writes < 70; writes++) await write([large])
     expect(await valuesIn(log)).toHaveLength(70)
-    const working = work(stopping.signal)
+    const working = work(stopping.signal, await holds.take('task/trim'))
     await write([large])
     await expect.poll(async () => (await valuesIn(log)).length).toBe(0)
     stopping.abort()
     await working
     for (let writes = 0; writes < 70; writes++) await write([large])
     expect(await valuesIn(log)).toHaveLength(70)
+  })
+
+  it('is not trimmed any more in the name of a node that has lost that, be it told late', async () => {
+    const { log, write, setTrimmable, holds } = await startShared(() => async () => {})
+    await write(numbers(10))
+    setTrimmable(Number.POSITIVE_INFINITY)
+    const lost = await holds.take('task/trim')
+    const hold = await holds.take('task/trim')
+    await expect(log.trim(undefined, lost)).rejects.toBeInstanceOf(HoldLost)
+    expect(await valuesIn(log)).toEqual(numbers(10))
+    await log.trim(undefined, hold)
+    expect(await valuesIn(log)).toEqual([])
   })
 })

@@ -1,7 +1,12 @@
 import type { Commit } from '../../src/core/ports.ts'
-import type { AcceptedRecord } from '../../src/core/record.ts'
+import type { AcceptedRecord, NewRecord } from '../../src/core/record.ts'
 
-/** A record as it is written. @param value JSON text */
+/** A record on its way into the store. @param value JSON text */
+export function newRecordOf(key: string, value: string, more: Partial<NewRecord> = {}): NewRecord {
+  return { key, value, datetime: undefined, place: 0, ...more }
+}
+
+/** A record as it is committed. @param value JSON text */
 export function recordOf(key: string, value: string, more: Partial<AcceptedRecord> = {}): AcceptedRecord {
   return { key, value, datetime: Date.UTC(2026, 0, 2), place: 0, explicit: false, ...more }
 }

@@ -7,7 +7,7 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { recordOf } from './commits.ts'
+import { newRecordOf } from './commits.ts'
 
 const kinds = {
   'in memory': async () => createMemoryStore(),
@@ -25,8 +25,8 @@ async function start(kind: keyof typeof kinds) {
   onTestFinished(close)
   const write = (thingId: string, value: number, more: Partial<Commit> = {}) => {
     const { broadcast = true, stored = true } = more
-    const of = { store: stored, broadcast, receivedAt: 1, answer: {} }
-    return records.append({ thingId, records: [recordOf('k', String(value), { datetime: value })], ...of })
+    const of = { store: stored, broadcast, answer: {} }
+    return records.append({ thingId, records: [newRecordOf('k', String(value), { datetime: value })], ...of })
   }
   return { live, records, write, close }
 }

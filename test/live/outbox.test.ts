@@ -211,6 +211,16 @@ describe('a peer that does not read', () => {
     expect(reasons).toHaveLength(1)
   })
 
+  it('is not given up for a pause of the process, in which it cannot be heard of what was taken', async () => {
+    const { outbox, far, reasons } = await start({ drainTimeout: 300 })
+    const sent = texts(70, 100_000)
+    for (const each of sent) outbox.push(each)
+    await turn()
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+    expect((await receive(far, 7_000_000)).toString()).toBe(sent.join(''))
+    expect(reasons).toEqual([])
+  })
+
   it('is given up when it stops after it has read for a while', async () => {
     const { outbox, far, givenUp, reasons } = await start({ drainTimeout: 300 })
     for (const each of texts(70, 100_000)) outbox.push(each)

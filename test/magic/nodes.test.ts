@@ -37,12 +37,13 @@ async function openTwo() {
     openRetained({ driver: createRedisStore({ url: redis.url, prefix }), magicResources: [list] })
   const nodes = [await open(), await open()] as const
   const client = await openClient(redis.url)
-  const key = new Keys(prefix, 0).lead('magic')
+  const { holds } = new Keys(prefix, 0)
+  const task = 'task/magic'
   return {
     nodes,
-    leader: () => client.get(key),
+    leader: () => client.hget(holds, task),
     /** As if it had expired: whoever led finds out when it asks, or puts something. */
-    loseLead: () => client.del(key),
+    loseLead: () => client.hdel(holds, task),
     end: () => client.disconnect(),
   }
 }

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest'
-import { createClock } from '../../src/core/clock.ts'
 import { parseWrite, type WriteOptions } from '../../src/core/parse.ts'
 import type { Append, Commit, Latest, Receipt } from '../../src/core/ports.ts'
 import type { MagicRefusal } from '../../src/magic/lane.ts'
@@ -52,25 +51,18 @@ export interface ToldState {
 export async function openRetained(options: OpenRetainedOptions = {}): Promise<OpenRetained> {
   const { driver = createMemoryStore(), storeTimeout, onAppend } = options
   const store = await openStore(driver, storeTimeout === undefined ? {} : { storeTimeout })
-  const { records, documents } = store
+  const { records, documents, clock } = store
   const commits: Commit[] = []
   const stop = records.onCommit(commit => commits.push(commit))
   records.logWhen(write => hasMagic(write.records))
   const magic = createMagicRegistry(options.magicResources)
-  const clock = createClock(records.newestReceipt())
   const refusals: MagicRefusal[] = []
   const defects: unknown[] = []
   const writeWith = async (thingId: string, options: WriteOptions, ...values: object[]) => {
-    const receivedAt = clock.receive()
     const body = Buffer.from(JSON.stringify({ values }))
-    const { records: accepted, ...flags } = parseWrite(body, {
-      options,
-      receivedAt,
-      isClockBehind: () => false,
-      magic,
-    })
+    const { records: parsed, ...flags } = parseWrite(body, { options, now: clock.now(), magic })
     const { store: isStored, broadcast } = flags
-    await records.append({ thingId, records: accepted, store: isStored, broadcast, receivedAt, answer: {} })
+    await records.append({ thingId, records: parsed, store: isStored, broadcast, answer: {} })
   }
   const retained = new RetainedState({
     nodes: store.nodes,

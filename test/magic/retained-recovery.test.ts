@@ -190,7 +190,7 @@ describe('RetainedState when the store fails', () => {
     expect(told(one).map(({ value }) => value)).toEqual([1, 2, 3])
   })
 
-  it('applies once, and announces, what the store has kept though it was too late', async () => {
+  it('applies and announces once what the store has committed though it was too late', async () => {
     const { retained, write, told, store } = await openRetained({ magicResources: [count], onAppend: late })
     await write(one, counted)
     await write(one, counted)
@@ -201,7 +201,20 @@ describe('RetainedState when the store fails', () => {
     expect((await store.records.state(one, '$count'))?.value).toBe('3')
   })
 
-  it('announces a removal that the store has kept though it was too late', async () => {
+  it('announces once what is not to be kept, and was committed though it was too late', async () => {
+    const { retained, writeWith, told, store } = await openRetained({
+      magicResources: [count],
+      onAppend: late,
+    })
+    await writeWith(one, { store: false }, counted)
+    await retained.whenApplied()
+    await writeWith(one, { store: false }, counted)
+    await retained.whenApplied()
+    expect(told().map(({ value }) => value)).toEqual([1, 1])
+    expect(await store.records.state(one, '$count')).toBeUndefined()
+  })
+
+  it('announces once a removal that the store has committed though it was too late', async () => {
     const { retained, write, told } = await openRetained({ onAppend: late })
     await write(one, settings({ a: 1, b: 2 }))
     await retained.whenApplied()
@@ -215,13 +228,10 @@ describe('RetainedState when the store fails', () => {
   })
 })
 
-/** Kept, but not waited for any more: so it is not broadcast, and its sender does not know. */
-async function late(write: Append, append: (write: Append) => Promise<Receipt>): Promise<Receipt> {
-  if (write.store) {
-    await append({ ...write, broadcast: false })
-    throw new ThingwireError('store_timeout')
-  }
-  return await append(write)
+/** Committed, but not waited for any more: its sender does not know. */
+async function late(write: Append, append: (write: Append) => Promise<Receipt>): Promise<never> {
+  await append(write)
+  throw new ThingwireError('store_timeout')
 }
 
 async function runWithFaults(seed: number): Promise<void> {

@@ -211,13 +211,22 @@ describe('RetainedState.remove()', () => {
   it('removes the state after what was acknowledged before', async () => {
     const { retained, write, told, store } = await openRetained()
     await Promise.all(Array.from({ length: 20 }, (_, index) => write(one, at(index))))
-    const removal = retained.remove(one, '$geo')
-    await removal
+    await store.records.remove(one, '$geo', {})
+    await retained.remove(one, '$geo')
     expect(told().slice(-2)).toEqual([position(19), { key: '$geo', value: undefined }])
     expect(await store.records.state(one, '$geo')).toBeUndefined()
     await write(one, at(5, '20200101000000'))
     await retained.whenApplied()
     expect(told().at(-1)).toEqual(position(5))
+  })
+
+  it('makes the newest position that is left the state, and is silent where that is what it was', async () => {
+    const { retained, write, told, store } = await openRetained()
+    await write(one, at(1, '20200101000000'), at(2, '20200102000000'))
+    await store.records.remove(one, '$geo', { from: Date.UTC(2020, 0, 2) })
+    await retained.remove(one, '$geo')
+    await retained.remove(one, '$geo')
+    expect(told()).toEqual([position(1), position(2), position(1)])
   })
 
   it('removes what is at a path and announces the document that is left', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StoreDriver } from '../../src/store/contract.ts'
+import { SoleHolds } from '../../src/store/sole-holds.ts'
 import { soleNode } from '../../src/store/sole-node.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { DoorService } from './door-service.ts'
@@ -21,7 +22,7 @@ class CutOff {
       this.#listeners.add(listener)
       return () => void this.#listeners.delete(listener)
     }
-    Object.assign(store, { nodes: { ...soleNode(), onGap } })
+    Object.assign(store, { nodes: { ...soleNode(new SoleHolds('node', async () => {})), onGap } })
   }
 
   begin(): void {

@@ -73,14 +73,15 @@ describe('a QoS 2 PUBLISH that the store is late with, sent again on the next co
     })
     first.send(publish)
     await begun
-    const next = await service.connectThing(thing, session)
+    const connecting = service.connectThing(thing, session)
+    await first.untilClosed()
     // Behind the packet: it has failed when this has.
     await expect(service.things.documents.put({ mark: {} })).rejects.toMatchObject({
       reason: 'store_timeout',
     })
-    next.send({ ...publish, dup: true } as typeof publish)
-    await next.ping()
     disk.open()
+    const next = await connecting
+    next.send({ ...publish, dup: true } as typeof publish)
     await next.next(isOf('pubrec', messageId))
     expect(await service.values(thing, 'n')).toEqual([1])
   })

@@ -1,5 +1,5 @@
 import type { StoreDriver } from '../../src/store/contract.ts'
-import { alterAppends } from '../helpers/altered-driver.ts'
+import { alterAppends, alterPuts } from '../helpers/altered-driver.ts'
 
 export interface ObservedStore extends StoreDriver {
   /** Appends called and not yet answered. */
@@ -11,7 +11,7 @@ export interface ObservedStore extends StoreDriver {
 }
 
 export interface Slowness {
-  /** Awaited before an append begins; called in their order, and to be settled in it. */
+  /** Awaited before an append begins, and before what is called behind it; called in their order, and to be settled in it. */
   readonly before?: () => Promise<void>
   /** Awaited when an append is durable, in whatever order: only order of commits is a store's promise. */
   readonly after?: () => Promise<void>
@@ -25,11 +25,13 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
   let pending = 0
   let mostPending = 0
   const waiting = new Map<number, () => void>()
+  let begun: Promise<void> | undefined
   alterAppends(driver, append => async (...call) => {
     mostPending = Math.max(mostPending, ++pending)
     waiting.get(++count)?.()
     try {
-      await before?.()
+      begun = before?.()
+      await begun
       const receipt = await append(...call)
       await after?.()
       return receipt
@@ -37,6 +39,15 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
       pending--
     }
   })
+  alterPuts(driver, put => async (...call) => {
+    await begun
+    return await put(...call)
+  })
+  const transact = driver.documents.transact.bind(driver.documents)
+  driver.documents.transact = async (names, change) => {
+    await begun
+    return await transact(names, change)
+  }
   return {
     ...driver,
     get pending() {

@@ -122,8 +122,10 @@ describe('a session that is taken over before its SUBSCRIBE is kept', () => {
     const filter = `things/${thing.thingId}/values/other`
     first.send({ cmd: 'subscribe', messageId: 77, subscriptions: [{ topic: filter, qos: 1 }] })
     await puts.until(1)
-    const second = await service.connectThing(thing, session)
+    const connecting = service.connectThing(thing, session)
+    await first.untilClosed()
     puts.releaseAll()
+    const second = await connecting
     await writeAll(service, thing, ...numbers(3))
     await passed(service, thing, second)
     expect(valuesOf(second, 'n')).toEqual(numbers(3))

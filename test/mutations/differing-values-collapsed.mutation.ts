@@ -9,8 +9,8 @@ export const mutation: Mutation = {
       append: (write, ticket) => {
         const records = write.records.map(record => {
           const point = `${write.thingId} ${record.key} ${record.datetime}`
-          const first = !record.explicit || !taken.has(point)
-          if (record.explicit) taken.add(point)
+          const first = record.datetime === undefined || !taken.has(point)
+          if (record.datetime !== undefined) taken.add(point)
           // As good as not stored: it is where no reader looks.
           return first ? record : { ...record, key: `${record.key}.collapsed` }
         })

@@ -8,6 +8,7 @@ export const mutation: Mutation = {
     return withRecords(driver, {
       append: (write, ticket) => {
         const records = write.records.map(record => {
+          if (record.datetime === undefined) return record
           const resource = `${write.thingId} ${record.key}`
           const datetime = Math.max(record.datetime, newest.get(resource) ?? 0)
           newest.set(resource, datetime)

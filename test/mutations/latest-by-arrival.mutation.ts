@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../../src/core/record.ts'
+import { type StoredRecord, storedForm } from '../../src/core/record.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {
@@ -6,15 +6,11 @@ export const mutation: Mutation = {
   why: 'The latest record is so by its datetime; a cache that each append overwrites gives the last to arrive.',
   mutate: driver => {
     const latest = new Map<string, StoredRecord>()
+    driver.records.onCommit(({ thingId, records, stored }) => {
+      if (!stored) return
+      for (const record of records) latest.set(`${thingId} ${record.key}`, storedForm(record))
+    })
     return withRecords(driver, {
-      append: async (write, ticket) => {
-        const receipt = await driver.records.append(write, ticket)
-        if (!write.store || receipt.writeNumber === 0) return receipt
-        for (const { place: _, explicit: __, ...record } of write.records) {
-          latest.set(`${write.thingId} ${record.key}`, record)
-        }
-        return receipt
-      },
       read: async (thingId, key, query) => {
         const page = await driver.records.read(thingId, key, query)
         const cached = latest.get(`${thingId} ${key}`)

@@ -1,5 +1,6 @@
-import { appendTo, putTo } from '../../src/conformance/writes.ts'
-import { settle, type Waiting } from '../../src/store/commit-ticket.ts'
+import { appendTo } from '../../src/conformance/writes.ts'
+import type { Hold } from '../../src/core/holds.ts'
+import { promised, settle, type Waiting } from '../../src/store/commit-ticket.ts'
 import type {
   Append,
   DocumentPut,
@@ -20,7 +21,7 @@ export interface PromisedRecords extends Omit<DriverRecords, 'append'> {
 }
 
 export interface PromisedDocuments extends Omit<DriverDocuments, 'put'> {
-  put(documents: DocumentPut, waiting: Waiting): Promise<unknown>
+  put(documents: DocumentPut, waiting: Waiting, hold?: Hold): Promise<unknown>
 }
 
 export function promisedDriver(driver: StoreDriver): PromisedDriver {
@@ -30,7 +31,8 @@ export function promisedDriver(driver: StoreDriver): PromisedDriver {
       append: (write: Append, waiting: Waiting) => appendTo(driver.records, write, waiting),
     }),
     documents: replacing(driver.documents, {
-      put: (documents: DocumentPut, waiting: Waiting) => putTo(driver.documents, documents, waiting),
+      put: (documents: DocumentPut, waiting: Waiting, hold?: Hold) =>
+        promised(waiting, ticket => driver.documents.put(documents, ticket, hold)),
     }),
   }
 }
@@ -44,7 +46,7 @@ export function settlingDriver(driver: PromisedDriver): StoreDriver {
       append: (write, ticket) => settle(ticket, records.append(write, ticket)),
     } satisfies Pick<DriverRecords, 'append'>),
     documents: replacing(documents, {
-      put: (put, ticket) => settle(ticket, documents.put(put, ticket)),
+      put: (put, ticket, hold) => settle(ticket, documents.put(put, ticket, hold)),
     } satisfies Pick<DriverDocuments, 'put'>),
   }
 }

@@ -6,7 +6,7 @@ export const mutation: Mutation = {
   mutate: driver =>
     withRecords(driver, {
       append: (write, ticket) => {
-        const records = write.records.map(record => ({ ...record, explicit: false }))
+        const records = write.records.map(record => ({ ...record, datetime: undefined }))
         return driver.records.append({ ...write, records }, ticket)
       },
     }),

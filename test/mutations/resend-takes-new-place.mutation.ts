@@ -7,15 +7,17 @@ export const mutation: Mutation = {
   mutate: driver =>
     withRecords(driver, {
       append: async (write, ticket) => {
-        for (const record of write.records.filter(({ explicit }) => explicit && write.store)) {
-          const tie = { from: record.datetime, to: record.datetime + 1 }
+        for (const record of write.store ? write.records : []) {
+          const { datetime } = record
+          if (datetime === undefined) continue
+          const tie = { from: datetime, to: datetime + 1 }
           const query = { ...tie, order: 'asc', limit: everything } as const
           const stored = (await driver.records.read(write.thingId, record.key, query))?.records ?? []
           const others = stored.filter(other => measurement(other) !== measurement(record))
           if (others.length === stored.length) continue
           await driver.records.remove(write.thingId, record.key, tie)
           if (others.length === 0) continue
-          const records = others.map((other, place) => ({ ...other, place, explicit: true }))
+          const records = others.map((other, place) => ({ ...other, place }))
           const { id: _, ...rest } = write
           await driver.records.append({ ...rest, records }, ticket)
         }

@@ -11,7 +11,7 @@ export const mutation: Mutation = {
         const added = new Set(write.records.flatMap(({ key }) => (present.includes(key) ? [] : [key])))
         const isRepeat =
           write.id !== undefined &&
-          (await driver.records.answerOf(write.thingId, write.id, write.receivedAt)) !== undefined
+          (await driver.records.answerOf(write.thingId, write.id, Date.now())) !== undefined
         if (write.store && !isRepeat && added.size > 0 && present.length + added.size > maximumResources) {
           throw new ThingwireError('too_many_resources')
         }

@@ -13,6 +13,8 @@ export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
     add('in HEX', bytes.toString('hex').toUpperCase())
     add('percent-encoded', percentEncoded(part))
     add('percent-encoded in lower case', percentEncoded(part).toLowerCase())
+    add('in JSON escapes', jsonEscaped(part))
+    add('in UTF-16', Buffer.from(part, 'utf16le'))
     for (const [place, text] of base64At(bytes).entries()) {
       add(`in base64, place ${place}`, text)
       add(`in base64url, place ${place}`, text.replaceAll('+', '-').replaceAll('/', '_'))
@@ -28,6 +30,11 @@ export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
 /** Every character as a browser never would, but any client may. */
 export function percentEncoded(text: string): string {
   return [...Buffer.from(text)].map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
+}
+
+/** As programs do that send nothing but ASCII, and more thoroughly. */
+export function jsonEscaped(text: string): string {
+  return [...text].map(character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { percentEncoded } from './forms.ts'
+import { jsonEscaped, percentEncoded } from './forms.ts'
 
 /** A request, with which whoever sends it puts a secret into a place. */
 export interface HttpPlace {
@@ -46,6 +46,9 @@ const credentials: Record<string, Place> = {
 
 /** Where it has no business to be. */
 const mistakes: Record<string, Place> = {
+  'cut off as X-Request-Id': (s, { token }) =>
+    write(`/v2/things/${token}`, good, { 'x-request-id': s.slice(0, 30) }),
+  'cut off as a segment of a path': s => ({ path: `/v2/things/${s.slice(0, 24)}/resources/${s.slice(-24)}` }),
   'as a key': (s, { token }) => ({ path: `/v2/things/${token}/resources/${s}` }),
   'as a key with a query': (s, { token }) => ({
     path: `/v2/things/${token}/resources/$${s}?startDate=${s}&cursor=${s}&aggregate=${s}&interval=${s}&order=${s}`,
@@ -121,10 +124,25 @@ const bodies: Record<string, (secret: string) => string> = {
   'in a URL': s => `{"values":[{"key":"","value":"http://localhost/v2/things/${s}?a"}]}`,
 }
 
+/** The same, spelled or cut on the way. Not in wills: what waits to be written is kept as it came (contract §11). */
+const spelledBodies: Record<string, (secret: string) => string> = {
+  'in a form that is percent-encoded': s => `token=${percentEncoded(s).toLowerCase()}&value=1`,
+  'percent-encoded as an unknown member': s => `{"token":"${percentEncoded(s)}","values":[]}`,
+  'percent-encoded twice': s => `{"token":"${percentEncoded(s).replaceAll('%', '%25')}","values":[]}`,
+  'in JSON escapes': s => `{"values":[{"key":"","value":"${jsonEscaped(s)}"}]}`,
+  'in JSON escapes as write id': s => `{"id":"${jsonEscaped(s)}","values":[]}`,
+  'in UTF-16': s => [...`{"token":"${s}"}`].join('\0'),
+  'in lines': s => `${s.replace(/.{11}/g, '$&\r\n')}`,
+  'cut off by a small buffer': s => `{"values":[{"key":"n","value":1}],"token":"${s.slice(0, 33)}`,
+  'cut off shorter': s => `{"values":[{"key":"n","value":1}],"token":"${s.slice(0, 24)}`,
+  'the end of it alone': s => `{"values":[{"key":"${s.slice(-25)}!","value":1}]}`,
+  'cut off as write id': s => `{"id":"${s.slice(0, 32)}","values":[]}`,
+}
+
 export const httpPlaces: readonly [name: string, place: Place][] = [
   ...Object.entries(credentials),
   ...Object.entries(mistakes),
-  ...Object.entries(bodies).map(([name, body]): [string, Place] => [
+  ...[...Object.entries(bodies), ...Object.entries(spelledBodies)].map(([name, body]): [string, Place] => [
     name,
     (s, { token }) => write(`/v2/things/${token}`, body(s)),
   ]),
@@ -132,6 +150,7 @@ export const httpPlaces: readonly [name: string, place: Place][] = [
 
 /** Bodies of writes, for the other door. */
 export const bodyPlaces = Object.entries(bodies)
+export const spelledBodyPlaces = Object.entries(spelledBodies)
 
 /** Bytes that are no HTTP. */
 export const malformedRequests: readonly [name: string, bytes: (secret: string) => string][] = Object.entries(

@@ -1,6 +1,7 @@
 import type { Packet } from 'mqtt-packet'
 import { type ConnectOptions, publishPacket } from '../helpers/mqtt-client.ts'
-import { bodyPlaces } from './http-places.ts'
+import { percentEncoded } from './forms.ts'
+import { bodyPlaces, spelledBodyPlaces } from './http-places.ts'
 
 /** What a client sends, with a secret in some place of it. */
 export interface MqttPlace {
@@ -32,6 +33,10 @@ const connects: Record<string, Place> = {
   'as client id': (s, { token }) => ({
     connect: { username: token, clientId: s, clean: false },
     packets: [subscribe(`things/${token}/values/+`), publish(`things/${token}/write`, good, 2)],
+  }),
+  'cut off as client id': (s, { token }) => ({
+    connect: { username: token, clientId: s.slice(0, 30), clean: false },
+    packets: [publish(`things/${token}/write`, '[]', 2)],
   }),
   'in a client id': (s, { token }) => ({
     connect: { username: token, clientId: `sensor-${s}/1`, clean: false },
@@ -70,6 +75,9 @@ const packets: Record<string, Place> = {
   'in the topic of a refused write': s => ({ packets: [publish(`things/${s}/write`, '{"values":0}')] }),
   'in a topic that is none of a write': s => ({ packets: [publish(`things/${s}/values/n`, s)] }),
   'behind the topic of a write': (s, { token }) => ({ packets: [publish(`things/${token}/write/${s}`, s)] }),
+  'cut off behind the topic of a write': (s, { token }) => ({
+    packets: [publish(`things/${token}/write/${s.slice(0, 30)}/${percentEncoded(s)}`, s)],
+  }),
   'as a topic': s => ({ packets: [publish(s, s)] }),
   'as a topic of the broker': s => ({ packets: [publish(`$SYS/${s}`, s)] }),
   'in a topic with a wildcard': s => ({ packets: [publish(`things/${s}/+`, s)] }),
@@ -98,6 +106,12 @@ const packets: Record<string, Place> = {
 export const mqttPlaces: readonly [name: string, place: Place][] = [
   ...Object.entries(connects),
   ...Object.entries(packets),
+  [
+    'in many spellings, in writes',
+    (s, { token }) => ({
+      packets: spelledBodyPlaces.map(([, body]) => publish(`things/${token}/write`, body(s), 0)),
+    }),
+  ],
   ...bodyPlaces.flatMap(([name, body]): [string, Place][] => [
     [`${name}, in a write`, (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] })],
     [

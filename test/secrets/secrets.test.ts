@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Thing } from '../helpers/http-client.ts'
 import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { addDataFiles, addStore } from './data-files.ts'
 import { Evidence } from './evidence.ts'
+import { Operator } from './operator.ts'
 import { playFirst, playSecond } from './play.ts'
+import { playPlaces } from './play-places.ts'
 
 const settings = {
   args: ['--log-level', 'trace'],
@@ -34,6 +37,30 @@ describe('a server', () => {
     expect(exit.code).toBe(0)
     expect(mode).toBe(0o600)
     assertSeen(evidence, cast.player.thingId)
+    expect(evidence.leaks()).toEqual([])
+  })
+})
+
+describe('a server with an admin key of the operator', () => {
+  it.each([
+    ['like a hash', '9e107d9d372bb6826bd81d3542a419d6'],
+    ['of words', 'correct.horse/battery.staple!lamp'],
+  ])('tells it nobody, and keeps it nowhere, if it is %s', async (_, adminKey) => {
+    const dataDir = await temporaryDirectory()
+    const evidence = new Evidence()
+    const environment = { ...settings.environment, THINGWIRE_ADMIN_KEY: adminKey }
+    const server = await startServer({ dataDir, args: settings.args, environment })
+    evidence.addSecret('admin key', adminKey)
+    await untilEnded(server, async () => {
+      const operator = new Operator(server, evidence)
+      const { thingId, thingToken: token } = await operator.mint<Thing>('token', '/v2/admin/things')
+      await playPlaces(server, evidence, adminKey, { thingId, token })
+      await operator.lookAtAll([thingId])
+      await server.stop()
+    })
+    takeDownOutput(evidence, await server.exited)
+    await addStore(evidence, dataDir)
+    expect(evidence.holds('told', `the answer to GET /v2/things/`, '[redacted]')).toBe(true)
     expect(evidence.leaks()).toEqual([])
   })
 })

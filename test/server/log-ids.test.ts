@@ -1,28 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createToken } from '../../src/core/token.ts'
+import { Redactor } from '../../src/core/redactor.ts'
 import { newConnectionId, requestIdOf } from '../../src/server/log-ids.ts'
 import { CollectedLog } from '../helpers/collected-log.ts'
 import { createThing } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { DoorService } from '../mqtt/door-service.ts'
 
+const adminKey = 'e4d909c290d0fb1ca068ffaddf22cbd0'
 const idOf = (given?: string) =>
-  requestIdOf({ headers: given === undefined ? {} : { 'x-request-id': given } })
+  requestIdOf({ headers: given === undefined ? {} : { 'x-request-id': given } }, new Redactor(adminKey))
+
+const token = 'q7ZtB-x0LmK_2vWnRs8yEhUc5dPgJfAo3iXbTk4wYN1'
 
 describe('requestIdOf()', () => {
-  it.each(['a', 'web-1.42_b', randomUUID(), 'x'.repeat(31)])('takes %s', given => {
+  it.each(['a', 'web-1.42_b', randomUUID(), 'f'.repeat(32), 'x'.repeat(33)])('takes %s', given => {
     expect(idOf(given)).toBe(given)
   })
 
   it.each([
     ['an empty one', ''],
-    ['a thing token', createToken()],
-    ['an activation code', createToken().slice(0, 34)],
-    ['one of 32 characters', 'f'.repeat(32)],
+    ['a thing token', token],
+    ['an activation code', token.slice(0, 34)],
+    ['the start of a token', token.slice(0, 24)],
+    ['the admin key', adminKey],
+    ['one of 34 characters', 'f'.repeat(34)],
+    ['one of 65 characters', '1.'.repeat(33)],
     ['one with a line break in it', 'a\n{"level":60}'],
     ['one with a quote', 'a"b'],
-    ['a UUID with more behind it', `${randomUUID()}0`],
   ])('makes one in place of %s', (_case, given) => {
     expect(idOf(given)).toMatch(/^[\da-f]{10}-[\da-z]+$/)
   })

@@ -7,8 +7,8 @@ import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   key,
+  measuredAt,
   readAll as readRecords,
-  receiptTime,
   thing,
   write as writeOf,
 } from '../../src/conformance/writes.ts'
@@ -112,7 +112,7 @@ describe('thingwire migrate', () => {
     for (let from = 0; from < records; from += 10_000) {
       const values = Array.from({ length: 10_000 }, (_, index) => from + index)
       const accepted = values.map(value => ({
-        ...{ key, datetime: receiptTime + value, value: String(value), explicit: true },
+        ...{ key, datetime: measuredAt + value, value: String(value) },
         geo: { lat: 41 + value / 1e7, long: 2 },
       }))
       await embedded.records.append(writeOf(accepted))

@@ -7,7 +7,7 @@ const numberOf = (writeNumber: number) => 1_000 + 16 * writeNumber
 describe('movedDocument()', () => {
   it('translates every write number of a session, and nothing else', () => {
     const session: SessionDocument = {
-      instance: 'one',
+      node: 'one',
       lastConnected: 5,
       isInUse: true,
       acked: { writeNumber: 1, place: 2 },
@@ -37,7 +37,7 @@ describe('movedDocument()', () => {
     expect(movedDocument(name, { since: 1 }, numberOf)).toBeUndefined()
   })
 
-  it.each(['things/a', 'tokens/0', 'sessions/0', 'mqtt-wills/a/0', 'mqtt-in-flight/a/one/7'])(
+  it.each(['things/a', 'tokens/0', 'sessions/0', 'mqtt-wills/a/0', 'mqtt-in-flight/a/7'])(
     'keeps %s as it is',
     name => {
       const document = { thingId: 'a', createdAt: 1, writeNumber: 2 }

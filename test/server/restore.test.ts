@@ -55,6 +55,7 @@ describe('thingwire restore', () => {
     ['cut off', () => backup.subarray(0, backup.length - 1), /cut off/],
     ['damaged at its end', () => flipBit(backup, backup.length - 1), /damaged/],
     ['damaged in its middle', () => flipBit(backup, backup.length >> 1), /damaged|cut off/],
+    ['longer than it was', () => Buffer.concat([backup, backup]), /behind the end/],
     ['no backup at all', () => Buffer.alloc(1_000, 'hello'), /not a Thingwire backup/],
   ])('refuses a backup that is %s, and leaves nothing', async (_case, content, message) => {
     const dataDir = await temporaryDirectory()

@@ -1,76 +1,32 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../bench/load/progress.ts'
-import { SoakReport } from './report.ts'
-import { watchMemory } from './server-memory.ts'
-import { startServers } from './servers.ts'
-import { runSoak } from './soak.ts'
+import { soakComingAndGoing } from './coming-and-going/run.ts'
+import { soakOrder } from './run-order.ts'
 
 /**
- * `npm run soak [-- --things 100 --records 100000 --rate 2000 --nodes 2]`: order and loss of live messages, with
- * subscribers of every kind at once, at one server or at each of several on one Redis. Ends with status 1 if a promise
- * broke. Linux only.
+ * `npm run soak [-- --load order --things 100 --records 100000 --rate 2000 --nodes 2]`: order and loss of live messages.
+ * `npm run soak -- --load coming-and-going [--minutes 30]`: memory of one server while clients come and go.
+ * Ends with status 1 if a promise broke. Linux only.
  */
 const { values } = parseArgs({
   options: {
+    load: { type: 'string', default: 'order' },
     things: { type: 'string', default: '100' },
     records: { type: 'string', default: '100000' },
     rate: { type: 'string', default: '2000' },
     padding: { type: 'string', default: '300' },
     nodes: { type: 'string', default: '0' },
+    minutes: { type: 'string', default: '30' },
   },
 })
+const { load } = values
 const [things, records, rate] = [values.things, values.records, values.rate].map(Number)
-if (!things || !records || !rate) throw new Error('options are whole numbers')
+const [padding, nodes, minutes] = [values.padding, values.nodes, values.minutes].map(Number)
+if (!things || !records || !rate || padding === undefined || nodes === undefined || !minutes)
+  throw new Error('options are whole numbers')
+if (load !== 'order' && load !== 'coming-and-going') throw new Error('load is order or coming-and-going')
 
-const count = Number(values.nodes)
-const place = count > 0 ? `${count} nodes on one Redis` : 'one server'
-console.log(`${things} things, ${records} records at ${rate} records/s, ${place}`)
-const padding = Number(values.padding)
-// So slow that less waits for it in the end than the bound of 8 MiB, by the size of a message as measured; bytes.
-const bytesPerRecord = 96 + 0.146 * padding
-const mayWait = 5_500_000
-const pace = rate * bytesPerRecord - mayWait / (records / rate)
-const servers = await startServers(count)
-const memories = servers.nodes.map(node => watchMemory(Number(node.process.pid)))
-const clientDelay = monitorEventLoopDelay({ resolution: 10 })
-clientDelay.enable()
-const result = await runSoak({
-  nodes: servers.nodes,
-  things,
-  records,
-  rate,
-  padding,
-  awayFor: 600,
-  patience: 15_000,
-  hasStuck: true,
-  slowPace: { all: Math.max(170_000, Math.round(pace)), some: 20_000 },
-  onProgress: createProgress(records, done => `records written: ${done} of ${records}`),
-}).finally(async () => {
-  clientDelay.disable()
-  await Promise.all(servers.nodes.map(node => node.stop()))
-  await servers.end()
-})
-
-const report = new SoakReport()
-report.load(result.load, rate)
-report.live(result.live)
-report.slow(result.slow)
-report.sessions(result.sessions)
-report.joining(result.joining)
-report.stuck(result.stuck)
-report.retained(result.retained)
-for (const [index, node] of servers.nodes.entries()) {
-  const memory = memories[index]?.stop()
-  if (memory) report.server(await node.exited, memory)
-}
-const { user, system } = process.cpuUsage()
-console.log(
-  `this process: ${((user + system) / 1e6).toFixed(0)} s of processor time; ` +
-    `event-loop delay p99 ${ms(clientDelay.percentile(99))} ms, max ${ms(clientDelay.max)} ms`,
-)
-process.exit(report.broken === 0 ? 0 : 1)
-
-function ms(nanoseconds: number): string {
-  return (nanoseconds / 1e6).toFixed(0)
-}
+const isKept =
+  load === 'order'
+    ? await soakOrder({ things, records, rate, padding, nodes })
+    : await soakComingAndGoing(minutes)
+process.exit(isKept ? 0 : 1)

@@ -1,8 +1,9 @@
 import { plain } from '../../src/conformance/views.ts'
-import { otherThing, readAll, receiptTime, thing, write } from '../../src/conformance/writes.ts'
+import { measuredAt, otherThing, readAll, thing, write } from '../../src/conformance/writes.ts'
 import { listDocuments } from '../../src/core/list-documents.ts'
-import type { AcceptedRecord, StoredRecord } from '../../src/core/record.ts'
+import type { NewRecord, StoredRecord } from '../../src/core/record.ts'
 import type { LatestOfThing, LogQuery, Store } from '../../src/store/contract.ts'
+import { withShownTime } from '../helpers/shown-time.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -19,10 +20,10 @@ const answerOfPartial = {
 } as const
 
 /** The datetimes of a crowd are alike, and so is its order: by write number, then by place. */
-export function crowdRecord(place: number): Omit<AcceptedRecord, 'place'> {
+export function crowdRecord(place: number): Omit<NewRecord, 'place'> {
   // Objects, short values and long ones are told apart in three ways.
   const value = [{ of: place, is: 'object' }, place, `of ${place}: ${'long '.repeat(10)}`][place % 3]
-  return { key: 'crowd', datetime: receiptTime, value: JSON.stringify(value), explicit: true }
+  return { key: 'crowd', datetime: measuredAt, value: JSON.stringify(value) }
 }
 
 export const wholeLog: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100_000 }
@@ -38,52 +39,58 @@ const oddValues: readonly Partial<StoredRecord>[] = [
   { value: '-1e-7' },
 ]
 
-/** Makes a store hold something of all that a store can hold. */
-export async function fill({ records, documents, refused }: Store): Promise<void> {
-  records.logWhen(({ broadcast }) => broadcast)
-  const at = (datetime: number, value: unknown, more: Partial<AcceptedRecord> = {}) => {
-    return { key: 'temperature', datetime, value: JSON.stringify(value), explicit: true, ...more }
-  }
-  const append = (
-    newRecords: readonly Omit<AcceptedRecord, 'place'>[],
-    more: Parameters<typeof write>[1] = {},
-  ) => records.append(write(newRecords, more))
+/** Makes an embedded store hold something of all that a store can hold. */
+export async function fill(store: Store): Promise<void> {
+  await withShownTime(measuredAt - 2 * day, show => fillAs(store, show))
+}
 
-  await append([at(receiptTime - 2 * day, 'old')], { receivedAt: receiptTime - 2 * day, id: forgottenId })
-  await append([at(receiptTime, 'newest'), at(receiptTime - hour, 'earlier')], { id: 'first' })
-  await append([at(receiptTime - hour, 'same datetime'), at(receiptTime - hour, 'and again')])
-  await append([at(receiptTime - 30 * day, 'late', { datetimeText: '20261022093000' })], { id: 'second' })
-  await append([at(receiptTime - hour, 'same datetime, later write')], {
+/** @param show what the clock shows from now on */
+async function fillAs({ records, documents, refused }: Store, show: (time: number) => void): Promise<void> {
+  records.logWhen(({ broadcast }) => broadcast)
+  const at = (datetime: number, value: unknown, more: Partial<NewRecord> = {}) => {
+    return { key: 'temperature', datetime, value: JSON.stringify(value), ...more }
+  }
+  const append = (newRecords: readonly Omit<NewRecord, 'place'>[], more: Parameters<typeof write>[1] = {}) =>
+    records.append(write(newRecords, more))
+
+  await append([at(measuredAt - 2 * day, 'old')], { id: forgottenId })
+  show(measuredAt)
+  await append([at(measuredAt, 'newest'), at(measuredAt - hour, 'earlier')], { id: 'first' })
+  await append([at(measuredAt - hour, 'same datetime'), at(measuredAt - hour, 'and again')])
+  await append([at(measuredAt - 30 * day, 'late', { datetimeText: '20261022093000' })], { id: 'second' })
+  await append([at(measuredAt - hour, 'same datetime, later write')], {
     id: 'of a partial write',
     answer: answerOfPartial,
   })
-  await append(oddValues.map((odd, index) => ({ ...at(receiptTime + index, 0), key: 'odd', ...odd })))
+  await append(oddValues.map((odd, index) => ({ ...at(measuredAt + index, 0), key: 'odd', ...odd })))
   for (let place = 0; place < crowdSize; place += 100) {
     const hundred = Array.from({ length: 100 }, (_, index) => crowdRecord(place + index))
     await append(hundred, { broadcast: false })
   }
   for (let from = 0; from < manyRecords; from += 1_000) {
     const thousand = Array.from({ length: 1_000 }, (_, index) => ({
-      ...at(receiptTime + (from + index) * 1_000, from + index, { geo: { lat: 41 + index / 1e5, long: 2 } }),
+      ...at(measuredAt + (from + index) * 1_000, from + index, { geo: { lat: 41 + index / 1e5, long: 2 } }),
       key: 'long',
     }))
     await append(thousand, { thingId: otherThing, broadcast: false })
   }
 
-  const magic = { ...at(receiptTime, 'Boat'), key: '$settings.name' }
-  const settings = { key: '$settings', datetime: receiptTime, value: '{"name":"Boat"}' }
-  const geo = { key: '$geo', datetime: receiptTime, value: '{"type":"Point","coordinates":[2,41]}' }
+  const magic = { ...at(measuredAt, 'Boat'), key: '$settings.name' }
+  const settings = { key: '$settings', datetime: measuredAt, value: '{"name":"Boat"}' }
+  const geo = { key: '$geo', datetime: measuredAt, value: '{"type":"Point","coordinates":[2,41]}' }
   await append([magic], { thingId: otherThing })
   await append([], {
     thingId: otherThing,
     states: [settings, geo].map(record => ({ key: record.key, record })),
   })
-  await append([{ ...at(receiptTime, 1), key: 'gone' }])
-  await append([{ ...at(receiptTime, 1), key: 'back' }])
+  await append([{ ...at(measuredAt, 1), key: 'gone' }])
+  await append([{ ...at(measuredAt, 1), key: 'back' }])
   await records.remove(thing, 'gone', {})
   await records.remove(thing, 'back', {})
-  await append([{ ...at(receiptTime, 2), key: 'back' }], { receivedAt: receiptTime + hour })
-  await append([{ ...at(receiptTime, 3), key: 'told alone' }], { store: false })
+  show(measuredAt + hour)
+  await append([{ ...at(measuredAt, 2), key: 'back' }])
+  await append([{ ...at(measuredAt, 2), key: 'back', datetime: undefined }])
+  await append([{ ...at(measuredAt, 3), key: 'told alone' }], { store: false })
 
   for (let index = 0; index < 103; index++) {
     const excerpt = `no. ${index}`
@@ -100,7 +107,7 @@ export async function fill({ records, documents, refused }: Store): Promise<void
     'tokens/0123': { thingId: thing },
     'sessions/4567': { things: '*', access: 'read' },
     'activation-codes/abc': { uses: 3 },
-    'mqtt-in-flight/thing%3Aa/one/7': {},
+    'mqtt-in-flight/thing%3Aa/7': {},
     'mqtt-wills/8': { thingId: thing, body: 'e30=' },
   })
 }
@@ -119,7 +126,7 @@ export async function contentOf({ records, documents, refused }: Store): Promise
       state: await records.state(thingId, key),
     }))
     const answers = [...knownIds, forgottenId].map(id =>
-      records.answerOf(thingId, id, receiptTime + 3_600_000),
+      records.answerOf(thingId, id, measuredAt + 3_600_000),
     )
     return {
       keys,
@@ -138,7 +145,6 @@ export async function contentOf({ records, documents, refused }: Store): Promise
       const { writeNumber: _, ...said } = plain(commit)
       return said
     }),
-    newestReceipt: records.newestReceipt(),
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { readAll, thing, write } from '../../src/conformance/writes.ts'
+import { readAll, received, thing, write } from '../../src/conformance/writes.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { type MigrateOptions, migrate, type Progress } from '../../src/store/migrate/migrate.ts'
@@ -14,6 +14,7 @@ import { Keys } from '../../src/store/redis/keys.ts'
 import { Partition } from '../../src/store/redis/partition.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
 import { interrupt, stageMigration, storeTimeout } from './migrate/stage.ts'
@@ -71,7 +72,7 @@ describe('migrate()', () => {
     const verified = await migrate(options)
     const [source] = await openBoth(options)
     expect(verified).toMatchObject({
-      records: manyRecords + crowdSize + 7 + 8 + 1 + 1,
+      records: manyRecords + crowdSize + 7 + 8 + 1 + 2,
       resources: 6,
       states: 2,
       documents: 6,
@@ -97,6 +98,18 @@ describe('migrate()', () => {
     const { writeNumber } = await records.append(write([{ ...crowdRecord(0), value: '"last of all"' }]))
     expect(writeNumber).toBeGreaterThan(after.at(-1) ?? 0)
     expect((await readAll(records, { key: 'crowd' })).at(-1)?.value).toBe('"last of all"')
+  })
+
+  test('has receipt times go on from the newest one of the source, be that ahead of the clock', async () => {
+    const newest = Date.now() + 3_600_000
+    const options = await stage(store =>
+      withShownTime(newest, async () => void (await store.records.append(write([received(1)])))),
+    )
+    await migrate(options)
+    const target = await open(createRedisStore(options))
+    expect(target.clock.now()).toBe(newest)
+    await target.records.append(write([received(2)]))
+    expect((await readAll(target.records)).map(({ datetime }) => datetime)).toEqual([newest, newest])
   })
 
   test('keeps a resend single, in a crowd of one datetime too', async () => {

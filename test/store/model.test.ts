@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { type AcceptedRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { measuredAt } from '../../src/conformance/writes.ts'
+import { acceptedAt, type NewRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
 import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { level, memory } from './store-places.ts'
@@ -18,10 +19,11 @@ class Model {
   rows: Row[] = []
   #writes = 0
 
-  append({ records }: Append): void {
+  append({ records }: Append, receivedAt: number): void {
     this.#writes++
-    for (const { place, explicit, ...sent } of records) {
-      const record = storedForm(sent)
+    for (const sent of records) {
+      const { place, explicit, ...accepted } = acceptedAt(sent, receivedAt)
+      const record = storedForm(accepted)
       if (explicit && this.rows.some(row => isSame(row.record, record))) continue
       this.rows.push({ record, arrival: [this.#writes, place] })
     }
@@ -65,19 +67,19 @@ function isSame(a: StoredRecord, b: StoredRecord): boolean {
 
 // Few keys, datetimes and values, so that most of what is drawn meets something.
 const keys = fc.constantFrom('a', 'a.b', 'ab')
-const datetimes = fc.nat({ max: 12 })
-const record: fc.Arbitrary<Omit<AcceptedRecord, 'place'>> = fc.record(
+const datetimes = fc.nat({ max: 12 }).map(later => measuredAt + later)
+const record: fc.Arbitrary<Omit<NewRecord, 'place'>> = fc.record(
   {
     key: keys,
-    datetime: datetimes,
+    datetime: fc.option(datetimes, { nil: undefined }),
     value: fc.constantFrom('1', '"1"', '[1]', 'null'),
-    explicit: fc.boolean(),
     geo: fc.record({ lat: fc.constantFrom(1, 2), long: fc.constant(3) }),
   },
-  { requiredKeys: ['key', 'datetime', 'value', 'explicit'] },
+  { requiredKeys: ['key', 'datetime', 'value'] },
 )
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ append: fc.array(record, { minLength: 1, maxLength: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ pass: fc.integer({ min: -1, max: 2 }) }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.tuple(keys, datetimes, datetimes) }) },
   { weight: 2, arbitrary: fc.record({ latest: fc.option(keys, { nil: undefined }) }) },
   {
@@ -115,6 +117,13 @@ async function readToEnd(records: RecordStore, key: string, query: PageQuery): P
   return read
 }
 
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
 describe.each([
   ['memory', memory, 300],
   ['level', level, 50],
@@ -126,13 +135,18 @@ describe.each([
         const { records, close } = await openStore(place.driver())
         try {
           const model = new Model()
+          let receivedAt = 0
+          vi.setSystemTime(measuredAt)
           for (const each of steps) {
             if ('append' in each) {
               const accepted = each.append.map((record, index) => ({ ...record, place: index }))
-              const fixed = { thingId, store: true, receivedAt: 1, answer: {}, broadcast: true }
+              const fixed = { thingId, store: true, answer: {}, broadcast: true }
               const write: Append = { ...fixed, records: accepted }
-              model.append(write)
+              receivedAt = Math.max(receivedAt, Date.now())
+              model.append(write, receivedAt)
               await records.append(write)
+            } else if ('pass' in each) {
+              vi.setSystemTime(Date.now() + each.pass)
             } else if ('remove' in each) {
               const [key, from, to] = each.remove
               expect(await records.remove(thingId, key, { from, to })).toBe(model.remove(key, from, to))

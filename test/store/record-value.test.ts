@@ -22,8 +22,7 @@ test('decodeRecord() gives back what encodeRecord() was given, to the last bit',
 })
 
 test('encodeRecord() takes nine bytes for a position of seven decimals, seventeen for a longer one', () => {
-  const length = (lat: number) =>
-    encodeRecord({ key: 'a', datetime: 0, value: '1', geo: { lat, long: -179.1234567 } }).length
+  const length = (lat: number) => encodeRecord({ value: '1', geo: { lat, long: -179.1234567 } }).length
   expect(length(60.0845171)).toBe(10)
   expect(length(-90)).toBe(10)
   expect(length(60.08451712)).toBe(18)

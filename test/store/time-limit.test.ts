@@ -4,6 +4,8 @@ import type { CommitTicket } from '../../src/store/contract.ts'
 import { TimeLimit } from '../../src/store/time-limit.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] }))
+/** Milliseconds between two looks at what waits. */
+const sweep = 125
 afterEach(() => void vi.useRealTimers())
 
 /** A limit of a second, and how many of what was begun have not settled yet. */
@@ -30,7 +32,7 @@ test('run() gives up what is late, and nothing that has settled or began later',
   vi.advanceTimersByTime(500)
   const later = begin()
   expect(life.left).toBe(3)
-  vi.advanceTimersByTime(500)
+  vi.advanceTimersByTime(500 + sweep)
   for (const { result, ticket } of [first, last]) {
     await expect(result).rejects.toMatchObject({ reason: 'store_timeout' })
     expect(ticket.expired).toBe(true)
@@ -46,6 +48,19 @@ test('run() gives up what is late, and nothing that has settled or began later',
   last.ticket.reject(new Error('late'))
   expect(life.left).toBe(0)
   await expect(first.result).rejects.toMatchObject({ reason: 'store_timeout' })
+})
+
+test('run() hears first, after a pause of the process, of what was committed', async () => {
+  const { begin } = limited()
+  const [committed, late] = [begin(), begin()]
+  const begun = performance.now()
+  const paused = vi.spyOn(performance, 'now').mockReturnValue(begun + 6_000)
+  vi.advanceTimersByTime(sweep)
+  committed.ticket.resolve('in time')
+  vi.advanceTimersByTime(sweep)
+  paused.mockRestore()
+  expect(await committed.result).toBe('in time')
+  await expect(late.result).rejects.toMatchObject({ reason: 'store_timeout' })
 })
 
 test('run() rejects with what is thrown at once', async () => {

@@ -3,6 +3,7 @@ import { ServerClient } from '../client.ts'
 import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../connection.ts'
 import type { Credential } from '../credential.ts'
 import { type Finding, fault, note } from '../doctor/finding.ts'
+import { checkFutureRecords } from '../doctor/future-records.ts'
 import { checkMqttConnect } from '../doctor/mqtt-connect.ts'
 import { checkConnection, checkName, endpointOf } from '../doctor/network.ts'
 import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
@@ -34,7 +35,7 @@ export function addDoctor(program: Command): void {
         ],
       ],
       notes: [
-        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It writes nothing.',
+        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. It writes nothing.',
         'A note is not a fault. Notes tell of a missing thing name, of a refused write before the newest stored record, and (to the operator) of credentials that the server refused since its start.',
       ],
       exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
@@ -87,7 +88,11 @@ async function examine(
   await tell([known])
   if (!known.isOk) return
   await tell(await checkRefusedCredentials(client))
-  await tell(await thingFindings(client, named))
+  const ofThing = await thingFindings(client, named)
+  await tell(ofThing)
+  // A thing that is not there has none.
+  if (ofThing.every(({ check, isOk }) => isOk || check !== 'thing'))
+    await tell(await checkFutureRecords(client, named))
 }
 
 async function examineMqtt(url: URL, credential: Credential | undefined, tell: Tell): Promise<void> {

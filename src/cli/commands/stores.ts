@@ -105,12 +105,17 @@ async function check(command: Command, { json }: { readonly json?: true }): Prom
     progress.show(() => `${step}: ${grouped(done)}`),
   )
   progress.clear()
-  const { things, resources, records, states, documents, bytes, faultCount, faults } = found
+  const { things, resources, records, states, documents, bytes, faultCount, faults, remnants } = found
   if (json) await printJson({ location, ...found })
   else {
     await printLine(
       `${location}: ${counted(records, 'record')} in ${counted(resources, 'resource')} of ${counted(things, 'thing')}, ${counted(states, 'state')}, ${counted(documents, 'document')}, ${sizeText(bytes)}`,
     )
+    for (const name of remnants) {
+      await printLine(
+        `${name}: a remnant of a server that was killed, no part of the store; the next start removes it`,
+      )
+    }
     for (const { where, fault } of faults) await printLine(`${where}: ${fault}`)
     await printLine(faultCount === 0 ? 'No faults.' : `${counted(faultCount, 'fault')}.`)
   }

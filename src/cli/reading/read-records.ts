@@ -1,4 +1,5 @@
 import type { ServerClient } from '../client.ts'
+import type { TimeRange } from '../time.ts'
 
 /** A record as `GET …/resources/<key>` gives it. */
 export interface ReadRecord {
@@ -49,9 +50,14 @@ export async function* readItems<Item>(
 }
 
 /** How many records of a resource there are, counted by the server. */
-export async function countRecords(client: ServerClient, thingId: string, key: string): Promise<number> {
+export async function countRecords(
+  client: ServerClient,
+  thingId: string,
+  key: string,
+  range: TimeRange = {},
+): Promise<number> {
   // One interval that holds all of the time there is.
-  const query = { aggregate: 'count', interval: '99999999d' }
+  const query = { ...range, aggregate: 'count', interval: '99999999d' }
   let count = 0
   for await (const item of readItems<{ count: number }>(client, [thingId, key], query)) count += item.count
   return count

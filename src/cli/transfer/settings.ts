@@ -12,7 +12,7 @@ const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {
   const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)
   const written: ReadRecord[] = []
-  for (const key of [settingsKey, ...pathsOf(state?.value, settingsKey)]) {
+  for (const key of keysIn(state)) {
     for await (const record of readItems<ReadRecord>(client, [thingId, key], { order: 'asc' })) {
       written.push(record)
     }
@@ -21,6 +21,16 @@ export async function settingsRecords(client: ServerClient, thingId: string): Pr
   if (!state) return written
   const value = patchTo(state.value, written.map(asDocument))
   return [...written, { key: settingsKey, value, datetime: state.datetime }]
+}
+
+/** `$settings`, and the key of every path in the document. */
+export async function settingsKeys(client: ServerClient, thingId: string): Promise<readonly string[]> {
+  const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)
+  return keysIn(state)
+}
+
+function keysIn(state: ReadRecord | undefined): readonly string[] {
+  return [settingsKey, ...pathsOf(state?.value, settingsKey)]
 }
 
 /** Keys of every member at any depth that has one. */

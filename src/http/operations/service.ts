@@ -45,8 +45,12 @@ export const checkReadiness: Operation = {
   credential: 'none',
   answers: {
     200: json(
-      'The server takes writes. `clock_behind` means that its clock is behind the newest receipt time.',
-      z.object({ status: z.literal('ready'), clock_behind: z.literal(true).optional() }),
+      'The server takes writes. `clock_behind` means that its clock is 60 s or more behind the newest receipt time, `clock_stepped_back` that receipt times have gone back since the start, since a clock that was far behind them was believed.',
+      z.object({
+        status: z.literal('ready'),
+        clock_behind: z.literal(true).optional(),
+        clock_stepped_back: z.literal(true).optional(),
+      }),
       { status: 'ready' },
     ),
   },

@@ -156,6 +156,16 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
     help: 'Free space on the disk of the embedded store.',
     read: async () => only((await figures.read()).free),
   })
+  sampledGauge(registry, {
+    name: 'thingwire_clock_behind_seconds',
+    help: 'By how much the clock is behind the newest receipt time.',
+    read: () => only(things.clock.behind() / 1_000),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_clock_stepped_back',
+    help: '1 if receipt times went back since the start, since a clock far behind them was believed.',
+    read: () => only(things.clock.steppedBack ? 1 : 0),
+  })
   sampledCounter(registry, {
     name: 'thingwire_retention_records_removed_total',
     help: 'Records that retention has removed.',

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import type { Database } from './database.ts'
+import { newIdentity } from './identity.ts'
+import { everyKey, identityKey } from './keys.ts'
+import { scan } from './scan.ts'
 
 /**
  * A backup is a line of text, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
@@ -12,7 +15,7 @@ const closing = 0xffffffff
 const digestLength = 32
 /** Longer than any key or value can be: a length beyond it is damage, not a reason to take so much memory. */
 const maximumLength = 64 * 1024 * 1024
-const entriesAtOnce = 1_000
+const writtenAtOnce = 1_000
 
 /** Streams everything that was committed when it was called, while writes go on. */
 export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
@@ -20,21 +23,12 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
   const digest = createHash('sha256')
   try {
     yield Buffer.from(firstLine)
-    const iterator = database.level.iterator({ snapshot })
-    try {
-      for (
-        let entries = await iterator.nextv(entriesAtOnce);
-        entries.length > 0;
-        entries = await iterator.nextv(entriesAtOnce)
-      ) {
-        const frames = Buffer.concat(
-          entries.flatMap(([key, value]) => [lengths(key.length, value.length), key, value]),
-        )
-        digest.update(frames)
-        yield frames
-      }
-    } finally {
-      await iterator.close()
+    for await (const entries of scan(database, everyKey, { snapshot })) {
+      const frames = Buffer.concat(
+        entries.flatMap(([key, value]) => [lengths(key.length, value.length), key, value]),
+      )
+      digest.update(frames)
+      yield frames
     }
     const end = Buffer.alloc(4)
     end.writeUInt32BE(closing)
@@ -45,11 +39,11 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Makes a store out of a backup.
+ * Makes a store out of a backup. It has an identity of its own: the store that the backup is of may have gone on.
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called now and then with the number of keys written
- * @throws Error with a message for the operator: no backup, damaged or cut off (nothing is left then), not empty
+ * @throws Error with a message for the operator: no backup, damaged, cut off or longer (nothing is left then), not empty
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,
@@ -66,12 +60,12 @@ export async function restoreLevelStore(
     let batch = level.batch()
     for await (const [key, value] of readFrames(source)) {
       batch.put(key, value)
-      if (++keys % entriesAtOnce !== 0) continue
+      if (++keys % writtenAtOnce !== 0) continue
       await batch.write()
       batch = level.batch()
       onProgress(keys)
     }
-    await batch.write({ sync: true })
+    await batch.put(identityKey, newIdentity()).write({ sync: true })
     await level.close()
     return { keys }
   } catch (error) {
@@ -100,6 +94,8 @@ async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Bu
   }
   if (!digest.digest().equals(await bytes.take(digestLength)))
     throw new Error('cannot restore: the backup is damaged')
+  if (!(await bytes.isAtEnd()))
+    throw new Error('cannot restore: there are bytes behind the end of the backup')
 }
 
 function lengths(key: number, value: number): Buffer {
@@ -116,6 +112,15 @@ class ByteReader {
 
   constructor(source: AsyncIterable<Uint8Array>) {
     this.#pieces = source[Symbol.asyncIterator]()
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    while (this.#buffered.length === 0) {
+      const { value, done } = await this.#pieces.next()
+      if (done) return true
+      this.#buffered = Buffer.from(value)
+    }
+    return false
   }
 
   async take(length: number): Promise<Buffer> {

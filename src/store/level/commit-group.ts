@@ -1,6 +1,8 @@
 import type { AcceptedRecord } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
+import type { ReceiptClock } from '../receipt-clock.ts'
+import { type ReceivedAppend, received } from '../received-append.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { Batch } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
@@ -17,8 +19,15 @@ export interface PendingCommit {
   readonly ticket: CommitTicket<Receipt>
 }
 
+/** One whose write has its receipt time. */
+export interface ReceivedCommit extends Omit<PendingCommit, 'write'> {
+  readonly write?: ReceivedAppend
+}
+
 export interface GroupParts extends StagedRecordsParts {
   readonly head: Head
+  /** Gives the receipt times. */
+  readonly clock: Pick<ReceiptClock, 'receive'>
   readonly writeIds: WriteIds
   readonly log: CommitLog
   /** Whether there is too little free disk to keep records. */
@@ -71,14 +80,23 @@ export class CommitGroup {
     this.#newestReceipt = newestReceipt
   }
 
-  async load(pending: readonly PendingCommit[]): Promise<void> {
-    const writes = pending.flatMap(({ write }) => write ?? [])
+  /** Gives the writes their receipt time, and reads what has to be known to stage them. @returns to be staged, in order */
+  async load(pending: readonly PendingCommit[]): Promise<readonly ReceivedCommit[]> {
+    const commits = pending.map(each => this.#receive(each))
+    const writes = commits.flatMap(({ write }) => write ?? [])
     const runs = this.records.load(writes.filter(({ store }) => store))
     await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), runs])
     for (const entry of await runs) this.#before.push([...entry])
+    return commits
   }
 
-  async #loadKnownWrites(writes: readonly Append[]): Promise<void> {
+  #receive({ write, documents, ticket }: PendingCommit): ReceivedCommit {
+    if (!write) return { documents, ticket }
+    this.#newestReceipt = this.#parts.clock.receive()
+    return { write: received(write, this.#newestReceipt), documents, ticket }
+  }
+
+  async #loadKnownWrites(writes: readonly ReceivedAppend[]): Promise<void> {
     const loading: Promise<void>[] = []
     for (const { thingId, id, receivedAt } of writes) {
       if (id !== undefined) loading.push(this.#loadKnownWrite(thingId, id, receivedAt))
@@ -103,25 +121,26 @@ export class CommitGroup {
   }
 
   /** Decides on one append or put, in commit order. */
-  stage(pending: PendingCommit): void {
+  stage(pending: ReceivedCommit): void {
     const write = this.#begin(pending)
     if (write) this.#end(write, write.store ? this.#stageRecords(write) : write.records)
   }
 
   /** As `stage`; nothing else is to be staged meanwhile. */
-  async stageInSlices(pending: PendingCommit, slices: Slices): Promise<void> {
+  async stageInSlices(pending: ReceivedCommit, slices: Slices): Promise<void> {
     const write = this.#begin(pending)
     if (write) this.#end(write, write.store ? await this.#stageRecordsInSlices(write, slices) : write.records)
   }
 
   /** Stages what needs nothing to be read and does not take long. @returns whether it did */
   stageUnread(pending: PendingCommit): boolean {
-    if (this.#needsTime(pending)) return false
-    this.stage(pending)
+    const commit = this.#receive(pending)
+    if (this.#needsTime(commit)) return false
+    this.stage(commit)
     return true
   }
 
-  #needsTime(pending: PendingCommit): boolean {
+  #needsTime(pending: ReceivedCommit): boolean {
     const { write, documents } = pending
     if (documents.length > 0 || isLong(pending)) return true
     if (!write) return false
@@ -131,7 +150,7 @@ export class CommitGroup {
   }
 
   /** @returns the write, if its records are to be staged */
-  #begin({ write, documents, ticket }: PendingCommit): Append | undefined {
+  #begin({ write, documents, ticket }: ReceivedCommit): ReceivedAppend | undefined {
     const decided = ticket.expired ? new ThingwireError('store_timeout') : this.#decide(write)
     if (!(decided instanceof Error)) this.#stageDocuments(documents)
     if (decided) {
@@ -154,13 +173,12 @@ export class CommitGroup {
   }
 
   /** @param records those that are new */
-  #end(write: Append, records: readonly AcceptedRecord[]): void {
+  #end(write: ReceivedAppend, records: readonly AcceptedRecord[]): void {
     const { thingId, id, store, broadcast, receivedAt, answer, states } = write
     this.records.endWrite()
     const latest = states ? stageStates(this.#batch, write, states) : noStates
     if (id !== undefined) this.#stageWriteId(write, id)
     if (store || id !== undefined) this.#keepsAnything = true
-    this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
     const writeNumber = this.#writeNumber
     const commit = { thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast }
     const entry = this.#parts.log.entryOf(commit)
@@ -176,18 +194,18 @@ export class CommitGroup {
     }
   }
 
-  #stageWriteId({ thingId, receivedAt, answer }: Append, id: string): void {
+  #stageWriteId({ thingId, receivedAt, answer }: ReceivedAppend, id: string): void {
     const { put, known, isTrimDue } = this.#parts.writeIds.stage(thingId, id, receivedAt, answer)
     for (const [key, value] of put) this.records.put(key, value)
     this.#knownWrites.set(`${thingId} ${id}`, known)
     if (isTrimDue) this.#parts.trimWriteIds(thingId)
   }
 
-  #stageRecords(write: Append): readonly AcceptedRecord[] {
+  #stageRecords(write: ReceivedAppend): readonly AcceptedRecord[] {
     return this.records.stage(write, write.records, this.#writeNumber)
   }
 
-  async #stageRecordsInSlices(write: Append, slices: Slices): Promise<readonly AcceptedRecord[]> {
+  async #stageRecordsInSlices(write: ReceivedAppend, slices: Slices): Promise<readonly AcceptedRecord[]> {
     const added: AcceptedRecord[] = []
     for (let start = 0; start < write.records.length; start += sliver) {
       const pause = slices.pause()

@@ -23,6 +23,9 @@ export class CommitLog {
   /** Nothing is wanted without one. */
   isWanted: IsWanted | undefined
   readonly #database: Database
+  /** The lowest write number that an entry of a thing may have: of those put since the start, and of all once it is `#learnt`. */
+  readonly #first = new Map<string, number>()
+  #learnt: Promise<void> | undefined
 
   constructor(database: Database) {
     this.#database = database
@@ -33,6 +36,7 @@ export class CommitLog {
     const { records, latest, stored } = commit
     if (!stored || (records.length === 0 && latest.length === 0)) return undefined
     if (!this.isWanted?.(commit)) return undefined
+    this.#note(commit.thingId, commit.writeNumber)
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
@@ -53,16 +57,6 @@ export class CommitLog {
     return commits
   }
 
-  /** Notes that a commit was told without broadcast, if it is in the log. */
-  async quieten(writeNumber: number): Promise<void> {
-    const key = logKey(writeNumber)
-    const bytes = await this.#database.level.get(key)
-    if (!bytes) return
-    const batch = this.#database.batch()
-    batch.put(key, encode({ ...decodeCommit(key, bytes), broadcast: false }))
-    await this.#database.write(batch, { sync: false })
-  }
-
   /** Not waited for on the disk: what a crash brings back is trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return
@@ -71,12 +65,40 @@ export class CommitLog {
     await this.#database.write(batch, { sync: false })
   }
 
-  /** Removes a thing's entries from the write number `from` on (inclusive). */
+  /**
+   * Removes a thing's entries from the write number `from` on (inclusive). The log is read for that from the thing's first
+   * entry on, and not at all for a thing that has none: others may have hundreds of thousands.
+   */
   async removeThing(thingId: string, from: number): Promise<void> {
+    this.#learnt ??= this.#learn()
+    await this.#learnt
+    const first = this.#first.get(thingId)
+    if (first === undefined) return
     const start = Buffer.from(`${thingId}\0`)
-    await removeKeys(this.#database, between(from, Number.POSITIVE_INFINITY), (_, bytes) =>
+    await removeKeys(this.#database, between(Math.max(from, first), Number.POSITIVE_INFINITY), (_, bytes) =>
       bytes.subarray(0, start.length).equals(start),
     )
+  }
+
+  /** To be called when a thing's entries are removed. */
+  forgetThing(thingId: string): void {
+    this.#first.delete(thingId)
+  }
+
+  async #learn(): Promise<void> {
+    try {
+      for await (const entries of scan(this.#database, logKeys)) {
+        for (const [key, bytes] of entries) this.#note(thingIn(bytes), writeNumberIn(key))
+      }
+    } catch (error) {
+      this.#learnt = undefined
+      throw error
+    }
+  }
+
+  #note(thingId: string, writeNumber: number): void {
+    const first = this.#first.get(thingId)
+    if (first === undefined || writeNumber < first) this.#first.set(thingId, writeNumber)
   }
 }
 
@@ -98,7 +120,7 @@ export function decodeCommit(key: Buffer, bytes: Buffer): Commit {
   const { latest, ...entry } = JSON.parse(bytes.toString('utf8', thingId.length + 1)) as Entry
   return {
     thingId,
-    writeNumber: key.readUIntBE(1, 6),
+    writeNumber: writeNumberIn(key),
     ...entry,
     latest: latest.map(({ key, record }) => ({ key, record })),
     stored: true,
@@ -107,4 +129,8 @@ export function decodeCommit(key: Buffer, bytes: Buffer): Commit {
 
 function thingIn(bytes: Buffer): string {
   return bytes.toString('latin1', 0, bytes.indexOf(0))
+}
+
+function writeNumberIn(key: Buffer): number {
+  return key.readUIntBE(1, 6)
 }

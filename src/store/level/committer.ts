@@ -1,15 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Waiting } from '../commit-ticket.ts'
 import type { Commit, Receipt } from '../contract.ts'
-import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
+import {
+  CommitGroup,
+  type GroupParts,
+  isLong,
+  type PendingCommit,
+  type ReceivedCommit,
+} from './commit-group.ts'
 import { Slices } from './slices.ts'
 
 export interface CommitterParts extends GroupParts {
   /** Whether a commit waits for fsync. */
   readonly sync: boolean
   readonly announce: (commit: Commit) => void
-  /** Makes the log say, too, that a commit is not broadcast. */
-  readonly quieten: (writeNumber: number) => void
 }
 
 /**
@@ -63,9 +66,9 @@ export class Committer {
     } finally {
       this.#writing = undefined
     }
-    return group.outcomes.map((outcome, index) => {
+    return group.outcomes.map(outcome => {
       if (outcome instanceof Error) return outcome
-      if (outcome.commit) this.#announce(outcome.commit, pending[index]?.ticket)
+      if (outcome.commit) this.#parts.announce(outcome.commit)
       return outcome.receipt
     })
   }
@@ -93,8 +96,7 @@ export class Committer {
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
     try {
-      await group.load(pending)
-      await this.#stage(group, pending)
+      await this.#stage(group, await group.load(pending))
       return group
     } catch (error) {
       group.drop()
@@ -102,7 +104,7 @@ export class Committer {
     }
   }
 
-  async #stage(group: CommitGroup, pending: readonly PendingCommit[]): Promise<void> {
+  async #stage(group: CommitGroup, pending: readonly ReceivedCommit[]): Promise<void> {
     const slices = new Slices()
     for (const each of pending) {
       const pause = slices.pause()
@@ -114,12 +116,5 @@ export class Committer {
       const pause = slices.pause()
       if (pause) await pause
     }
-  }
-
-  /** Its sender was told that a write which took too long may not be kept: what is kept of it is not broadcast. */
-  #announce(commit: Commit, ticket: Waiting | undefined): void {
-    const isLate = commit.broadcast && ticket?.expired === true
-    if (isLate && commit.stored) this.#parts.quieten(commit.writeNumber)
-    this.#parts.announce(isLate ? { ...commit, broadcast: false } : commit)
   }
 }

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import { ThingwireError } from '../../errors.ts'
-import { indexByKey } from './index-by-key.ts'
-import { batchKey, counterBytes, formatKey } from './keys.ts'
-
-/** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; a higher one is refused. */
-export const formatVersion = 3
+import { DirectoryWatch } from './directory-watch.ts'
+import { identityOf, mayHoldNewStore } from './identity.ts'
+import { batchKey, counterBytes, identityKey } from './keys.ts'
+import { openError } from './open-error.ts'
+import { isOutOfRoom } from './out-of-room.ts'
+import type { Room } from './room.ts'
 
 const writeBufferBytes = 16 * 1024 * 1024
 const reopenDelay = 1_000
+
+type Level = ClassicLevel<Buffer, Buffer>
 
 /** Operations that are written as one; `sync` waits until they are on the disk. */
 export type Batch = ReturnType<Database['batch']>
@@ -39,18 +42,37 @@ export interface Undo {
 
 const noUndo: Undo = { added: [], before: [] }
 
+export interface DatabaseParts {
+  /** Makes the database if there is none. Default: that is an error. */
+  readonly create?: boolean
+  /** Gives room up when the disk is full. Default: none is held back. */
+  readonly room?: Room
+  /** Told once if the store is lost: what its path leads to is not this store any more. Nothing is taken or read from then on. */
+  readonly onLost?: ((error: Error) => void) | undefined
+}
+
 /**
- * The LevelDB underneath, and what becomes of it when a write fails.
+ * The LevelDB underneath, and what becomes of it when a write fails or its directory goes away.
  *
  * After a failed write or fsync the log's tail is unknown: a record appended behind it could be unreadable after a
  * restart. So nothing more is written to that log: the database is closed and opened again, which cuts the tail
  * off, and what the failed batch may have left is taken back before the next write is taken. With the tail, batches in front of
  * it may be gone that were not waited for on the disk; then it is gone, too, and there is nothing to take back: what was read for
  * that is of a state that is no more. So each batch that can be taken back has a number, which it puts.
+ *
+ * A database is made by `open` alone, where there is none. What is found later has to be the store that was opened: the same files,
+ * the same identity, nothing written by others. Otherwise the store is lost, for good.
  */
 export class Database {
-  readonly #level: ClassicLevel<Buffer, Buffer>
+  readonly #location: string
+  readonly #parts: DatabaseParts
+  readonly #watch: DirectoryWatch
+  #opened: Level | undefined
+  #identity: Buffer | undefined
+  #lost: Error | undefined
   #failed = false
+  /** Whether what LevelDB had before a failed write can be read on. */
+  #isReadable = true
   #closed = false
   #recovery: Promise<void> | undefined
   /** The newest try of the recovery, and whether it succeeded. */
@@ -63,54 +85,73 @@ export class Database {
   /** Settles when the newest write has. */
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(location: string) {
-    this.#level = new ClassicLevel(location, {
+  constructor(location: string, parts: DatabaseParts = {}) {
+    this.#location = location
+    this.#parts = parts
+    this.#watch = new DirectoryWatch(location, why => this.#lose(why))
+  }
+
+  /** @returns whether it was made @throws Error for the operator: another format, held by another process, unreadable, not there */
+  async open(): Promise<boolean> {
+    const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
+    const level = new ClassicLevel<Buffer, Buffer>(this.#location, {
       keyEncoding: 'buffer',
       valueEncoding: 'buffer',
       writeBufferSize: writeBufferBytes,
+      createIfMissing,
     })
+    await this.#openFirst(level)
+    try {
+      this.#identity = await identityOf(level)
+      this.#batchNumber = await storedBatchNumber(level)
+      await this.#watch.start()
+    } catch (error) {
+      await level.close()
+      throw error
+    }
+    this.#opened = level
+    return createIfMissing
   }
 
-  /** @throws Error for the operator: newer format, held by another process, unreadable */
-  async open(): Promise<void> {
+  async #openFirst(level: Level): Promise<void> {
     try {
-      await this.#level.open()
+      await level.open().catch(async (error: unknown) => {
+        const isFull = error instanceof Error && isOutOfRoom(error.cause)
+        if (!isFull || !this.#parts.room) throw error
+        await this.#parts.room.giveUpReserve()
+        await level.open()
+      })
     } catch (error) {
-      throw openError(error, this.#level.location)
-    }
-    try {
-      await this.#checkFormat()
-      this.#batchNumber = await this.#storedBatchNumber()
-    } catch (error) {
-      await this.#level.close()
-      throw error
+      throw openError(error, this.#location)
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#watch.stop()
     await this.#recovery
-    await this.#level.close()
+    await this.#opened?.close()
   }
 
+  /** Whether it can be read. */
   isUsable(): boolean {
-    return !this.#failed
+    return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
   /**
    * For reading.
    *
-   * @throws ThingwireError store_unavailable until what a failed batch may have left is taken back
+   * @throws ThingwireError store_unavailable until what a failed batch may have left is taken back, or if the store is lost
    */
-  get level(): ClassicLevel<Buffer, Buffer> {
-    this.#assertUsable()
-    return this.#level
+  get level(): Level {
+    if (!this.#opened || !this.isUsable()) throw this.#unavailable()
+    return this.#opened
   }
 
   /** A chained batch; it costs a fifth of an array of operations. */
   batch() {
-    this.#assertUsable()
-    return this.#level.batch()
+    this.#assertWritable()
+    return this.level.batch()
   }
 
   /**
@@ -127,7 +168,7 @@ export class Database {
   }
 
   async #write(batch: Batch, options: { sync: boolean }, undo: Undo): Promise<void> {
-    this.#assertUsable()
+    this.#assertWritable()
     const number = undo === noUndo ? undefined : ++this.#batchNumber
     try {
       if (number !== undefined) batch.put(batchKey, counterBytes(number))
@@ -138,11 +179,16 @@ export class Database {
       this.#undo = undo
       this.#failedBatch = number
       this.#failed = true
+      // LevelDB takes nothing of a batch into its memory that it could not write.
+      this.#isReadable = isOutOfRoom(cause)
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
       })
       throw storeFailed((await this.#attempt) ? 'store_unavailable' : 'store_timeout', cause)
     }
+    const due = this.#watch.due()
+    if (due) await due
+    if (this.#lost) throw storeFailed('store_timeout', this.#lost)
   }
 
   /**
@@ -168,29 +214,63 @@ export class Database {
   }
 
   async #recover(): Promise<void> {
-    while (!this.#closed) {
-      this.#attempt = this.#undoFailed()
+    while (this.#opened && !this.#closed && !this.#lost) {
+      this.#attempt = this.#undoFailed(this.#opened)
       if (await this.#attempt) return
       await delay(reopenDelay)
     }
   }
 
   /** @returns whether it succeeded */
-  async #undoFailed(): Promise<boolean> {
+  async #undoFailed(level: Level): Promise<boolean> {
+    if (this.#isReadable && !(await this.#makeRoom())) return false
+    this.#watch.stop()
+    await this.#watch.look()
+    if (this.#lost) return false
+    this.#isReadable = false
     try {
-      await this.#level.close()
-      await this.#level.open()
-      if ((await this.#storedBatchNumber()) === this.#failedBatch) await this.#takeBack(this.#undo)
-      this.#undo = noUndo
-      this.#failed = false
-      return true
+      await level.close()
+      await level.open({ createIfMissing: false })
+      await this.#assertKnown(level)
+      if ((await storedBatchNumber(level)) === this.#failedBatch) await this.#takeBack(level, this.#undo)
+      await this.#watch.start()
     } catch {
+      // Also if it could not be opened because it has gone.
+      await this.#watch.look()
+      if (this.#lost) await level.close().catch(() => {})
       return false
     }
+    if (this.#lost) return false
+    this.#undo = noUndo
+    this.#failed = false
+    this.#isReadable = true
+    return true
   }
 
-  async #takeBack({ added, before }: Undo): Promise<void> {
-    const batch = this.#level.batch()
+  /** @returns whether there is enough to open the database again; until then what it has can be read */
+  async #makeRoom(): Promise<boolean> {
+    const { room } = this.#parts
+    if (!room) return true
+    await room.giveUpReserve()
+    return await room.isEnoughToOpen()
+  }
+
+  async #assertKnown(level: Level): Promise<void> {
+    const identity = await level.get(identityKey)
+    if (!this.#identity || !identity?.equals(this.#identity)) this.#lose('another store is in its place')
+    if ((await storedBatchNumber(level)) > this.#batchNumber) this.#lose('another process has written to it')
+    if (this.#lost) throw this.#lost
+  }
+
+  #lose(why: string): void {
+    if (this.#lost || this.#closed) return
+    this.#watch.stop()
+    this.#lost = new Error(`the store in ${this.#location} is lost: ${why}`)
+    this.#parts.onLost?.(this.#lost)
+  }
+
+  async #takeBack(level: Level, { added, before }: Undo): Promise<void> {
+    const batch = level.batch()
     for (const key of added) batch.del(key)
     for (const [key, bytes] of before) {
       if (bytes === undefined) batch.del(key)
@@ -199,33 +279,19 @@ export class Database {
     await batch.write({ sync: true })
   }
 
-  async #storedBatchNumber(): Promise<number> {
-    return (await this.#level.get(batchKey))?.readUIntBE(0, 6) ?? 0
+  #assertWritable(): void {
+    if (this.#failed || this.#lost) throw this.#unavailable()
   }
 
-  #assertUsable(): void {
-    if (!this.#failed) return
-    throw new ThingwireError('store_unavailable', 'the store is recovering from a failed write')
+  #unavailable(): ThingwireError {
+    if (this.#lost) return new ThingwireError('store_unavailable', 'the store is lost', { cause: this.#lost })
+    if (this.#isReadable && this.#failed) return new ThingwireError('store_full')
+    return new ThingwireError('store_unavailable', 'the store is recovering from a failed write')
   }
+}
 
-  async #checkFormat(): Promise<void> {
-    const stored = await this.#level.get(formatKey)
-    if (stored === undefined) {
-      await this.#level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
-      return
-    }
-    const version = Number(stored.toString())
-    if (version === formatVersion) return
-    if (version === 1) await indexByKey(this.#level)
-    // What format 2 has is the same here, and all of it.
-    if (version === 1 || version === 2) {
-      await this.#level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
-      return
-    }
-    throw new Error(
-      `cannot open the store in ${this.#level.location}: it has format ${version}, and this version knows format ${formatVersion}`,
-    )
-  }
+async function storedBatchNumber(level: Level): Promise<number> {
+  return (await level.get(batchKey))?.readUIntBE(0, 6) ?? 0
 }
 
 function hasCode(error: unknown, start: string): boolean {
@@ -238,15 +304,4 @@ function asStoreError(error: unknown): unknown {
 
 function storeFailed(reason: 'store_unavailable' | 'store_timeout', cause: unknown): ThingwireError {
   return new ThingwireError(reason, 'the store failed', { cause })
-}
-
-/** What an operator is told of a database that cannot be opened, in one line. */
-export function openError(error: unknown, location: string): Error {
-  const cause = error instanceof Error ? error.cause : undefined
-  const text = cause instanceof Error ? cause.message : String(error)
-  if (cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED') {
-    const advice = 'another process uses it. Is a server already running on this directory? Stop it first'
-    return new Error(`cannot open the store in ${location}: ${advice}`, { cause: error })
-  }
-  return new Error(`cannot open the store in ${location}: ${text}`, { cause: error })
 }

@@ -1,9 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { reserveName } from './reserve.ts'
 
-/** Bytes of the files in a directory, without those in directories below it. A file that goes meanwhile is left out. */
-export async function bytesInDirectory(directory: string): Promise<number> {
-  const names = await readdir(directory)
+/** Bytes of the files of a store, without the reserve. A file that goes meanwhile is left out. */
+export async function bytesOfStore(directory: string): Promise<number> {
+  const names = (await readdir(directory)).filter(name => name !== reserveName)
   const sizes = await Promise.all(
     names.map(name =>
       stat(join(directory, name)).then(

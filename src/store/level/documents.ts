@@ -1,6 +1,9 @@
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { Database } from './database.ts'
-import { documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import type { Head } from './head.ts'
+import { behind, documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import type { Room } from './room.ts'
+import { firstEntries } from './scan.ts'
 
 /** Documents as the database has them; null removes. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
@@ -12,7 +15,12 @@ export interface DocumentCommits {
   alone<T>(task: () => Promise<T>): Promise<T>
 }
 
-export function createDocuments(database: Database, commits: DocumentCommits): DriverDocuments {
+export function createDocuments(
+  database: Database,
+  head: Head,
+  room: Pick<Room, 'assertFor'>,
+  commits: DocumentCommits,
+): DriverDocuments {
   return {
     async get(name) {
       return decode(await database.use(async () => database.level.get(documentKey(name))))
@@ -21,25 +29,37 @@ export function createDocuments(database: Database, commits: DocumentCommits): D
     async list(prefix, { after, limit }) {
       const range = documentKeys(prefix)
       const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
-      const bounds = isInside ? { gt: documentKey(after), lt: range.lt } : range
-      const entries = await database.use(async () => database.level.iterator({ ...bounds, limit }).all())
+      const rest = isInside ? { ...range, gte: behind(documentKey(after)) } : range
+      const entries = await database.use(() => firstEntries(database, rest, { limit }))
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
     },
 
-    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
+    put(documents, ticket, _hold, purpose) {
+      const encoded = encodeDocuments(documents)
+      try {
+        room.assertFor(encoded, purpose)
+      } catch (error) {
+        ticket.reject(error)
+        return undefined
+      }
+      return commits.put(encoded, ticket)
+    },
 
     transact: (names, change) =>
       commits.alone(() =>
         database.use(async () => {
           const stored = await database.level.getMany(names.map(documentKey))
-          const { put, result } = change(stored.map(decode))
+          const { put, result, purpose } = change(stored.map(decode))
           const documents = encodeDocuments(put)
           if (documents.length === 0) return result
+          room.assertFor(documents, purpose)
           const batch = database.batch()
           for (const [key, bytes] of documents) {
             if (bytes === null) batch.del(key)
             else batch.put(key, bytes)
           }
+          // They may name the number of a write that kept nothing: it is not to be given again.
+          head.put(batch, head.counters)
           await database.write(batch, { sync: true })
           return result
         }),

@@ -34,6 +34,9 @@ export interface KeyRange {
   readonly lt: Buffer
 }
 
+/** All keys of the database: each begins with a letter. */
+export const everyKey: KeyRange = { gte: Buffer.of(0), lt: Buffer.of(255) }
+
 /** Where a record stands in its resource. */
 export interface Position {
   readonly datetime: number
@@ -42,6 +45,7 @@ export interface Position {
 }
 
 export const formatKey = Buffer.from(`${prefix.meta}:format`)
+export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 

@@ -2,6 +2,7 @@ import type { AbstractSnapshot } from 'abstract-level'
 import type { Database } from './database.ts'
 import { allRecordKeys, lastRecordKey, resourceInRecordKey } from './keys.ts'
 import type { Entry } from './record-run.ts'
+import { Cursor } from './scan.ts'
 
 /** As many as there are threads for them; more would only keep appends from theirs. */
 const cursorCount = 4
@@ -28,12 +29,13 @@ export class NewestRecords {
       for (let index = begun++; index < resources.length; index = begun++) {
         const resource = resources[index] ?? 0
         cursor.seek(lastRecordKey(resource))
-        const [entry] = await cursor.nextv(1)
+        const entry = await cursor.next()
         found[index] = entry && resourceInRecordKey(entry[0]) === resource ? entry : undefined
       }
     }
+    const snapshot = this.#snapshot
     while (this.#cursors.length < Math.min(cursorCount, resources.length)) {
-      this.#cursors.push(openCursor(this.#database, this.#snapshot))
+      this.#cursors.push(new Cursor(this.#database, allRecordKeys, { reverse: true, snapshot }))
     }
     await Promise.all(this.#cursors.map(readOn))
     return found
@@ -42,10 +44,4 @@ export class NewestRecords {
   async close(): Promise<void> {
     await Promise.all(this.#cursors.map(cursor => cursor.close()))
   }
-}
-
-type Cursor = ReturnType<typeof openCursor>
-
-function openCursor(database: Database, snapshot: AbstractSnapshot) {
-  return database.level.iterator({ ...allRecordKeys, reverse: true, snapshot })
 }

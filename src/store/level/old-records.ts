@@ -8,7 +8,7 @@ import type { Resources } from './resources.ts'
 import { firstEntries, lastEntry } from './scan.ts'
 
 /** Entries, and bytes of them: so few that a commit that waits for them waits for a few milliseconds. */
-const readAtOnce = { atOnce: 250, highWaterMarkBytes: 16 * 1024 }
+const readAtOnce = { limit: 250, bytes: 16 * 1024 }
 /** What so many records have left on the disk is worth the tables that are written anew without it. */
 const compactedAtOnce = 100_000
 

@@ -6,7 +6,7 @@ import type { Page, PageQuery } from '../contract.ts'
 import type { Database } from './database.ts'
 import { behind, isWithin, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
 import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
-import { entryStart } from './scan.ts'
+import { entryStart, scan } from './scan.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
@@ -30,10 +30,13 @@ export async function readPage(
     : range
   // A cursor from outside the range would turn the bounds round.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
+  const how = { key, order, limit }
+  // There is no entry that begins in front of it.
+  if (wanted.gte.equals(recordKeys(resource).gte)) return await takePage(database, undefined, wanted, how)
   // One for both reads: a write between them is seen by neither.
   const snapshot = database.level.snapshot()
   try {
-    return await takePage(database, snapshot, wanted, { key, order, limit })
+    return await takePage(database, snapshot, wanted, how)
   } finally {
     await snapshot.close()
   }
@@ -41,35 +44,30 @@ export async function readPage(
 
 async function takePage(
   database: Database,
-  snapshot: AbstractSnapshot,
+  snapshot: AbstractSnapshot | undefined,
   wanted: KeyRange,
   { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
 ): Promise<Page> {
   const reverse = order === 'desc'
   const gte = await entryStart(database, wanted.gte, snapshot)
-  const iterator = database.level.iterator({ gte, lt: wanted.lt, reverse, limit: limit + 1, snapshot })
   const records: StoredRecord[] = []
   let characters = 0
   let last: Buffer | undefined
-  try {
-    for (
-      let entries = await iterator.nextv(limit + 1);
-      entries.length > 0;
-      entries = await iterator.nextv(limit + 1)
-    ) {
-      for (const entry of entries) {
-        for (const { name, record } of wantedOf(entry, key, wanted, reverse)) {
-          if (last && (records.length === limit || characters >= maximumPageText)) {
-            return { records, next: positionText(last) }
-          }
-          records.push(record)
-          characters += record.value.length
-          last = name
+  for await (const entries of scan(
+    database,
+    { gte, lt: wanted.lt },
+    { limit: limit + 1, reverse, snapshot },
+  )) {
+    for (const entry of entries) {
+      for (const { name, record } of wantedOf(entry, key, wanted, reverse)) {
+        if (last && (records.length === limit || characters >= maximumPageText)) {
+          return { records, next: positionText(last) }
         }
+        records.push(record)
+        characters += record.value.length
+        last = name
       }
     }
-  } finally {
-    await iterator.close()
   }
   return { records }
 }

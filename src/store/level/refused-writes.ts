@@ -1,19 +1,25 @@
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
 import type { Database } from './database.ts'
 import { ordinalInKey, refusedKey, refusedKeys } from './keys.ts'
+import { RecentRefusals } from './recent-refusals.ts'
+import { firstEntries, lastEntry } from './scan.ts'
 
 /** How many refused writes of a thing are kept (contract §6). */
 const kept = 100
 
-/** Refused writes: not waited for on the disk, since a refusal is no promise. */
+/** Refused writes: not waited for on the disk, since a refusal is no promise, and not put where it is short of room. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
+  readonly #isShort: () => boolean
+  readonly #recent = new RecentRefusals(kept)
   /** Ordinal of each thing's newest refused write, as far as it is known. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
 
-  constructor(database: Database) {
+  /** @param isShort whether there is too little free disk for what nobody asked for */
+  constructor(database: Database, isShort: () => boolean) {
     this.#database = database
+    this.#isShort = isShort
   }
 
   add(thingId: string, refused: RefusedWrite): Promise<void> {
@@ -22,7 +28,12 @@ export class LevelRefusedWrites implements RefusedWrites {
 
   async #add(thingId: string, refused: RefusedWrite): Promise<void> {
     if (!this.#newest.has(thingId)) await this.#load(thingId)
-    const ordinal = (this.#newest.get(thingId) ?? 0) + 1
+    const newest = this.#newest.get(thingId) ?? 0
+    if (this.#isShort()) {
+      this.#recent.add(thingId, { behind: newest, refused })
+      return
+    }
+    const ordinal = newest + 1
     this.#newest.set(thingId, ordinal)
     const batch = this.#database.batch()
     batch.put(refusedKey(thingId, ordinal), Buffer.from(JSON.stringify(refused)))
@@ -31,13 +42,24 @@ export class LevelRefusedWrites implements RefusedWrites {
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
-    const range = { ...refusedKeys(thingId), reverse: true, limit: Math.min(limit, kept) }
-    const newest = await this.#database.use(async () => this.#database.level.values(range).all())
-    return newest.map(bytes => JSON.parse(bytes.toString()) as RefusedWrite)
+    const most = Math.min(limit, kept)
+    const options = { limit: most, reverse: true }
+    const stored = await this.#database.use(() => firstEntries(this.#database, refusedKeys(thingId), options))
+    const recent = this.#recent.of(thingId).map(({ behind, refused }) => ({ ordinal: behind, refused }))
+    const all = stored.map(([key, bytes]) => ({
+      ordinal: ordinalInKey(key),
+      refused: JSON.parse(bytes.toString()) as RefusedWrite,
+    }))
+    // Of one ordinal, those in memory came later; the sort leaves their order.
+    return [...recent.reverse(), ...all]
+      .sort((one, other) => other.ordinal - one.ordinal)
+      .slice(0, most)
+      .map(({ refused }) => refused)
   }
 
   forgetThing(thingId: string): void {
     this.#newest.delete(thingId)
+    this.#recent.forgetThing(thingId)
   }
 
   /** Shared by all who wait for it, so that they go on in the order in which they came. */
@@ -52,8 +74,7 @@ export class LevelRefusedWrites implements RefusedWrites {
   }
 
   async #newestStored(thingId: string): Promise<number> {
-    const newest = { ...refusedKeys(thingId), reverse: true, limit: 1 }
-    const [key] = await this.#database.level.keys(newest).all()
-    return key ? ordinalInKey(key) : 0
+    const newest = await lastEntry(this.#database, refusedKeys(thingId))
+    return newest ? ordinalInKey(newest[0]) : 0
   }
 }

@@ -31,6 +31,8 @@ export interface RemovalParts {
   readonly announce: (commit: Commit) => void
   /** Runs a task when everything handed in before it is committed, while nothing else is. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
+  /** Whether the disk has too little room: what is removed is then worth the tables that are written anew without it. */
+  readonly isShort: () => boolean
 }
 
 interface Removal {
@@ -76,7 +78,7 @@ export class Removals {
   }
 
   async #remove(removal: Removal): Promise<number> {
-    const { database, resources, alone } = this.#parts
+    const { database, resources, alone, isShort } = this.#parts
     const { thingId, key, range, lastWrite } = removal
     const resource = await resources.find(thingId, key)
     if (resource === undefined) return 0
@@ -87,6 +89,7 @@ export class Removals {
     await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
     const removed = last ? await removeRecords(database, alone, { gte: records.gte, lt: last }, lastWrite) : 0
     await alone(() => this.#finish(removal, resource, last))
+    if (isShort()) await database.level.compactRange(records.gte, records.lt)
     return removed + (last ? 1 : 0)
   }
 

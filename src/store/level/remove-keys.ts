@@ -2,8 +2,8 @@ import type { Database } from './database.ts'
 import type { KeyRange } from './keys.ts'
 import { scan } from './scan.ts'
 
+/** What is removed with one fsync. */
 const removedAtOnce = 10_000
-const bytesAtOnce = 1024 * 1024
 
 /** Removes the keys of a range of which `isMeant` says so, in pieces; durable when it resolves. */
 export async function removeKeys(
@@ -12,14 +12,21 @@ export async function removeKeys(
   isMeant: (key: Buffer, bytes: Buffer) => boolean = () => true,
 ): Promise<number> {
   let removed = 0
-  const options = { atOnce: removedAtOnce, highWaterMarkBytes: bytesAtOnce }
-  for await (const entries of scan(database, range, options)) {
-    const meant = entries.filter(([key, bytes]) => isMeant(key, bytes))
-    if (meant.length === 0) continue
-    const batch = database.batch()
-    for (const [key] of meant) batch.del(key)
-    await database.write(batch, { sync: true })
-    removed += meant.length
+  let meant: Buffer[] = []
+  for await (const entries of scan(database, range)) {
+    for (const [key, bytes] of entries) if (isMeant(key, bytes)) meant.push(key)
+    if (meant.length < removedAtOnce) continue
+    removed += await removeAll(database, meant)
+    meant = []
   }
-  return removed
+  return removed + (await removeAll(database, meant))
+}
+
+/** @returns how many they are */
+async function removeAll(database: Database, keys: readonly Buffer[]): Promise<number> {
+  if (keys.length === 0) return 0
+  const batch = database.batch()
+  for (const key of keys) batch.del(key)
+  await database.write(batch, { sync: true })
+  return keys.length
 }

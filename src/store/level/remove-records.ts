@@ -13,7 +13,7 @@ import {
 import { entryStart, firstEntries } from './scan.ts'
 
 /** So few that taking them apart holds nobody up. */
-const readAtOnce = { atOnce: 2_000, highWaterMarkBytes: 64 * 1024 }
+const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
 /**
  * Removes the records of a range that were written up to a write, in pieces; durable when it resolves.

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../core/record.ts'
-import type { Append } from '../contract.ts'
+import type { ReceivedAppend } from '../received-append.ts'
 import type { Database } from './database.ts'
-import { crowdKey, type KeyRange, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
+import { crowdKey, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
 import { decodeRun, type Entry, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
 import type { Resource, Resources } from './resources.ts'
+import { Cursor } from './scan.ts'
 
 /**
  * The resend check (contract §4, resend (a)): is this record stored already?
@@ -43,7 +44,7 @@ export interface Surroundings {
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
-  writes: readonly Append[],
+  writes: readonly ReceivedAppend[],
 ): Promise<Map<number, Surroundings>> {
   const suspects = new Map<number, Map<number, AcceptedRecord[]>>()
   for (const { thingId, records } of writes) {
@@ -131,14 +132,14 @@ async function compareOneByOne(
 
 /** The entries of a resource, read on from anywhere. */
 class TimeLine {
-  readonly #forward: ReturnType<typeof openCursor>
-  readonly #backward: ReturnType<typeof openCursor>
+  readonly #forward: Cursor
+  readonly #backward: Cursor
 
   /** @param end datetime behind all that is read */
   constructor(database: Database, resource: number, end: number) {
-    this.#forward = openCursor(database, recordKeys(resource, 0, end), false)
+    this.#forward = new Cursor(database, recordKeys(resource, 0, end))
     // A cursor finds nothing from a key that is out of its range.
-    this.#backward = openCursor(database, recordKeys(resource), true)
+    this.#backward = new Cursor(database, recordKeys(resource), { reverse: true })
   }
 
   /** To the entry in which a record with this key would be. */
@@ -150,23 +151,18 @@ class TimeLine {
   }
 
   next(): Promise<readonly Entry[]> {
-    return this.#forward.nextv(pageSize)
+    return this.#forward.nextOf(pageSize)
   }
 
   /** The last entry whose key is lower. */
-  async before(key: Buffer): Promise<Entry | undefined> {
+  before(key: Buffer): Promise<Entry | undefined> {
     this.#backward.seek(key)
-    const [entry] = await this.#backward.nextv(1)
-    return entry
+    return this.#backward.next()
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#forward.close(), this.#backward.close()])
   }
-}
-
-function openCursor(database: Database, { gte, lt }: KeyRange, reverse: boolean) {
-  return database.level.iterator({ gte, lt, reverse })
 }
 
 /** Gathers the runs that a record of one of some datetimes would part. */

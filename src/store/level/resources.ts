@@ -9,7 +9,7 @@ import {
   thingInKey,
 } from './keys.ts'
 import { newestIn } from './record-run.ts'
-import { lastEntry, scan } from './scan.ts'
+import { Cursor, lastEntry, scan } from './scan.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {
@@ -30,7 +30,6 @@ interface ResourcesOfThing {
 
 /** Things and resources together. */
 const maximumCached = 200_000
-const countedAtOnce = 1_000
 
 /** The resources of all things: a number for each, and the newest datetime of those lately written. */
 export class Resources {
@@ -146,28 +145,31 @@ export class Resources {
     const { gte, lt } = allResourceKeys
     const found: string[] = []
     const start = after === undefined ? gte : resourceKeys(after).lt
-    const iterator = this.#database.level.keys({ gte: start, lt })
+    const cursor = new Cursor(this.#database, { gte: start, lt })
     try {
-      for (let key = await iterator.next(); key; key = await iterator.next()) {
-        const thingId = thingInKey(key)
+      for (let entry = await cursor.next(); entry; entry = await cursor.next()) {
+        const thingId = thingInKey(entry[0])
         found.push(thingId)
         if (found.length === limit) break
-        iterator.seek(resourceKeys(thingId).lt)
+        cursor.seek(resourceKeys(thingId).lt)
       }
     } finally {
-      await iterator.close()
+      await cursor.close()
     }
     return found
   }
 
   async names(thingId: string): Promise<string[]> {
-    const keys = await this.#database.level.keys(resourceKeys(thingId)).all()
-    return keys.map(key => nameInResourceKey(key, thingId))
+    const names: string[] = []
+    for await (const entries of scan(this.#database, resourceKeys(thingId))) {
+      for (const [key] of entries) names.push(nameInResourceKey(key, thingId))
+    }
+    return names
   }
 
   async #count(thingId: string): Promise<number> {
     let count = 0
-    for await (const entries of scan(this.#database, resourceKeys(thingId), { atOnce: countedAtOnce })) {
+    for await (const entries of scan(this.#database, resourceKeys(thingId))) {
       count += entries.length
     }
     return count

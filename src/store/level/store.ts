@@ -12,14 +12,14 @@ import type {
   TimeRange,
 } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
+import { ReceiptClock } from '../receipt-clock.ts'
 import { backUp } from './backup.ts'
 import type { PendingCommit } from './commit-group.ts'
 import { CommitLog } from './commit-log.ts'
 import { Committer } from './committer.ts'
 import { Database } from './database.ts'
-import { bytesInDirectory } from './directory-size.ts'
+import { bytesOfStore } from './directory-size.ts'
 import { createDocuments, encodeDocuments } from './documents.ts'
-import { FreeSpace } from './free-space.ts'
 import { Head } from './head.ts'
 import {
   emptiedKey,
@@ -38,6 +38,7 @@ import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { removeKeys } from './remove-keys.ts'
 import { Resources } from './resources.ts'
+import { Room } from './room.ts'
 import { scan } from './scan.ts'
 import { LevelSnapshot } from './snapshot.ts'
 import { decodeState } from './states.ts'
@@ -55,6 +56,13 @@ export interface LevelStoreOptions {
   readonly minFreeSpace?: number
   /** Told of each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
+  /** Told if the store was made by `open`. Default: nobody. */
+  readonly onCreated?: () => void
+  /**
+   * Told, once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
+   * acknowledged or read. Default: nobody.
+   */
+  readonly onLost?: (error: Error) => void
 }
 
 /**
@@ -66,28 +74,32 @@ const recordOverhead = 32
 
 /** The embedded store: LevelDB in this process. */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
-  const database = new Database(options.location)
-  const freeSpace = new FreeSpace(options.location, options.minFreeSpace ?? 0)
-  const { observer } = options
-  const records = new LevelRecords(database, freeSpace, options.durability !== 'written', observer)
+  const { observer, onCreated, onLost } = options
+  const room = new Room(options.location, options.minFreeSpace ?? 0)
+  const database = new Database(options.location, { create: true, room, onLost })
+  const records = new LevelRecords(database, room, options.durability !== 'written', observer)
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
-    documents: createDocuments(database, {
+    documents: createDocuments(database, records.head, room, {
       put: (documents, ticket) => records.commits.push({ documents, ticket }),
       alone: task => records.commits.alone(task),
     }),
     refused: records.refused,
+    clock: records.clock,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
-    size: async () => ({ bytes: await bytesInDirectory(options.location) }),
+    size: async () => ({ bytes: await bytesOfStore(options.location) }),
     async open() {
-      await database.open()
+      const isCreated = await database.open()
       await records.head.load(database)
-      await freeSpace.start()
+      records.clock.start(records.head.counters.newestReceipt)
+      await room.start()
+      if (isCreated) onCreated?.()
     },
     async close() {
-      freeSpace.stop()
+      records.clock.stop()
+      await room.stop()
       await records.commits.alone(async () => {})
       await database.close()
     },
@@ -96,26 +108,29 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
 
 class LevelRecords implements DriverRecords {
   readonly head = new Head()
+  readonly clock = new ReceiptClock()
   readonly commits: GroupCommit<PendingCommit, Receipt>
   readonly refused: LevelRefusedWrites
   readonly #database: Database
   readonly #resources: Resources
   readonly #writeIds: WriteIds
   readonly #listeners = new Set<(commit: Commit) => void>()
+  readonly #room: Room
   readonly #removals: Removals
   readonly #old: OldRecords
   readonly #log: CommitLog
 
   constructor(
     database: Database,
-    freeSpace: FreeSpace,
+    room: Room,
     sync: boolean,
     observer: Pick<Observer, 'committed'> | undefined,
   ) {
     this.#database = database
+    this.#room = room
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
-    this.refused = new LevelRefusedWrites(database)
+    this.refused = new LevelRefusedWrites(database, () => room.isShort)
     this.#log = new CommitLog(database)
     const announce = (commit: Commit) => {
       for (const listener of this.#listeners) listener(commit)
@@ -123,15 +138,13 @@ class LevelRecords implements DriverRecords {
     const committer = new Committer({
       database,
       head: this.head,
+      clock: this.clock,
       resources: this.#resources,
       writeIds: this.#writeIds,
       log: this.#log,
       sync,
-      isFull: () => freeSpace.isShort,
+      isFull: () => room.isShort,
       announce,
-      quieten: (writeNumber: number) => {
-        this.commits.alone(() => this.#log.quieten(writeNumber)).catch(() => {})
-      },
       trimWriteIds: (thingId: string) => {
         // Left behind by a failure, they are found again at the next trim.
         this.commits.alone(() => this.#writeIds.trim(thingId)).catch(() => {})
@@ -154,6 +167,7 @@ class LevelRecords implements DriverRecords {
       log: this.#log,
       announce,
       alone: task => this.commits.alone(task),
+      isShort: () => room.isShort,
     })
     this.#old = new OldRecords(database, this.#resources, task =>
       this.#removals.inTurn(() => this.commits.alone(task)),
@@ -161,7 +175,14 @@ class LevelRecords implements DriverRecords {
   }
 
   append(write: Append, ticket: CommitTicket<Receipt>): undefined {
-    this.commits.push({ write, documents: encodeDocuments(write.documents), ticket })
+    const documents = encodeDocuments(write.documents)
+    try {
+      this.#room.assertFor(documents, removesStates(write) ? 'essential' : undefined)
+    } catch (error) {
+      ticket.reject(error)
+      return undefined
+    }
+    this.commits.push({ write, documents, ticket })
   }
 
   async answerOf(thingId: string, id: string, now: number) {
@@ -227,11 +248,12 @@ class LevelRecords implements DriverRecords {
     for (const range of ranges) await removeKeys(this.#database, range)
     this.#resources.forgetThing(thingId)
     this.#writeIds.forgetThing(thingId)
+    this.#log.forgetThing(thingId)
     this.refused.forgetThing(thingId)
   }
 
   async #removeStates(thingId: string): Promise<void> {
-    for await (const entries of scan(this.#database, stateKeys(thingId), { atOnce: 100 })) {
+    for await (const entries of scan(this.#database, stateKeys(thingId))) {
       const batch = this.#database.batch()
       for (const [name] of entries) {
         batch.del(name).del(resourceByKeyKey(namesInThingKey(name).key, thingId))
@@ -252,14 +274,15 @@ class LevelRecords implements DriverRecords {
     return this.#database.use(() => this.#log.trim(writeNumbers))
   }
 
-  newestReceipt(): number {
-    return this.head.counters.newestReceipt
-  }
-
   onCommit(listener: (commit: Commit) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
+}
+
+/** Whether it does nothing else with states, and keeps no record. */
+function removesStates({ records, states = [] }: Append): boolean {
+  return records.length === 0 && states.length > 0 && states.every(({ record }) => record === undefined)
 }
 
 function weigh({ write, documents }: PendingCommit): number {

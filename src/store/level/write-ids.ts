@@ -2,6 +2,7 @@ import type { WriteAnswer } from '../contract.ts'
 import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
 import type { Database } from './database.ts'
 import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
+import { lastEntry, scan } from './scan.ts'
 
 /** After so many new ids of a thing, its forgotten ones are removed from the disk. */
 const trimEvery = 256
@@ -53,13 +54,16 @@ export class WriteIds {
     const last = (await this.#newestOrdinal(thingId)) - rememberedIds
     const range = { ...writeIdOrderKeys(thingId), lt: writeIdOrderKey(thingId, last + 1) }
     const batch = this.#database.batch()
-    for await (const [orderKey, digestOfId] of this.#database.level.iterator(range)) {
-      batch.del(orderKey)
-      const idKey = writeIdKey(thingId, digestOfId)
-      const bytes = await this.#database.level.get(idKey)
-      // The id may have been used again since, under a newer ordinal.
-      if (bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
-        batch.del(idKey)
+    for await (const order of scan(this.#database, range)) {
+      const idKeys = order.map(([, digestOfId]) => writeIdKey(thingId, digestOfId))
+      const known = await this.#database.level.getMany(idKeys)
+      for (const [index, [orderKey]] of order.entries()) {
+        batch.del(orderKey)
+        const [idKey, bytes] = [idKeys[index], known[index]]
+        // The id may have been used again since, under a newer ordinal.
+        if (idKey && bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
+          batch.del(idKey)
+      }
     }
     await this.#database.write(batch, { sync: false })
   }
@@ -71,10 +75,8 @@ export class WriteIds {
   async #newestOrdinal(thingId: string): Promise<number> {
     const cached = this.#newest.get(thingId)
     if (cached !== undefined) return cached
-    const [key] = await this.#database.level
-      .keys({ ...writeIdOrderKeys(thingId), reverse: true, limit: 1 })
-      .all()
-    const newest = Math.max(key ? ordinalInKey(key) : 0, this.#newest.get(thingId) ?? 0)
+    const stored = await lastEntry(this.#database, writeIdOrderKeys(thingId))
+    const newest = Math.max(stored ? ordinalInKey(stored[0]) : 0, this.#newest.get(thingId) ?? 0)
     this.#newest.set(thingId, newest)
     return newest
   }

@@ -1,6 +1,7 @@
 import { ThingwireError } from '../../errors.ts'
 import type { Receipt, StoreDriver } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
+import { ReceiptClock } from '../receipt-clock.ts'
 import { createMemoryDocuments } from './documents.ts'
 import { createMemoryRecords, type PendingCommit } from './records.ts'
 import { createMemoryRefusedWrites } from './refused.ts'
@@ -19,7 +20,8 @@ export function createMemoryStore(): StoreDriver {
     commitsPerGroup,
   )
   const documents = createMemoryDocuments(commits)
-  const records = createMemoryRecords(commits, documents)
+  const clock = new ReceiptClock()
+  const records = createMemoryRecords(commits, documents, clock)
   const refused = createMemoryRefusedWrites()
   return {
     capabilities: { durable: false, shared: false, backup: false },
@@ -32,11 +34,12 @@ export function createMemoryStore(): StoreDriver {
     },
     documents,
     refused,
+    clock,
     backup: () => {
       throw new ThingwireError('not_found', 'a store in memory has no backup')
     },
-    open: async () => {},
-    close: async () => {},
+    open: async () => clock.start(0),
+    close: async () => clock.stop(),
     isReady: () => true,
     size: async () => ({ bytes: 0 }),
   }

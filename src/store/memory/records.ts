@@ -2,7 +2,6 @@ import { isMagicKey } from '../../core/key.ts'
 import { type StoredRecord, storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type {
-  Append,
   Commit,
   CommitTicket,
   DriverRecords,
@@ -13,6 +12,8 @@ import type {
   TimeRange,
 } from '../contract.ts'
 import type { GroupCommit } from '../group-commit.ts'
+import type { ReceiptClock } from '../receipt-clock.ts'
+import { type ReceivedAppend, received } from '../received-append.ts'
 import { CommitLog } from './commit-log.ts'
 import { type MemoryDocuments, toTexts } from './documents.ts'
 import { createMemorySnapshot } from './snapshot.ts'
@@ -34,11 +35,11 @@ interface Thing {
 export function createMemoryRecords(
   commits: GroupCommit<PendingCommit, Receipt>,
   documents: MemoryDocuments,
+  clock: Pick<ReceiptClock, 'receive'>,
 ): DriverRecords {
   const things = new Map<string, Thing>()
   const listeners = new Set<(commit: Commit) => void>()
   const log = new CommitLog()
-  let newestReceipt = 0
   let newestWriteNumber = 0
 
   return {
@@ -46,9 +47,10 @@ export function createMemoryRecords(
       const texts = toTexts(write.documents)
       const run = () => {
         if (ticket.expired) return new ThingwireError('store_timeout')
-        if (makesTooManyResources(write)) return new ThingwireError('too_many_resources')
+        const receivedNow = received(write, clock.receive())
+        if (makesTooManyResources(receivedNow)) return new ThingwireError('too_many_resources')
         documents.putTexts(texts)
-        return commit(write)
+        return commit(receivedNow)
       }
       commits.push({ run, ticket })
     },
@@ -75,7 +77,6 @@ export function createMemoryRecords(
         things.delete(thingId)
         log.removeThing(thingId)
       }),
-    newestReceipt: () => newestReceipt,
     onCommit: listener => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -87,13 +88,12 @@ export function createMemoryRecords(
     trimLog: async writeNumbers => log.trim(writeNumbers),
   }
 
-  function commit(write: Append): Receipt {
+  function commit(write: ReceivedAppend): Receipt {
     const { thingId, id, answer, receivedAt, store, broadcast, states = [] } = write
     const thing = thingOf(thingId)
     const first = id === undefined ? undefined : thing.writeIds.answerOf(id, receivedAt)
     if (first) return { writeNumber: 0, answer: first }
     const writeNumber = ++newestWriteNumber
-    newestReceipt = Math.max(newestReceipt, receivedAt)
     const records = store ? keep(thing, write, writeNumber) : write.records
     const latest = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
     if (store) putStates(thing, latest)
@@ -102,7 +102,7 @@ export function createMemoryRecords(
     return { writeNumber, answer }
   }
 
-  function makesTooManyResources(write: Append): boolean {
+  function makesTooManyResources(write: ReceivedAppend): boolean {
     const { thingId, id, records, store, receivedAt, maximumResources } = write
     if (!store || maximumResources === undefined) return false
     const { resources, writeIds } = thingOf(thingId)
@@ -122,7 +122,7 @@ export function createMemoryRecords(
     tell({
       thingId,
       writeNumber: ++newestWriteNumber,
-      receivedAt: newestReceipt,
+      receivedAt: clock.receive(),
       records: [],
       latest: [{ key, record: timeLine.newest }],
       stored: true,
@@ -148,7 +148,11 @@ export function createMemoryRecords(
 }
 
 /** @returns the records that were not stored before. */
-function keep({ resources }: Thing, { records }: Append, writeNumber: number): Append['records'] {
+function keep(
+  { resources }: Thing,
+  { records }: ReceivedAppend,
+  writeNumber: number,
+): ReceivedAppend['records'] {
   return records.filter(record => {
     const timeLine = resources.get(record.key) ?? new TimeLine()
     resources.set(record.key, timeLine)

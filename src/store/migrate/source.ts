@@ -17,11 +17,10 @@ import {
   resourceInRecordKey,
 } from '../level/keys.ts'
 import { type Entry, singles } from '../level/record-run.ts'
-import { entryStart, type ScanOptions, scan } from '../level/scan.ts'
+import { entryStart, scan } from '../level/scan.ts'
 import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000
-const atOnce: ScanOptions = { atOnce: mostAtOnce, highWaterMarkBytes: 256 * 1024 }
 
 /** An embedded store that is moved away. Held alone, and nothing in it changes. */
 export class Source {
@@ -69,14 +68,14 @@ export class Source {
 
   /** The entries of a range by key, some at a time, but of records: see `records`. @param after key behind which to begin */
   entries({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
-    return scan(this.database, { gte: after ? behind(after) : gte, lt }, atOnce)
+    return scan(this.database, { gte: after ? behind(after) : gte, lt })
   }
 
   /** Records of a range, each with the key and the value that it would have alone. @param after as of `entries` */
   async *records({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     const start = after ? behind(after) : gte
     const from = start.length < recordKeyLength ? start : await entryStart(this.database, start)
-    for await (const entries of scan(this.database, { gte: from, lt }, atOnce)) {
+    for await (const entries of scan(this.database, { gte: from, lt })) {
       const records = entries.flatMap(singles).filter(([key]) => isWithin(key, { gte: start, lt }))
       for (let from = 0; from < records.length; from += mostAtOnce) {
         yield records.slice(from, from + mostAtOnce)
@@ -112,7 +111,7 @@ export class Source {
 
 async function resourcesIn(database: Database): Promise<Map<number, ResourceName>> {
   const resources = new Map<number, ResourceName>()
-  for await (const entries of scan(database, allResourceKeys, atOnce)) {
+  for await (const entries of scan(database, allResourceKeys)) {
     for (const [key, bytes] of entries) resources.set(bytes.readUInt32BE(0), namesInThingKey(key))
   }
   return resources
@@ -120,7 +119,7 @@ async function resourcesIn(database: Database): Promise<Map<number, ResourceName
 
 async function fingerprintOf(database: Database, counters: Counters): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(counters))
-  for await (const entries of scan(database, documentKeys(''), atOnce)) {
+  for await (const entries of scan(database, documentKeys(''))) {
     for (const [key, bytes] of entries)
       hash.update(`${key.length} ${bytes.length} `).update(key).update(bytes)
   }

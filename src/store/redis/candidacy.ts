@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Hold } from '../../core/holds.ts'
 import type { Partition } from './partition.ts'
 import { Script } from './script.ts'
 
-export type Work = (stop: AbortSignal) => Promise<void>
+export type Work = (stop: AbortSignal, hold: Hold) => Promise<void>
 
 const takeLead = new Script('take-lead')
 const giveUpLead = new Script('give-up-lead')
@@ -27,11 +28,6 @@ export class Candidacy {
     this.#task = task
     this.#work = work
     this.#running = this.#run()
-  }
-
-  /** Number of the term that the work is of; undefined: it is not under way. */
-  get term(): number | undefined {
-    return this.#term?.number
   }
 
   /** Resolves when the work has ended and another node may lead. Idempotent. */
@@ -59,12 +55,13 @@ export class Candidacy {
     // Redis counts from a moment that is not before this one.
     const askedAt = performance.now()
     const term = await this.#partition
-      .run(takeLead, node, this.#task, this.term ?? 0, lifetime)
+      .run(takeLead, node, this.#task, this.#term?.number ?? 0, lifetime)
       .then(Number, () => undefined)
     if (term === undefined || this.#givenUp.signal.aborted) return
     if (this.#term && term !== this.#term.number) this.#term.stop()
     else if (term > 0) {
-      this.#term ??= new Term(term, this.#work)
+      const hold = { name: `task/${this.#task}`, holder: `${node}:${term}` }
+      this.#term ??= new Term(term, stop => this.#work(stop, hold))
       this.#term.holdUntil(askedAt + lifetime - margin)
     }
   }
@@ -83,10 +80,9 @@ class Term {
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(number: number, work: Work) {
+  constructor(number: number, work: (stop: AbortSignal) => Promise<void>) {
     this.number = number
-    // A moment later: what it appends at once is of this term, which has to be known by then.
-    this.ended = Promise.resolve().then(() => work(this.#stopping.signal))
+    this.ended = work(this.#stopping.signal)
   }
 
   get isStopped(): boolean {

@@ -1,3 +1,4 @@
+import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { LogBounds } from '../../core/nodes.ts'
 import { maximumPageText } from '../../core/ports.ts'
 import type { Commit, LogQuery } from '../contract.ts'
@@ -42,19 +43,28 @@ export async function readLog(partitions: readonly Partition[], query: LogQuery)
  * Redis for 10 minutes, or 100,000 entries.
  *
  * @param partitions in the order of their numbers
+ * @param hold in whose name it is
+ * @throws HoldLost
  * @throws ThingwireError store_unavailable
  */
 export async function trimLog(
   partitions: readonly Partition[],
   writeNumbers: readonly number[],
+  hold?: Hold,
 ): Promise<void> {
   const trimming = partitions.map(async (partition, index) => {
     const own = writeNumbers.filter(writeNumber => writeNumber % partitionsInNumbers === index)
     for (let at = 0; at < own.length; at += trimmedAtOnce) {
-      await partition.run(trimPiece, ...own.slice(at, at + trimmedAtOnce))
+      const isTrimmed = await partition.run(trimPiece, ...fenceOf(hold), ...own.slice(at, at + trimmedAtOnce))
+      if (hold && isTrimmed === 0) throw new HoldLost(hold)
     }
   })
   await Promise.all(trimming)
+}
+
+/** As scripts take a hold in whose name something is. */
+export function fenceOf(hold: Hold | undefined): readonly [name: string, holder: string] {
+  return [hold?.name ?? '', hold?.holder ?? '']
 }
 
 /** How far the log goes back now. @throws ThingwireError store_unavailable */

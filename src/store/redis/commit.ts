@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Hold, HoldLost } from '../../core/holds.ts'
 import { storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Waiting } from '../commit-ticket.ts'
@@ -11,20 +12,38 @@ import type { Deadline, NumberedWrites } from './numbered-writes.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
 
-/** An append in the queue, or a put of documents alone. */
+/** An append in the queue, a put of documents alone, or a change of a hold. */
 export interface PendingCommit {
-  readonly write?: Append
-  /** In which the node leads the task of the write; absent: it has none, or the node does not lead it. */
-  readonly term?: number | undefined
-  readonly documents: EncodedDocuments
+  readonly change: PendingChange | HoldChange
   readonly ticket: Waiting
 }
 
+export interface PendingChange {
+  readonly write?: Append
+  readonly documents: EncodedDocuments
+  /** In whose name it is. */
+  readonly hold?: Hold | undefined
+}
+
+/** @see Holds of core/holds.ts */
+export type HoldChange =
+  | { readonly kind: 'take'; readonly hold: Hold }
+  | { readonly kind: 'take'; readonly hold: Hold; readonly from: string | undefined }
+  | { readonly kind: 'release'; readonly hold: Hold }
+
+/** What comes of a change. */
+export interface Committed extends Receipt {
+  /** Of a hold that was taken, who had it before. */
+  readonly before?: string | undefined
+}
+
 const commit = new Script('commit')
+/** In the name of none. */
+const nobody: Hold = { name: '', holder: '' }
 /** Milliseconds. */
 const longestRest = 5
 const tooManyResources = -1
-const isNotLeading = -2
+const isHeldElsewhere = -2
 
 /**
  * Commits groups of one node on one partition, one after another, a round trip each: the reply brings what the follower
@@ -43,13 +62,13 @@ export class Committer {
   }
 
   /**
-   * @returns the receipt of each, or an error for one that was no longer waited for, makes too many resources, or is of a task
-   * that this node does not lead
+   * @returns what comes of each, or an error for one that was no longer waited for, makes too many resources, or is in the name of
+   * a hold that is lost
    * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
    * that is not yet
    */
-  async commit(pending: readonly PendingCommit[]): Promise<(Receipt | Error)[]> {
-    const results = new Map<PendingCommit, Receipt | Error>()
+  async commit(pending: readonly PendingCommit[]): Promise<(Committed | Error)[]> {
+    const results = new Map<PendingCommit, Committed | Error>()
     for (let left = pending; left.length > 0; ) {
       const now = performance.now()
       const group = left.filter(({ ticket }) => ticket.deadline > now)
@@ -57,10 +76,10 @@ export class Committer {
         if (each.ticket.deadline <= now) results.set(each, new ThingwireError('store_timeout'))
       }
       const reply = group.length > 0 ? await this.#tryGroup(group) : []
-      if (reply) for (const [index, each] of group.entries()) results.set(each, receiptIn(reply, index, each))
+      if (reply) for (const [index, each] of group.entries()) results.set(each, outcomeIn(reply, index, each))
       left = reply ? [] : group
     }
-    return pending.map(each => results.get(each) as Receipt | Error)
+    return pending.map(each => results.get(each) as Committed | Error)
   }
 
   /**
@@ -96,35 +115,40 @@ function deadlineOf(group: readonly PendingCommit[]): Deadline {
   return { at: Math.min(...deadlines), lastAt: Math.max(...deadlines) }
 }
 
-function receiptIn(reply: readonly Reply[], index: number, { write }: PendingCommit): Receipt | Error {
+function outcomeIn(reply: readonly Reply[], index: number, { change }: PendingCommit): Committed | Error {
   const writeNumber = reply[2 * index] as number
-  const firstAnswer = (reply[2 * index + 1] as Buffer).toString()
+  const text = (reply[2 * index + 1] as Buffer).toString()
   if (writeNumber === tooManyResources) return new ThingwireError('too_many_resources')
-  if (writeNumber === isNotLeading) {
-    return new ThingwireError('store_unavailable', `this node does not lead ${write?.lead} any more`)
-  }
-  const answer = firstAnswer === '' ? (write?.answer ?? {}) : (JSON.parse(firstAnswer) as WriteAnswer)
+  if (writeNumber === isHeldElsewhere) return new HoldLost(change.hold ?? nobody)
+  if ('kind' in change) return { writeNumber, answer: {}, before: text === '' ? undefined : text }
+  const answer = text === '' ? (change.write?.answer ?? {}) : (JSON.parse(text) as WriteAnswer)
   return { writeNumber, answer }
 }
 
 /** As `commit.lua` reads them. */
-function argumentsOf({ write, term, documents }: PendingCommit): Argument[] {
-  const args: Argument[] = []
-  if (write) addWrite(args, write, term)
-  else args.push('')
+function argumentsOf({ change }: PendingCommit): Argument[] {
+  if (!('kind' in change)) return argumentsOfChange(change)
+  const { kind, hold } = change
+  if (kind === 'release') return [kind, hold.name, hold.holder]
+  return [kind, hold.name, hold.holder, ...('from' in change ? ['from', change.from ?? ''] : ['any'])]
+}
+
+function argumentsOfChange({ write, documents, hold = nobody }: PendingChange): Argument[] {
+  const args: Argument[] = [write ? 'write' : 'put', hold.name, hold.holder]
+  if (write) addWrite(args, write)
   args.push(documents.length)
   for (const [name, json] of documents) args.push(name, json ?? '')
   return args
 }
 
-function addWrite(args: Argument[], write: Append, term: number | undefined): void {
-  const { thingId, receivedAt, store, broadcast, id, answer, maximumResources, lead } = write
+function addWrite(args: Argument[], write: Append): void {
+  const { thingId, store, broadcast, id, answer, maximumResources } = write
   const { records, states = [] } = write
-  args.push(thingId, receivedAt, flag(store), flag(broadcast), id === undefined ? '' : digestOfWriteId(id))
-  args.push(JSON.stringify(answer), maximumResources ?? '', lead ?? '', term ?? '')
+  args.push(thingId, flag(store), flag(broadcast), id === undefined ? '' : digestOfWriteId(id))
+  args.push(JSON.stringify(answer), maximumResources ?? '')
   args.push(records.length)
   for (const record of records) {
-    args.push(record.key, record.datetime, flag(record.explicit), encodePlace(record.place))
+    args.push(record.key, record.datetime ?? '', encodePlace(record.place))
     args.push(encodePayload(record), JSON.stringify(record))
   }
   args.push(states.length)

@@ -1,3 +1,4 @@
+import type { Hold } from '../../core/holds.ts'
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
 import type { NumberedWrites } from './numbered-writes.ts'
 import type { Partition } from './partition.ts'
@@ -8,7 +9,7 @@ export type EncodedDocuments = readonly (readonly [name: string, json: string | 
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): undefined
+  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>, hold: Hold | undefined): undefined
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -52,7 +53,7 @@ export function createDocuments(
       return pairs(found).map(([name, text]) => [name, decode(text) ?? {}])
     },
 
-    put: (documents, ticket) => commits.put(encodeDocuments(documents), ticket),
+    put: (documents, ticket, hold) => commits.put(encodeDocuments(documents), ticket, hold),
 
     transact: (names, change) =>
       commits.alone(async () => {

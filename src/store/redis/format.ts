@@ -1,7 +1,7 @@
 import type { Client } from './script.ts'
 
 /** Of the keys and their contents (docs/reference/storage.md). */
-export const formatVersion = 2
+export const formatVersion = 1
 
 /**
  * HASH `format`, `partitions`: what a store was made with; or `migration`, of one that `thingwire migrate` has not finished

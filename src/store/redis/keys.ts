@@ -15,7 +15,9 @@ export class Keys {
 
   /**
    * HASH `number`: newest write number; `receipt`: newest receipt time, milliseconds; `trimmed`: newest write number that was
-   * ever trimmed from the log; `logged`: how many entries it was given, large ones counted several times; `terms`: how often a node began to lead a task.
+   * ever trimmed from the log; `logged`: how many entries it was given, large ones counted several times; `terms`: how often a node began to lead a task. While the clock is far behind, `behind-since`
+   * and `behind-seen`: when it was first and last looked at; once it was believed, `stepped-from` and `stepped-to`: the newest
+   * receipt time before and what the clock showed, all in milliseconds.
    */
   get head(): string {
     return `${this.base}head`
@@ -41,9 +43,14 @@ export class Keys {
     return `${this.base}nodes`
   }
 
-  /** STRING that expires, `<node>:<term>`: who leads the task. */
-  lead(task: string): string {
-    return `${this.base}lead:${task}`
+  /** HASH name of a hold → its holder (core/holds.ts); of the task that a node leads, `<node>:<term>`. */
+  get holds(): string {
+    return `${this.base}h`
+  }
+
+  /** HASH task → until when a node leads it unless it says so again, milliseconds by Redis' clock. */
+  get leadEnds(): string {
+    return `${this.base}lead-ends`
   }
 
   /** ZSET, by name: ids of the things of which anything is kept. */

@@ -1,3 +1,4 @@
+import type { Hold } from '../../core/holds.ts'
 import type { StoredRecord } from '../../core/record.ts'
 import type { RefusedWrite } from '../contract.ts'
 import { LoggedCommit } from './logged-commit.ts'
@@ -16,6 +17,7 @@ import { decodeState } from './record-member.ts'
  * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
  * | `u`, then `v` | key; what was latest of it before | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
+ * | `h` | holder and name of a hold that was taken, with a space between | 0..1 |
  *
  * A `v` holds a state (record-member.ts), or nothing.
  */
@@ -35,6 +37,7 @@ export interface DecodedEntry {
   readonly undo: readonly Undo[]
   readonly documents: readonly string[]
   readonly refused: RefusedWrite | undefined
+  readonly taken: Hold | undefined
 }
 
 /** A resource whose state, or newest record, a commit changed otherwise than by adding records. */
@@ -74,6 +77,7 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   let refused: RefusedWrite | undefined
   let documents: readonly string[] = none
   let undo: Undo[] | undefined
+  let taken: Hold | undefined
   for (let at = 0; at < fields.length; at += 2) {
     const name = String.fromCharCode(fields[at]?.[0] ?? 0)
     if (name === 'v') continue
@@ -90,8 +94,9 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
       undo ??= []
       undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
     } else if (name === 'd') documents = JSON.parse(text)
+    else if (name === 'h') taken = holdIn(text)
   }
-  return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused }
+  return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
 }
 
 /**
@@ -112,6 +117,11 @@ export function decodeShort(entries: ShortEntries, after: number, reader?: strin
     commits.push(new LoggedCommit(line.slice(thingAt, textAt - 1), writeNumber, line.slice(textAt), reader))
   }
   return commits
+}
+
+function holdIn(text: string): Hold {
+  const nameAt = text.indexOf(' ') + 1
+  return { holder: text.slice(0, nameAt - 1), name: text.slice(nameAt) }
 }
 
 function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {

@@ -1,19 +1,19 @@
 import { magicRecords } from '../../core/commit-outline.ts'
 import type { CommitOutline } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import { acceptedAt, type NewRecord, type StoredRecord } from '../../core/record.ts'
 import type { Commit } from '../contract.ts'
 
 /**
  * A commit as the log has it: text of `<node> <receipt time, ms> <flags> <how many records> <JSON>`. The node is that which
  * wrote it, or nothing if it was moved here; flags are 1 for `broadcast`, 2 for `stored` and 4 for records whose key is magic,
  * added up; JSON is
- * `{records?, latest?}`: the records that are new, in the order of the write, and a list of `{key, record?}`, the states that
- * were put.
+ * `{records?, latest?}`: the records that are new, in the order of the write, without a datetime where that is the receipt time,
+ * and a list of `{key, record?}`, the states that were put.
  */
 export type CommitText = string
 
 interface Lists {
-  readonly records?: Commit['records']
+  readonly records?: readonly NewRecord[]
   readonly latest?: readonly { readonly key: string; readonly record?: StoredRecord }[]
 }
 
@@ -30,7 +30,10 @@ export function commitText(commit: Commit): CommitText {
   const { receivedAt, broadcast, stored, records, latest } = commit
   const hasMagic = magicRecords(commit).length > 0
   const flags = (broadcast ? broadcastFlag : 0) + (stored ? storedFlag : 0) + (hasMagic ? magicFlag : 0)
-  return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records, latest })}`
+  const asSent = records.map(({ explicit, datetime, ...record }) =>
+    explicit ? { datetime, ...record } : record,
+  )
+  return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records: asSent, latest })}`
 }
 
 /**
@@ -90,7 +93,7 @@ export class LoggedCommit implements Commit {
     if (this.#json === undefined) return
     const { records = none, latest } = JSON.parse(this.#json) as Lists
     this.#json = undefined
-    this.#records = records
+    this.#records = records.map(record => acceptedAt(record, this.receivedAt))
     if (latest) this.#latest = latest.map(({ key, record }) => ({ key, record }))
   }
 }

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { released } from '../../core/clock.ts'
 import type { LogBounds, Nodes } from '../../core/nodes.ts'
 import { Candidacy, type Work } from './candidacy.ts'
 import { logBounds } from './commit-log.ts'
+import type { RedisHolds } from './holds.ts'
 import type { LogListeners } from './log-listeners.ts'
 import type { Partition } from './partition.ts'
+import type { RedisReceipts } from './receipts.ts'
 import type { RedisClock } from './redis-clock.ts'
 import { Script } from './script.ts'
 import type { Statement } from './statement.ts'
@@ -16,11 +19,23 @@ const retryAfter = 1_000
 /** A beat that is due, 10 s in which the node cannot reach Redis, and what it takes to connect again. */
 const heldAliveFor = 25_000
 
+/** As scripts/heartbeat.lua says it. */
+type HeartbeatReply = readonly [
+  time: number,
+  newest: number,
+  from: number,
+  to: number,
+  wasThere: number,
+  ...dead: Buffer[],
+]
+
 /** This node among those that use one Redis. All times between them are by Redis' clock. */
 export class RedisNodes implements Nodes {
   readonly #partition: Partition
   readonly #listeners: LogListeners
   readonly #clock: RedisClock
+  readonly #receipts: RedisReceipts
+  readonly #holds: RedisHolds
   readonly #say: (statement: Statement) => void
   /** By task. */
   readonly #candidacies = new Map<string, Candidacy>()
@@ -29,17 +44,23 @@ export class RedisNodes implements Nodes {
 
   /**
    * @param clock that is to hear the time with each heartbeat
+   * @param receipts likewise, the newest receipt time
+   * @param holds of this node, and of those that are dead
    * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
    */
   constructor(
     partition: Partition,
     listeners: LogListeners,
     clock: RedisClock,
+    receipts: RedisReceipts,
+    holds: RedisHolds,
     say: (statement: Statement) => void,
   ) {
     this.#partition = partition
     this.#listeners = listeners
     this.#clock = clock
+    this.#receipts = receipts
+    this.#holds = holds
     this.#say = say
   }
 
@@ -67,11 +88,6 @@ export class RedisNodes implements Nodes {
       await candidacy.giveUp()
       if (this.#candidacies.get(task) === candidacy) this.#candidacies.delete(task)
     }
-  }
-
-  /** In which this node leads the task; undefined: it does not. */
-  termOf(task: string): number | undefined {
-    return this.#candidacies.get(task)?.term
   }
 
   onDocuments(listener: Parameters<Nodes['onDocuments']>[0]): () => void {
@@ -107,9 +123,13 @@ export class RedisNodes implements Nodes {
   }
 
   async #beat(): Promise<void> {
-    const reply = await this.#partition.run(heartbeat, this.self, heldAliveFor)
-    const [time, ...dead] = reply as readonly [number, ...Buffer[]]
+    const reply = await this.#partition.run(heartbeat, this.self, heldAliveFor, released)
+    const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
     this.#clock.hear(time)
+    this.#receipts.hear({ newest, from, to })
+    // Its holds may have been ended, as those of a node that is dead.
+    if (wasThere === 0) await this.#holds.check()
+    if (dead.length > 0) void this.#holds.dropOf(dead.map(String)).catch(() => {})
     for (const node of dead) {
       this.#say({
         level: 'warn',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { measurement, type StoredRecord } from '../../core/record.ts'
+import { type Measured, measurement, type StoredRecord } from '../../core/record.ts'
 import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 
 /**
@@ -29,7 +29,7 @@ const memberHead = 9
 /** Bytes before the payload in a state. */
 const stateHead = 13
 
-export function encodePayload(record: StoredRecord): Buffer {
+export function encodePayload(record: Measured): Buffer {
   const bytes = encodeRecord(record)
   if (!/^[[{]/.test(record.value)) return bytes
   const start = headLength(bytes)

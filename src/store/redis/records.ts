@@ -1,3 +1,4 @@
+import type { Hold } from '../../core/holds.ts'
 import type { Observer } from '../../core/observer.ts'
 import { promised, settle } from '../commit-ticket.ts'
 import type {
@@ -12,8 +13,8 @@ import type {
   Snapshot,
   TimeRange,
 } from '../contract.ts'
-import { type Committed, GroupCommit } from '../group-commit.ts'
-import { Committer, type PendingCommit } from './commit.ts'
+import { GroupCommit, type Committed as Queued } from '../group-commit.ts'
+import { type Committed, Committer, type PendingCommit } from './commit.ts'
 import { readLog, trimLog } from './commit-log.ts'
 import { encodeDocuments } from './documents.ts'
 import type { Follower } from './follower.ts'
@@ -29,21 +30,18 @@ import { answerOf } from './write-ids.ts'
 const maximumGroupBytes = 256 * 1024
 const recordOverhead = 64
 
-type QueuedCommit = PendingCommit & Committed<Receipt>
+type QueuedCommit = PendingCommit & Queued<Committed>
 
 /** The records in Redis, as one node has them. */
 export class RedisRecords implements DriverRecords {
-  readonly commits: GroupCommit<QueuedCommit, Receipt>
+  readonly commits: GroupCommit<QueuedCommit, Committed>
   readonly #partition: Partition
   readonly #durable: Partition
   readonly #follower: Follower
-  readonly #termOf: (task: string) => number | undefined
-  #newestReceipt = 0
 
   /**
    * @param durable the same partition, over the connection for what has to be durable
    * @param writes of the same partition
-   * @param termOf in which this node leads a task
    * @param observer told of each commit
    */
   constructor(
@@ -51,19 +49,13 @@ export class RedisRecords implements DriverRecords {
     durable: Partition,
     writes: NumberedWrites,
     follower: Follower,
-    termOf: (task: string) => number | undefined,
     observer?: Pick<Observer, 'committed'>,
   ) {
-    this.#termOf = termOf
     this.#partition = partition
     this.#durable = durable
     this.#follower = follower
-    follower.listeners.onCommit(({ receivedAt }) => {
-      this.#newestReceipt = Math.max(this.#newestReceipt, receivedAt)
-    })
-    follower.listeners.onGap(() => void this.#readReceipt().catch(() => {}))
     const committer = new Committer(writes, follower)
-    this.commits = new GroupCommit<QueuedCommit, Receipt>(
+    this.commits = new GroupCommit<QueuedCommit, Committed>(
       committer,
       weigh,
       maximumGroupBytes,
@@ -74,18 +66,13 @@ export class RedisRecords implements DriverRecords {
 
   /** Where the log stands: what is written from now on will be told. */
   async open(): Promise<void> {
-    await this.#readReceipt()
     const number = await this.#partition.call('HGET', this.#partition.keys.head, 'number')
     this.#follower.start(Number(number ?? 0))
   }
 
   append(write: Append, ticket: CommitTicket<Receipt>): undefined {
-    // As it is now: what is of this term is not to be committed in a later one.
-    const term = write.lead === undefined ? undefined : this.#termOf(write.lead)
-    const documents = encodeDocuments(write.documents)
-    const committed = promised<Receipt>(ticket, own => {
-      this.commits.push({ write, term, documents, ticket: own })
-    })
+    const change = { write, documents: encodeDocuments(write.documents), hold: write.hold }
+    const committed = promised<Receipt>(ticket, own => this.commits.push({ change, ticket: own }))
     settle(ticket, this.#told(committed))
   }
 
@@ -138,18 +125,14 @@ export class RedisRecords implements DriverRecords {
   }
 
   /** What a Redis that fails forgets of it is removed again. */
-  removeOld(thingId: string, key: string, before: number, from?: string): Promise<RemovedOld> {
-    return removeOld(this.#partition, thingId, key, before, from)
+  removeOld(thingId: string, key: string, before: number, from?: string, hold?: Hold): Promise<RemovedOld> {
+    return removeOld(this.#partition, thingId, key, before, from, hold)
   }
 
   async removeThing(thingId: string): Promise<void> {
     // What was handed in before goes, too; what comes later need not wait.
     await this.commits.alone(async () => {})
     await removeThing(this.#durable, thingId)
-  }
-
-  newestReceipt(): number {
-    return this.#newestReceipt
   }
 
   onCommit(listener: (commit: Commit) => void): () => void {
@@ -163,17 +146,14 @@ export class RedisRecords implements DriverRecords {
     return readLog([this.#partition], query)
   }
 
-  trimLog(writeNumbers: readonly number[]): Promise<void> {
-    return trimLog([this.#partition], writeNumbers)
-  }
-
-  async #readReceipt(): Promise<void> {
-    const receipt = await this.#partition.call('HGET', this.#partition.keys.head, 'receipt')
-    this.#newestReceipt = Math.max(this.#newestReceipt, Number(receipt ?? 0))
+  trimLog(writeNumbers: readonly number[], hold?: Hold): Promise<void> {
+    return trimLog([this.#partition], writeNumbers, hold)
   }
 }
 
-function weigh({ write, documents }: PendingCommit): number {
+function weigh({ change }: PendingCommit): number {
+  if ('kind' in change) return recordOverhead
+  const { write, documents } = change
   let bytes = recordOverhead
   for (const { value } of write?.records ?? []) bytes += 2 * value.length + recordOverhead
   for (const { record } of write?.states ?? []) bytes += (record?.value.length ?? 0) + recordOverhead

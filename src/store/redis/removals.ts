@@ -1,4 +1,6 @@
+import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { RemovedOld, TimeRange } from '../contract.ts'
+import { fenceOf } from './commit-log.ts'
 import type { Partition } from './partition.ts'
 import { Script } from './script.ts'
 
@@ -35,7 +37,17 @@ export async function remove(
   let count = 0
   let writeNumber: number | undefined
   while (from !== '') {
-    const reply = await partition.run(removePiece, thingId, key, from, to, lastMeant, partition.node, '')
+    const reply = await partition.run(
+      removePiece,
+      thingId,
+      key,
+      from,
+      to,
+      lastMeant,
+      partition.node,
+      '',
+      ...fenceOf(undefined),
+    )
     const [removed, next, number] = reply as PieceReply
     count += removed
     if (number > 0) writeNumber = number
@@ -47,13 +59,14 @@ export async function remove(
 /** How many records were removed, where the next piece begins (nothing: nowhere), and the write number of the commit. */
 type PieceReply = readonly [number, Buffer, number]
 
-/** As `RecordStore.removeOld`. @throws ThingwireError store_unavailable */
+/** As `RecordStore.removeOld`. @throws HoldLost @throws ThingwireError store_unavailable */
 export async function removeOld(
   partition: Partition,
   thingId: string,
   key: string,
   before: number,
   from = '-inf',
+  hold?: Hold,
 ): Promise<RemovedOld> {
   const { node } = partition
   const reply = await partition.run(
@@ -65,8 +78,10 @@ export async function removeOld(
     Number.MAX_SAFE_INTEGER,
     node,
     'keep-newest',
+    ...fenceOf(hold),
   )
   const [count, next] = reply as PieceReply
+  if (hold && count < 0) throw new HoldLost(hold)
   return next.length > 0 ? { count, next: next.toString('latin1') } : { count }
 }
 

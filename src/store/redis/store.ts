@@ -7,11 +7,13 @@ import { createDocuments } from './documents.ts'
 import { checkDurability, type DurabilityOptions } from './durability.ts'
 import { Follower } from './follower.ts'
 import { openFormat } from './format.ts'
+import { RedisHolds } from './holds.ts'
 import { Keys } from './keys.ts'
 import { memorySize } from './memory-size.ts'
 import { RedisNodes } from './nodes.ts'
 import { NumberedWrites } from './numbered-writes.ts'
 import { Partition } from './partition.ts'
+import { RedisReceipts } from './receipts.ts'
 import { RedisRecords } from './records.ts'
 import { RedisClock } from './redis-clock.ts'
 import { RedisRefusedWrites } from './refused-writes.ts'
@@ -76,6 +78,14 @@ class RedisStore implements StoreDriver {
     return this.#opened.nodes
   }
 
+  get holds() {
+    return this.#opened.holds
+  }
+
+  get clock() {
+    return this.#opened.clock
+  }
+
   backup(): never {
     throw new ThingwireError(
       'not_found',
@@ -113,6 +123,8 @@ interface Parts {
   readonly documents: DriverDocuments
   readonly refused: RedisRefusedWrites
   readonly nodes: RedisNodes
+  readonly holds: RedisHolds
+  readonly clock: RedisReceipts
   /** Of lost connections. */
   readonly stopTelling: () => void
 }
@@ -134,11 +146,14 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const clock = new RedisClock()
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
-    const nodes = new RedisNodes(partition, follower.listeners, clock, onStatement)
-    const termOf = (task: string) => nodes.termOf(task)
-    const records = new RedisRecords(partition, durable, writes, follower, termOf, options.observer)
+    const records = new RedisRecords(partition, durable, writes, follower, options.observer)
+    const holds = new RedisHolds(partition, follower, (change, ticket) =>
+      records.commits.push({ change, ticket }),
+    )
+    const receipts = new RedisReceipts(clock, follower.listeners)
+    const nodes = new RedisNodes(partition, follower.listeners, clock, receipts, holds, onStatement)
     const documents = createDocuments(partition, writes, {
-      put: (encoded, ticket) => records.commits.push({ documents: encoded, ticket }),
+      put: (encoded, ticket, hold) => records.commits.push({ change: { documents: encoded, hold }, ticket }),
       alone: task => records.commits.alone(task),
     })
     await nodes.open()
@@ -151,6 +166,8 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       documents,
       refused: new RedisRefusedWrites(() => partition),
       nodes,
+      holds,
+      clock: receipts,
       stopTelling: tellOutages(client, onStatement),
     }
   } catch (error) {

@@ -175,27 +175,35 @@ describe('ThingRates', () => {
   })
 
   it('chargeElsewhere() counts what a thing writes through other nodes, and nothing else that they commit', () => {
-    for (let write = 0; write < burst - 1; write++) rates.chargeElsewhere(commit(1, true))
-    for (let state = 0; state < 100; state++) rates.chargeElsewhere(commit(0, true))
-    for (let own = 0; own < 100; own++) rates.chargeElsewhere(commit(1, false))
+    for (let write = 0; write < burst - 1; write++) rates.chargeElsewhere(commit(1, true), Date.now())
+    for (let state = 0; state < 100; state++) rates.chargeElsewhere(commit(0, true), Date.now())
+    for (let own = 0; own < 100; own++) rates.chargeElsewhere(commit(1, false), Date.now())
     use(1)
     expect(refusal('http')).toMatchObject({ reason: 'write_rate_exceeded' })
     expect(enter('http', 'other')).toBeUndefined()
     vi.advanceTimersByTime(5_000)
-    rates.chargeElsewhere(commit(5_001, true))
+    rates.chargeElsewhere(commit(5_001, true), Date.now())
     expect(refusal('http')).toMatchObject({ reason: 'record_rate_exceeded' })
   })
 
   it('chargeElsewhere() takes for paid what was due before it was heard of', () => {
     const first = commit(1, true)
     vi.advanceTimersByTime(10_000)
-    for (let write = 0; write < burst; write++) rates.chargeElsewhere(first)
+    for (let write = 0; write < burst; write++) rates.chargeElsewhere(first, Date.now())
     use(burst)
+  })
+
+  it('chargeElsewhere() asks the clock of receipt times, whatever the machine shows', () => {
+    const first = commit(1, true)
+    vi.setSystemTime(first.receivedAt + 3_600_000)
+    for (let write = 0; write < burst; write++) rates.chargeElsewhere(first, first.receivedAt)
+    expect(refusal('http')).toMatchObject({ reason: 'write_rate_exceeded' })
   })
 
   it('chargeElsewhere() of things that never come to this node leaves nothing for long', () => {
     for (let second = 0; second < 10; second++) {
-      for (let thing = 0; thing < 1_000; thing++) rates.chargeElsewhere(commit(1, true, `${second} ${thing}`))
+      for (let thing = 0; thing < 1_000; thing++)
+        rates.chargeElsewhere(commit(1, true, `${second} ${thing}`), Date.now())
       vi.advanceTimersByTime(1_000)
     }
     expect(rates.size).toBeLessThan(2_100)

@@ -14,8 +14,8 @@ test('backup() gives what restoreLevelStore() makes the same store of', async ()
   await append(store, 0, 2_500)
   await store.documents.transact([], () => ({ put: { 'things/a': { name: 'boat' } }, result: undefined }))
   const { keys } = await restoreLevelStore(store.backup(), join(directory, 'copy'))
-  // Resource, its index, runs of records, head, number of the batch, format and document.
-  expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 4)
+  // Resource, its index, runs of records, head, number of the batch, format, identity and document.
+  expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 5)
 
   const copy = await openStore(createLevelStore({ location: join(directory, 'copy') }))
   const query = { order: 'asc', limit: 10_000 } as const
@@ -53,6 +53,8 @@ test.each([
   ],
   ['no backup', () => Buffer.from('PK\u0003\u0004 something else altogether')],
   ['empty', () => Buffer.alloc(0)],
+  ['longer by a byte', (bytes: Buffer) => Buffer.concat([bytes, Buffer.of(0)])],
+  ['there twice', (bytes: Buffer) => Buffer.concat([bytes, bytes])],
 ])('restoreLevelStore() refuses a file that is %s and leaves nothing', async (_, spoil) => {
   const directory = await temporaryDirectory()
   const store = await openStore(createLevelStore({ location: join(directory, 'store') }))
@@ -79,9 +81,8 @@ async function append(store: Store, from: number, count: number): Promise<void> 
     datetime: 1_700_000_000_000 + from + place,
     value: String(place),
     place,
-    explicit: true,
   }))
-  await store.records.append({ thingId, records, store: true, broadcast: true, receivedAt: 1, answer: {} })
+  await store.records.append({ thingId, records, store: true, broadcast: true, answer: {} })
 }
 
 async function* concatenate(

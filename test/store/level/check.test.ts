@@ -89,19 +89,17 @@ describe('checkLevelStore()', () => {
     const progress: string[] = []
     const check = await checkLevelStore(location, ({ step }) => progress.push(step))
     expect(check.faults).toEqual([])
-    expect(check).toMatchObject({ things: 2, faultCount: 0, records: 6_317, resources: 6, states: 2 })
+    expect(check).toMatchObject({ things: 2, faultCount: 0, records: 6_318, resources: 6, states: 2 })
     expect(check.bytes).toBeGreaterThan(100_000)
     expect(new Set(progress)).toEqual(new Set(['files', 'entries']))
     expect(await contents()).toEqual(before)
     expect(await readdir(join(location, '..'))).toEqual(['store'])
   })
 
-  it('looks at a store of format 2, which no server of this version has opened', async () => {
+  it('refuses a store of another format', async () => {
     const location = await filledStore()
     await change(location, level => level.put(formatKey, Buffer.from('2')))
-    expect((await checkLevelStore(location)).faults).toEqual([])
-    await change(location, level => level.put(formatKey, Buffer.from('1')))
-    await expect(checkLevelStore(location)).rejects.toThrow(/it has format 1/)
+    await expect(checkLevelStore(location)).rejects.toThrow(/it has format 2/)
   })
 
   it('refuses a store that is held, and where there is none', async () => {
@@ -172,6 +170,27 @@ describe('checkLevelStore()', () => {
     const log = await fileOf(location, '.log')
     await truncate(log, (await readFile(log)).length - 3)
     expect((await checkLevelStore(location)).faults).toEqual([])
+  })
+
+  it('names what a killed process has left beside the store, and takes it for no fault', async () => {
+    const location = await filledStore()
+    const table = await readFile(await fileOf(location, '.ldb'))
+    const list = (await readFile(join(location, 'CURRENT'), 'latin1')).trim()
+    const remnants = {
+      // Cut off while it was written, and whole but not in the list.
+      '990001.ldb': table.subarray(0, table.length - 100),
+      '990002.ldb': table,
+      '000001.log': Buffer.from('a log that has become a table'),
+      '990003.dbtmp': Buffer.from('MANIFEST-990003'),
+      'MANIFEST-990003': Buffer.alloc(20, 'x'),
+    }
+    for (const [name, bytes] of Object.entries(remnants)) await writeFile(join(location, name), bytes)
+    const { faults, records, remnants: found } = await checkLevelStore(location)
+    expect(faults).toEqual([])
+    expect(records).toBe(6_318)
+    expect(found).toEqual(Object.keys(remnants).sort())
+    await flip(join(location, list), length => Math.floor(length / 2))
+    expect((await checkLevelStore(location)).faultCount).toBeGreaterThan(0)
   })
 
   const numberOf = async (level: Level, thingId: string, name: string) =>

@@ -19,8 +19,8 @@ async function open() {
 }
 
 function write(value: number, more: Partial<Append> = {}): Append {
-  const record = { key: 'depth', datetime: value, value: String(value), place: 0, explicit: true }
-  const fixed = { thingId, records: [record], store: true, receivedAt: 1, answer: {}, broadcast: true }
+  const record = { key: 'depth', datetime: value, value: String(value), place: 0 }
+  const fixed = { thingId, records: [record], store: true, answer: {}, broadcast: true }
   return { ...fixed, ...more }
 }
 

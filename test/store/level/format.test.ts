@@ -1,121 +1,105 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { afterEach, expect, test, vi } from 'vitest'
-import type { Append } from '../../../src/store/contract.ts'
-import { createLevelStore } from '../../../src/store/level/index.ts'
+import { expect, test } from 'vitest'
+import { Database } from '../../../src/store/level/database.ts'
+import { createLevelStore, restoreLevelStore } from '../../../src/store/level/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { failNextBatch } from './write-batches.ts'
 
-const things = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb']
-const keys = ['$geo', '$settings.a', 'depth', 'depth.b', 'heading']
-const fixed = { store: true, receivedAt: 1, answer: {}, broadcast: true }
-
-afterEach(() => {
-  vi.restoreAllMocks()
-})
-
-/** A store as version 0.1.0 left it. */
-async function storeOfFormat1(): Promise<string> {
+async function newStore(): Promise<string> {
   const location = join(await temporaryDirectory(), 'store')
-  const store = await openStore(createLevelStore({ location }))
-  for (const thingId of things) {
-    const records = keys.map((key, place) => ({ key, datetime: 1, value: '1', place, explicit: true }))
-    const write: Append = { ...fixed, thingId, records }
-    await store.records.append(write)
-  }
-  await store.close()
-  const level = new ClassicLevel(location)
-  await level.clear({ gte: 'b', lt: 'c' })
-  await level.put('m:format', '1')
-  await level.close()
+  await (await openStore(createLevelStore({ location }))).close()
   return location
 }
 
-async function thingsByKey(location: string): Promise<Record<string, string[]>> {
-  const store = await openStore(createLevelStore({ location }))
-  const snapshot = await store.records.snapshot()
-  const found: Record<string, string[]> = {}
-  for (const key of keys) {
-    for await (const page of snapshot.latest({ key })) found[key] = page.map(({ thingId }) => thingId)
-  }
-  await store.close()
-  return found
+async function storedAs(location: string, key: string): Promise<string | undefined> {
+  const level = new ClassicLevel<string, string>(location, { valueEncoding: 'hex' })
+  const value = await level.get(key)
+  await level.close()
+  return value
 }
 
-async function formatOf(location: string): Promise<string | undefined> {
+async function change(location: string, key: string, value: string | undefined): Promise<void> {
   const level = new ClassicLevel(location)
-  const format = await level.get('m:format')
+  await (value === undefined ? level.del(key) : level.put(key, value))
   await level.close()
-  return format
 }
 
-const byKey = { depth: things, 'depth.b': things, heading: things }
-
-test('open() makes the index by key that a store of format 1 has not', async () => {
-  const location = await storeOfFormat1()
-  expect(await thingsByKey(location)).toEqual(byKey)
-  expect(await formatOf(location)).toBe('3')
+test('open() gives a new store its format and an identity of its own, and keeps them', async () => {
+  const [one, other] = [await newStore(), await newStore()]
+  const identity = await storedAs(one, 'm:identity')
+  expect(await storedAs(one, 'm:format')).toBe(Buffer.from('1').toString('hex'))
+  expect(identity).toMatch(/^[0-9a-f]{32}$/)
+  expect(await storedAs(other, 'm:identity')).not.toBe(identity)
+  await (await openStore(createLevelStore({ location: one }))).close()
+  expect(await storedAs(one, 'm:identity')).toBe(identity)
 })
 
-test('open() makes the index anew where it was broken off', async () => {
-  const location = await storeOfFormat1()
-  failNextBatch()
-  await expect(openStore(createLevelStore({ location }))).rejects.toThrow()
-  expect(await formatOf(location)).toBe('1')
-  expect(await thingsByKey(location)).toEqual(byKey)
-  expect(await formatOf(location)).toBe('3')
-})
-
-test('open() makes an index of more resources than it puts at once', async () => {
+test('open() says once that it has made a store', async () => {
   const location = join(await temporaryDirectory(), 'store')
-  await (await openStore(createLevelStore({ location }))).close()
-  const level = new ClassicLevel<string, Buffer>(location, { valueEncoding: 'buffer' })
-  const count = 25_000
-  await level.open()
-  const batch = level.batch()
-  for (let number = 1; number <= count; number++) {
-    const value = Buffer.alloc(4)
-    value.writeUInt32BE(number)
-    batch.put(`kthing${String(number).padStart(11, '0')}\0depth`, value)
+  let made = 0
+  for (let start = 0; start < 2; start++) {
+    await (await openStore(createLevelStore({ location, onCreated: () => made++ }))).close()
   }
-  await batch.put('m:format', Buffer.from('1')).write()
-  await level.close()
-  await (await openStore(createLevelStore({ location }))).close()
-  const indexed = new ClassicLevel<string, Buffer>(location, { valueEncoding: 'buffer' })
-  const numbers = (await indexed.values({ gte: 'bdepth\0', lt: 'bdepth\x01' }).all()).map(bytes =>
-    bytes.readUInt32BE(),
-  )
-  await indexed.close()
-  expect(numbers).toHaveLength(count)
-  expect(numbers.every((number, index) => number === index + 1)).toBe(true)
-})
-
-test('open() takes a store of format 2, which has an entry for each record, as it is', async () => {
-  const location = join(await temporaryDirectory(), 'store')
-  const store = await openStore(createLevelStore({ location }))
-  for (const value of ['1', '2']) {
-    const record = { key: 'depth', datetime: 1, value, place: 0, explicit: false }
-    await store.records.append({ ...fixed, thingId: 'aaaaaaaaaaaaaaaa', records: [record] })
-  }
-  await store.close()
-  const level = new ClassicLevel(location)
-  await level.put('m:format', '2')
-  await level.close()
-  const reopened = await openStore(createLevelStore({ location }))
-  const page = await reopened.records.read('aaaaaaaaaaaaaaaa', 'depth', { order: 'asc', limit: 10 })
-  expect(page?.records.map(({ value }) => value)).toEqual(['1', '2'])
-  await reopened.close()
-  expect(await formatOf(location)).toBe('3')
+  expect(made).toBe(1)
 })
 
 test('open() refuses a format that it does not know, and changes nothing', async () => {
-  for (const format of ['4', '0', 'x']) {
-    const location = await storeOfFormat1()
-    const level = new ClassicLevel(location)
-    await level.put('m:format', format)
-    await level.close()
+  for (const format of ['2', '3', '0', 'x']) {
+    const location = await newStore()
+    await change(location, 'm:format', format)
     await expect(openStore(createLevelStore({ location }))).rejects.toThrow('it has format')
-    expect(await formatOf(location)).toBe(format)
+    expect(await storedAs(location, 'm:format')).toBe(Buffer.from(format).toString('hex'))
   }
+})
+
+test('open() refuses a database that has keys and is no store, or has no identity', async () => {
+  const location = await newStore()
+  await change(location, 'm:identity', undefined)
+  await expect(openStore(createLevelStore({ location }))).rejects.toThrow('it has no identity')
+  const foreign = join(await temporaryDirectory(), 'store')
+  await change(foreign, 'a', 'b')
+  await expect(openStore(createLevelStore({ location: foreign }))).rejects.toThrow('no store of Thingwire')
+  expect(await storedAs(foreign, 'm:format')).toBeUndefined()
+})
+
+test('open() finishes the making of a store that was broken off', async () => {
+  const before = join(await temporaryDirectory(), 'store')
+  await mkdir(before)
+  await writeFile(join(before, 'LOCK'), '')
+  await writeFile(join(before, 'MANIFEST-000001'), '')
+  await (await openStore(createLevelStore({ location: before }))).close()
+  expect(await storedAs(before, 'm:identity')).toBeDefined()
+  const behind = join(await temporaryDirectory(), 'store')
+  const level = new ClassicLevel(behind)
+  await level.open()
+  await level.close()
+  await (await openStore(createLevelStore({ location: behind }))).close()
+  expect(await storedAs(behind, 'm:identity')).toBeDefined()
+})
+
+test('open() makes no store where one has lost its CURRENT, and leaves what is there', async () => {
+  const location = await newStore()
+  await rm(join(location, 'CURRENT'))
+  const files = async () => (await readdir(location)).filter(name => /^\d+\./.test(name))
+  const before = await files()
+  await expect(openStore(createLevelStore({ location }))).rejects.toThrow('cannot open the store')
+  expect(await files()).toEqual(before)
+})
+
+test('a database that is not to be made is an error where there is none', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  await expect(new Database(location).open()).rejects.toThrow('cannot open the store')
+})
+
+test('restoreLevelStore() gives the store an identity of its own', async () => {
+  const location = await newStore()
+  const store = await openStore(createLevelStore({ location }))
+  const copy = join(await temporaryDirectory(), 'copy')
+  await restoreLevelStore(store.backup(), copy)
+  await store.close()
+  const identity = await storedAs(copy, 'm:identity')
+  expect(identity).toMatch(/^[0-9a-f]{32}$/)
+  expect(identity).not.toBe(await storedAs(location, 'm:identity'))
 })

@@ -1,12 +1,13 @@
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
   appendEach,
   count,
   key,
   measured,
+  measuredAt,
   pages,
   readAll,
   removeAllOld,
@@ -88,25 +89,27 @@ async function openLevel() {
   return { location, store: await openStore(createLevelStore({ location })) }
 }
 
-const datetimes = fc.nat({ max: 40 })
+const datetimes = fc.nat({ max: 40 }).map(later => measuredAt + later)
 const drawnRecords = fc.array(
   fc.record({
     key: fc.constantFrom(key, 'speed'),
-    datetime: datetimes,
+    datetime: fc.option(datetimes, { nil: undefined }),
     value: fc.constantFrom('1', '2', '"°"'),
-    explicit: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
 )
+/** Those without a datetime of their own come behind the others. */
+const timeOf = ({ datetime = Number.MAX_SAFE_INTEGER }: { readonly datetime: number | undefined }) => datetime
 const drawnWrite = fc
   .record({ records: drawnRecords, isSorted: fc.boolean() })
   .map(({ records, isSorted }): Append => {
-    const inOrder = isSorted ? [...records].sort((a, b) => a.datetime - b.datetime) : records
+    const inOrder = isSorted ? [...records].sort((a, b) => timeOf(a) - timeOf(b)) : records
     return write(inOrder)
   })
 const writesAtOnce = fc.array(drawnWrite, { minLength: 1, maxLength: 3 })
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ append: writesAtOnce }) },
+  { weight: 2, arbitrary: fc.record({ pass: fc.nat({ max: 3 }) }) },
   { weight: 1, arbitrary: fc.record({ fail: writesAtOnce }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.tuple(datetimes, datetimes) }) },
   { weight: 1, arbitrary: fc.record({ removeOld: datetimes }) },
@@ -134,10 +137,13 @@ async function contentsOf(records: RecordStore) {
 }
 
 test('runs that are parted, cut, failed and read give what a list of records gives', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), async steps => {
       const { location, store } = await openLevel()
       const list = await openStore(createMemoryStore())
+      vi.setSystemTime(measuredAt)
       const both = async <T>(act: (store: Store) => Promise<T>) => {
         expect(await act(store)).toEqual(await act(list))
       }
@@ -146,6 +152,8 @@ test('runs that are parted, cut, failed and read give what a list of records giv
           await both(({ records }) =>
             Promise.all(each.append.map(async one => void (await records.append(one)))),
           )
+        } else if ('pass' in each) {
+          vi.setSystemTime(Date.now() + each.pass)
         } else if ('fail' in each) {
           failNextBatch()
           const failing = await Promise.allSettled(each.fail.map(one => store.records.append(one)))

@@ -14,10 +14,9 @@ test('removeThing() leaves no key of the thing in the database', async () => {
     store.records.append({
       thingId,
       // All at one datetime, so that there are crowd keys too.
-      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0, explicit: true }],
+      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0 }],
       store: true,
       broadcast: true,
-      receivedAt: 1,
       id: `write ${place}`,
       answer: {},
     }),
@@ -26,7 +25,7 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   store.records.logWhen(() => true)
   for (const key of ['$geo', '$settings']) {
     const states = [{ key, record: { key, datetime: 1, value: '{}' } }]
-    const fixed = { thingId, records: [], store: true, broadcast: true, receivedAt: 1, answer: {} }
+    const fixed = { thingId, records: [], store: true, broadcast: true, answer: {} }
     await store.records.append({ ...fixed, states })
   }
   await store.records.remove(thingId, 'key-0', {})
@@ -36,6 +35,29 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   await store.close()
 
   const level = new ClassicLevel(location)
-  expect(await level.keys().all()).toEqual(['m:batch', 'm:format', 'm:head'])
+  expect(await level.keys().all()).toEqual(['m:batch', 'm:format', 'm:head', 'm:identity'])
   await level.close()
 })
+
+test('removeThing() leaves no log entry of the thing, from before the start or behind it, and all of others', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const other = 'bbbbbbbbbbbbbbbb'
+  for (const start of [1, 2]) {
+    const store = await openStore(createLevelStore({ location }))
+    store.records.logWhen(() => true)
+    for (const each of [other, thingId, other]) await store.records.append(writeOf(each))
+    if (start === 2) {
+      await store.records.removeThing(thingId)
+      const log = await store.records.readLog({ after: 0, before: Infinity, order: 'asc', limit: 10 })
+      expect(log.map(commit => commit.thingId)).toEqual([other, other, other, other])
+    }
+    await store.close()
+  }
+})
+
+let written = 0
+
+function writeOf(thing: string) {
+  const records = [{ key: 'key', datetime: ++written, value: '1', place: 0, explicit: true }]
+  return { thingId: thing, records, store: true, broadcast: true, receivedAt: 1, answer: {} }
+}

@@ -5,12 +5,13 @@ import {
   appendTo,
   givenUp,
   measured,
+  measuredAt,
   readAll,
   received,
   waitedFor,
   write,
 } from '../../../src/conformance/writes.ts'
-import type { Append, Commit, DriverRecords } from '../../../src/store/contract.ts'
+import type { Append, Commit, DriverRecords, Receipt } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -23,10 +24,12 @@ let location: string
 
 beforeEach(async () => {
   location = join(await temporaryDirectory(), 'store')
+  vi.useFakeTimers({ toFake: ['Date'], now: measuredAt })
 })
 
 afterEach(() => {
   vi.restoreAllMocks()
+  vi.useRealTimers()
 })
 
 async function open() {
@@ -58,13 +61,23 @@ const batchesBegun = () => vi.mocked(ClassicLevel.prototype.batch).mock.calls.le
 
 const append = (records: DriverRecords, each: Append) => appendTo(records, each, waitedFor())
 
-/** What a store has after `first`, and then all of `others` at once. */
-async function inMemory(first: Append, others: readonly Append[]) {
+/** Appends of which each comes so much later than the one before, milliseconds. */
+type Later = readonly [after: number, write: Append]
+
+function appendLater(records: DriverRecords, [after, each]: Later): Promise<Receipt> {
+  vi.setSystemTime(Date.now() + after)
+  return append(records, each)
+}
+
+/** What a store has after `first`, and then each of `others`. */
+async function inMemory(first: Append, others: readonly Later[]) {
+  vi.setSystemTime(measuredAt)
   const driver = createMemoryStore()
   await driver.open()
   driver.records.logWhen(() => true)
   await append(driver.records, first)
-  const receipts = await Promise.all(others.map(each => append(driver.records, each)))
+  const receipts: Receipt[] = []
+  for (const each of others) receipts.push(await appendLater(driver.records, each))
   return { receipts, ...(await contentsOf(driver.records)) }
 }
 
@@ -78,34 +91,49 @@ async function contentsOf(records: DriverRecords) {
 
 const first = write([measured(1_000, 1), received(2)])
 
-test.each<[string, readonly Append[], number]>([
+test.each<[string, readonly Later[], number]>([
   [
     'newer records, and those of the moment of its newest one',
     [
-      write([received(3), received(4)]),
-      write([received(2), received(3)], { receivedAt: first.receivedAt + 1 }),
-      write([received('°', { geo: { lat: 1, long: 2 } })], { store: false }),
-      write([received(5)], { broadcast: false }),
+      [0, write([received(3), received(4)])],
+      [1, write([received(2), received(3)])],
+      [0, write([received('°', { geo: { lat: 1, long: 2 } })], { store: false })],
+      [0, write([received(5)], { broadcast: false })],
     ],
     2,
   ],
   [
     'records of an earlier moment, some of them its own',
-    [write([received(3)]), write([measured(1_000, 1), measured(1_000, 2)]), write([measured(900, 1)])],
+    [
+      [0, write([received(3)])],
+      [0, write([measured(1_000, 1), measured(1_000, 2)])],
+      [0, write([measured(900, 1)])],
+    ],
     3,
   ],
   [
     'a new resource',
-    [write([received(3)]), write([{ ...received(4), key: 'depth' }]), write([received(5)])],
+    [
+      [0, write([received(3)])],
+      [0, write([{ ...received(4), key: 'depth' }])],
+      [0, write([received(5)])],
+    ],
     3,
   ],
-  ['a write id, twice', [write([received(3)], { id: 'a' }), write([received(4)], { id: 'a' })], 3],
+  [
+    'a write id, twice',
+    [
+      [0, write([received(3)], { id: 'a' })],
+      [0, write([received(4)], { id: 'a' })],
+    ],
+    3,
+  ],
 ])('append() while a group is written keeps %s', async (_, others, batches) => {
   const driver = await open()
   const { begun, settle } = holdNextBatch()
   const before = append(driver.records, first)
   await begun
-  const receipts = others.map(each => append(driver.records, each))
+  const receipts = others.map(each => appendLater(driver.records, each))
   expect(batchesBegun()).toBe(2)
   settle()
   await before

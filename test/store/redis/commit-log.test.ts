@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { put, state } from '../../../src/conformance/views.ts'
-import { count, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
+import { count, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { maximumPageText } from '../../../src/core/ports.ts'
 import type { LogQuery } from '../../../src/store/contract.ts'
 import { readLog, trimLog } from '../../../src/store/redis/commit-log.ts'
@@ -49,7 +49,7 @@ test('readLog() passes over what is not wanted, however much of it there is', as
 
 test('readLog() gives no commit of which nothing was kept', async () => {
   const partition = newPartition(client)
-  const same = { ...received(1), explicit: true }
+  const same = measured(1_000, 1)
   const [first, , , , last] = await append(
     partition,
     write([same]),

@@ -20,7 +20,8 @@ test('turn() leaves others the time that a group took, for each that has committ
     return others
   }
   const committer = new Committer(new NumberedWrites(newPartition(client)), { newestRead: 0, take })
-  const commit = () => committer.commit([{ write: write([received(1)]), documents: [], ticket: waitedFor() }])
+  const commit = () =>
+    committer.commit([{ change: { write: write([received(1)]), documents: [] }, ticket: waitedFor() }])
   const isTurn = () => committer.turn() === undefined
 
   expect(isTurn()).toBe(true)

@@ -32,7 +32,7 @@ async function open(port: number): Promise<Store> {
 }
 
 const late = { reason: 'store_timeout' }
-const packetId = 'mqtt-in-flight/client/1/77'
+const packetId = 'mqtt-in-flight/client/77'
 const inFlight = { documents: { [packetId]: {} } }
 const answered = { documents: { [packetId]: null } }
 
@@ -109,7 +109,7 @@ test('commit() sends again what was refused as late and is still waited for', as
   const partition = new EarlyOnce(keys, node, client)
   const committer = new Committer(new NumberedWrites(partition), noFollower)
   const pending = [waitedFor(), givenUp, waitedFor()].map((ticket, index) => {
-    return { write: write([received(index)]), documents: [], ticket }
+    return { change: { write: write([received(index)]), documents: [] }, ticket }
   })
   const results = await committer.commit(pending)
   expect(results).toMatchObject([{ answer: {} }, late, { answer: {} }])

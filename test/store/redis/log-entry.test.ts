@@ -55,6 +55,16 @@ test('decodeEntry() gives a write back', () => {
   ])
 })
 
+test('decodeEntry() gives a record without a datetime of its own the receipt time', () => {
+  const { datetime: _, ...sent } = { ...record, place: 3 }
+  const { commit: decoded } = entry('t', 'thing', 'c', told({ records: [sent, { ...sent, datetime: 7 }] }))
+  const accepted = { ...sent, datetime: commit.receivedAt }
+  assert.deepEqual(decoded?.records, [
+    { ...accepted, explicit: false },
+    { ...accepted, explicit: true },
+  ])
+})
+
 test('decodeEntry() gives what a removal has left as latest', () => {
   const { commit: decoded, undo } = entry(
     't',
@@ -108,6 +118,7 @@ test('decodeEntry() gives the names of documents and the node, with a commit and
     undo: [],
     documents: names,
     refused: undefined,
+    taken: undefined,
   })
   const { commit: decoded, documents, node } = entry('t', 'thing', 'c', told(), ...documentNames)
   assert.deepEqual(said(decoded), { ...commit, records: [], latest: [] })
@@ -118,6 +129,12 @@ test('decodeEntry() gives a refused write', () => {
   const refused = { datetime: 1, door: 'http', reason: 'invalid_key', message: 'no', excerpt: '{' }
   const { thingId, refused: decoded, commit } = entry('t', 'thing', 'e', JSON.stringify(refused), 'o', 'node')
   assert.deepEqual([thingId, decoded, commit], ['thing', refused, undefined])
+})
+
+test('decodeEntry() gives a hold that was taken, whatever its name is', () => {
+  const hold = { name: 'client/a "b"\n\u{1f600} c', holder: 'node:12' }
+  const { taken, commit, documents } = entry('o', 'node', 'h', `${hold.holder} ${hold.name}`)
+  assert.deepEqual([taken, commit, documents], [hold, undefined, []])
 })
 
 test('thingOfCommit() gives the thing of a commit alone', () => {
@@ -165,7 +182,10 @@ test('a commit of the log says how large it is before its records are read', () 
 })
 
 test('commitText() is what is decoded', () => {
-  const records = [{ ...record, place: 3, explicit: true, datetimeText: '19700101000001' }]
+  const records = [
+    { ...record, place: 3, explicit: true, datetimeText: '19700101000001' },
+    { ...record, place: 4, datetime: commit.receivedAt, explicit: false },
+  ]
   const latest = [{ key: '$geo', record: { ...record, key: '$geo' } }]
   const moved = { ...commit, broadcast: false, records, latest }
   const { commit: decoded } = entry('t', 'thing', 'c', commitText(moved))

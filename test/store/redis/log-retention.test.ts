@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
-import { count, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
+import { count, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { logBounds, trimLog } from '../../../src/store/redis/commit-log.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
 import { type LogEntry, writeNumberOf } from '../../../src/store/redis/log-entry.ts'
@@ -79,7 +79,7 @@ test('entries that nobody reads later leave the log when they may and others of 
   const partition = newPartition(client)
   const refused = new RedisRefusedWrites(() => partition)
   const passing = { datetime: 1, door: 'http', reason: 'invalid_json', message: 'no', excerpt: '' } as const
-  const same = { ...received(1), explicit: true }
+  const same = measured(1_000, 1)
   const [kept] = await append(
     partition,
     write([same]),

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { gather } from '../../../src/conformance/gathered.ts'
 import { received, valuesOf, write } from '../../../src/conformance/writes.ts'
+import { type Hold, HoldLost } from '../../../src/core/holds.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
@@ -34,19 +35,41 @@ async function open(onStatement: (statement: Statement) => void = () => {}): Pro
   return store
 }
 
-/** A task of a node: `begun` and `ended` for each of its terms, in order. */
+const hold = 'task/task'
+
+const leader = () => client.hget(keys.holds, hold)
+
+/** As if this node had taken the task. @param lifetime for how long it leads unless it says so again, milliseconds */
+async function setLeader(holder: string, lifetime = 600_000): Promise<void> {
+  const [seconds] = await client.time()
+  await client.hset(keys.holds, hold, holder)
+  await client.hset(keys.leadEnds, 'task', Number(seconds) * 1_000 + lifetime)
+}
+
+/** As if nobody had taken it. */
+async function clearLeader(): Promise<void> {
+  await client.hdel(keys.holds, hold)
+  await client.hdel(keys.leadEnds, 'task')
+}
+
+/** Until when the task is led unless its node says so again, milliseconds by the clock of Redis; 0: it is not. */
+const leadEnd = async () => Number(await client.hget(keys.leadEnds, 'task'))
+
+/** A task of a node: `begun` and `ended` for each of its terms, in order, and the hold of each. */
 function leading({ nodes }: Store) {
+  const terms: Hold[] = []
   let tell: (event: string) => void = () => {}
   const events = gather<string>(listener => {
     tell = listener
   })
-  const giveUp = nodes.lead('task', async stop => {
+  const giveUp = nodes.lead('task', async (stop, hold) => {
+    terms.push(hold)
     tell('begun')
     await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
     tell('ended')
   })
   onTestFinished(giveUp)
-  return { events, giveUp }
+  return { events, giveUp, terms }
 }
 
 describe('alive()', () => {
@@ -119,7 +142,7 @@ describe('alive()', () => {
     await events.first(1)
     await store.close()
     expect(await events.first(2)).toEqual(['begun', 'ended'])
-    expect(await client.exists(keys.nodes, keys.lead('task'))).toBe(0)
+    expect(await client.exists(keys.nodes, keys.holds, keys.leadEnds)).toBe(0)
     const giveUp = store.nodes.lead('task', () => Promise.reject(new Error('it is closed')))
     await giveUp()
     await expect(store.nodes.alive()).rejects.toMatchObject({ reason: 'store_unavailable' })
@@ -130,9 +153,9 @@ describe('lead()', () => {
   it('stops when Redis says that another leads, and begins again when that is gone', async () => {
     const { events } = leading(await open())
     await events.first(1)
-    await client.set(keys.lead('task'), 'other:1')
+    await setLeader('other:1')
     expect(await events.first(2)).toEqual(['begun', 'ended'])
-    await client.del(keys.lead('task'))
+    await clearLeader()
     expect(await events.first(3)).toEqual(['begun', 'ended', 'begun'])
   })
 
@@ -152,13 +175,12 @@ describe('lead()', () => {
       calls++
     })
     await expect.poll(() => calls).toBe(1)
-    await client.pexpire(keys.lead('task'), 5_000)
-    // It was renewed when it has more than that.
-    await expect.poll(() => client.pttl(keys.lead('task'))).toBeGreaterThan(5_000)
+    const end = await leadEnd()
+    await expect.poll(leadEnd).toBeGreaterThan(end)
     expect(calls).toBe(1)
     await giveUp()
     await giveUp()
-    expect(await client.exists(keys.lead('task'))).toBe(0)
+    expect(await client.exists(keys.holds, keys.leadEnds)).toBe(0)
   })
 
   it('never has two do the work: one that takes long to end is waited for', async () => {
@@ -173,49 +195,59 @@ describe('lead()', () => {
       working--
     })
     await expect.poll(() => terms).toBe(1)
-    await client.set(keys.lead('task'), 'other:1', 'PX', 3_000)
+    await setLeader('other:1', 3_000)
     await expect.poll(() => terms).toBe(2)
     await giveUp()
     expect(working).toBe(0)
   })
 
   it('takes no lease away from the node that has it', async () => {
-    await client.set(keys.lead('task'), 'other:1')
+    await setLeader('other:1')
     const { giveUp } = leading(await open())
     await giveUp()
-    expect(await client.get(keys.lead('task'))).toBe('other:1')
+    expect(await leader()).toBe('other:1')
   })
 
   it('stops, and begins again, when another may have led since Redis was asked last', async () => {
     const { events } = leading(await open())
     await events.first(1)
-    await client.del(keys.lead('task'))
+    await clearLeader()
     expect(await events.first(3)).toEqual(['begun', 'ended', 'begun'])
   })
 
-  it('lets append() through in the term alone in which it was called', async () => {
+  it('lets a node that has begun anew lead on at once, in another term: it is not the process of before', async () => {
     const store = await open()
-    const { events } = leading(store)
+    await setLeader(`${store.nodes.self}:7`)
+    const { events, terms } = leading(store)
     await events.first(1)
-    const term = await client.get(keys.lead('task'))
-    await client.set(keys.lead('task'), `${store.nodes.self}:7`)
-    const early = store.records.append(write([received('early')], { lead: 'task' }))
-    await expect(early).rejects.toMatchObject({ reason: 'store_unavailable' })
-    await events.first(3)
-    expect(await client.get(keys.lead('task'))).not.toBe(term)
-    await store.records.append(write([received('now')], { lead: 'task' }))
-    expect(await valuesOf(store.records)).toEqual(['now'])
+    expect(terms).toEqual([{ name: hold, holder: await leader() }])
+    expect(terms[0]?.holder).not.toBe(`${store.nodes.self}:7`)
   })
 
-  it('lets append() through only while Redis says that the node leads', async () => {
+  it('lets append() through in the term alone whose hold it is in the name of', async () => {
     const store = await open()
-    const { events } = leading(store)
+    const { events, terms } = leading(store)
+    const append = (value: string, of: Hold | undefined) =>
+      store.records.append(write([received(value)], { hold: of }))
     await events.first(1)
-    await store.records.append(write([received(1)], { lead: 'task' }))
-    await client.set(keys.lead('task'), 'other:1')
-    await expect(store.records.append(write([received(2)], { lead: 'task' }))).rejects.toMatchObject({
-      reason: 'store_unavailable',
-    })
+    await append('in time', terms[0])
+    await setLeader(`${store.nodes.self}:7`)
+    await expect(append('another term of its own', terms[0])).rejects.toBeInstanceOf(HoldLost)
+    await events.first(3)
+    expect(terms[1]?.holder).toBe(await leader())
+    await expect(append('too late', terms[0])).rejects.toBeInstanceOf(HoldLost)
+    await append('now', terms[1])
+    await setLeader('other:1')
+    await expect(append('while another leads', terms[1])).rejects.toBeInstanceOf(HoldLost)
+    expect(await valuesOf(store.records)).toEqual(['in time', 'now'])
+  })
+
+  it('lets append() through after its time, as long as no other node has taken the task', async () => {
+    const store = await open()
+    const { events, terms } = leading(store)
+    await events.first(1)
+    await client.hset(keys.leadEnds, 'task', 1)
+    await store.records.append(write([received(1)], { hold: terms[0] }))
     expect(await valuesOf(store.records)).toEqual([1])
   })
 })
@@ -223,8 +255,8 @@ describe('lead()', () => {
 it('onDocuments() is not told what comes and goes with each message', async () => {
   const [one, other] = [await open(), await open()]
   const told = gather<readonly string[] | undefined>(listener => other.nodes.onDocuments(listener))
-  await one.documents.put({ 'mqtt-in-flight/client/1/2': {} })
-  await one.documents.put({ 'mqtt-in-flight/client/1/2': null, a: {} })
+  await one.documents.put({ 'mqtt-in-flight/client/2': {} })
+  await one.documents.put({ 'mqtt-in-flight/client/2': null, a: {} })
   expect(await told.first(1)).toEqual([['a']])
   expect(await client.xlen(keys.log)).toBe(1)
 })

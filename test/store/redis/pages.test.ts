@@ -32,7 +32,7 @@ async function put(records: readonly Put[]): Promise<void> {
     head.writeUIntBE(Math.floor(writeNumber / 2 ** 32), 0, 3)
     head.writeUInt32BE(writeNumber % 2 ** 32, 3)
     head.writeUInt16BE(place, 7)
-    return [datetime, Buffer.concat([head, encodePayload({ key, datetime, value })])]
+    return [datetime, Buffer.concat([head, encodePayload({ value })])]
   })
   if (members.length > 0) await partition.call('ZADD', keys.records(thing, key), ...members)
   const newest = Math.max(0, ...records.map(({ writeNumber }) => writeNumber))

@@ -27,7 +27,10 @@ const committers = new WeakMap<Partition, Committer>()
 
 /** Commits writes as one group. */
 export async function append(partition: Partition, ...writes: readonly Append[]): Promise<Receipt[]> {
-  const pending = writes.map(write => ({ write, documents: [], ticket: waitedFor() }))
+  const pending = writes.map(write => ({
+    change: { write, documents: [], hold: write.hold },
+    ticket: waitedFor(),
+  }))
   const committer = committers.get(partition) ?? new Committer(new NumberedWrites(partition), noFollower)
   committers.set(partition, committer)
   const results = await committer.commit(pending)

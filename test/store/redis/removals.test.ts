@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { plain, put, state, stateful } from '../../../src/conformance/views.ts'
-import {
-  count,
-  key,
-  measured,
-  otherThing,
-  receiptTime,
-  received,
-  thing,
-  write,
-} from '../../../src/conformance/writes.ts'
+import { count, key, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { openClient } from '../../../src/store/redis/connection.ts'
 import { type DecodedEntry, decodeEntry, type LogEntry } from '../../../src/store/redis/log-entry.ts'
 import type { Partition } from '../../../src/store/redis/partition.ts'
@@ -136,9 +127,12 @@ test('remove() takes what its records have left in the crowds, and nothing more'
 test('remove() leaves records in the crowd that are like one of those it takes', async () => {
   const partition = newPartition(client)
   const values = count(700).map(value => (value % 2 ? { value } : `value ${value}`))
-  const old = values.map(value => measured(1_000, value))
+  // So far ahead of the clock, it is the receipt time of whatever is written now.
+  const receivedAt = Date.now() + 3_600_000
+  await partition.call('HSET', partition.keys.head, 'receipt', receivedAt)
+  const old = values.map(value => measured(receivedAt, value))
   // They are kept although they are there: their datetime is the receipt time.
-  const later = old.map(record => ({ ...record, explicit: false }))
+  const later = old.map(record => ({ ...record, datetime: undefined }))
   await append(partition, write(old))
   // It begins with the number of the newest write, so this one stays.
   const begin = async <T>(task: () => Promise<T>) => {
@@ -156,32 +150,32 @@ test('remove() leaves records in the crowd that are like one of those it takes',
 
 test('remove() of the newest record writes what is latest then, and what was, to the log', async () => {
   const partition = newPartition(client)
-  const receivedAt = receiptTime + 7
-  const left = { ...measured(1_000, { a: 'ü\ud800' }), geo: { lat: 0.1, long: 1e-9 } }
-  const taken = { ...measured(2_000, 'taken'), geo: { lat: 41.4112345, long: -2.5 } }
-  const [before = assert.fail()] = await append(partition, write([left, taken], { receivedAt }))
+  const { value } = measured(1_000, { a: 'ü\ud800' })
+  const left = { key, datetime: 1_000, value, geo: { lat: 0.1, long: 1e-9 } }
+  const taken = { key, datetime: 2_000, value: '"taken"', geo: { lat: 41.4112345, long: -2.5 } }
+  const [before = assert.fail()] = await append(partition, write([left, taken]))
   const { writeNumber = 0 } = await remove(partition, alone, thing, key, { from: 2_000 })
   assert.ok(writeNumber > before.writeNumber)
   assert.equal(Number(await partition.call('HGET', partition.keys.head, 'number')), writeNumber)
-  const { commit, undo } = (await logOf(partition)).at(-1) ?? assert.fail()
-  const { explicit: _, ...record } = left
+  const [told, removal] = await logOf(partition)
+  const { commit, undo } = removal ?? assert.fail()
   assert.deepEqual(commit && plain(commit), {
     thingId: thing,
     writeNumber,
-    receivedAt,
+    // No write is received: the newest receipt time stands.
+    receivedAt: told?.commit?.receivedAt ?? 0,
     broadcast: true,
     stored: true,
     records: [],
-    latest: [{ key, record }],
+    latest: [{ key, record: left }],
   })
-  const { explicit: __, ...recordBefore } = taken
   const stateBefore = undo[0]?.before ?? assert.fail()
   assert.equal(writeNumberInState(stateBefore), before.writeNumber)
   assert.deepEqual(
     undo.map(({ before: _, ...rest }) => rest),
     [{ thingId: thing, key, writeNumber }],
   )
-  assert.deepEqual(decodeState(key, stateBefore), recordBefore)
+  assert.deepEqual(decodeState(key, stateBefore), taken)
 })
 
 test('remove() of the last record takes the resource out of the lists', async () => {

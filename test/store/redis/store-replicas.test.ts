@@ -70,11 +70,11 @@ test('a commit whose reply was lost is acknowledged when the replicas have it, a
   }
   const commit = () => {
     isCut = false
-    const pending = { write: write([received(1)], { id: 'a' }), documents: [], ticket: waitedFor() }
+    const change = { write: write([received(1)], { id: 'a' }), documents: [] }
     return new Committer(
       new NumberedWrites(new Partition(new Keys('lost', 0), 'node', caller)),
       noFollower,
-    ).commit([pending])
+    ).commit([{ change, ticket: waitedFor() }])
   }
   // So that the script is there, and it is the commit whose reply is lost.
   await commit()

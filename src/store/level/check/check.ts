@@ -1,12 +1,14 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { formatVersion, openError } from '../database.ts'
-import { bytesInDirectory } from '../directory-size.ts'
+import { bytesOfStore } from '../directory-size.ts'
+import { formatProblem } from '../identity.ts'
 import { formatKey } from '../keys.ts'
+import { openError } from '../open-error.ts'
 import { EntryCheck } from './entries.ts'
 import { Faults, type StoreFault } from './faults.ts'
 import { checkFiles, linkFiles } from './files.ts'
+import { filesOfStore } from './manifest.ts'
 
 export type { StoreFault }
 
@@ -23,6 +25,8 @@ export interface StoreCheck {
   readonly faultCount: number
   /** The first 1,000. */
   readonly faults: readonly StoreFault[]
+  /** Names of files that a process has left which was killed. They are no part of the store, and the next start removes them. */
+  readonly remnants: readonly string[]
 }
 
 export interface CheckProgress {
@@ -44,13 +48,14 @@ export async function checkLevelStore(
 ): Promise<StoreCheck> {
   await assertFree(location)
   const faults = new Faults()
-  faults.add(...(await checkFiles(location, done => onProgress({ step: 'files', done }))))
-  const bytes = await bytesInDirectory(location)
+  const { files, remnants } = await filesOfStore(location)
+  faults.add(...(await checkFiles(location, files, done => onProgress({ step: 'files', done }))))
+  const bytes = await bytesOfStore(location)
   const copy = await mkdtemp(`${location}.check-`)
   try {
-    await linkFiles(location, copy)
+    await linkFiles(location, files, copy)
     const counts = await checkEntries(copy, faults, done => onProgress({ step: 'entries', done }))
-    return { ...counts, bytes, faultCount: faults.count, faults: faults.found }
+    return { ...counts, bytes, faultCount: faults.count, faults: faults.found, remnants }
   } finally {
     await rm(copy, { recursive: true, force: true })
   }
@@ -94,12 +99,10 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
 }
 
 async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
-  const format = (await level.get(formatKey))?.toString()
-  // All that format 2 has is the same in this one.
-  if (format === undefined || format === '2' || format === String(formatVersion)) return
-  throw new Error(
-    `cannot check the store: it has format ${format}, and this version checks format ${formatVersion}`,
-  )
+  const format = await level.get(formatKey)
+  // That it is missing is a fault like others.
+  const problem = format && formatProblem(format)
+  if (problem !== undefined) throw new Error(`cannot check the store: ${problem}`)
 }
 
 function isUnreadable(error: unknown): boolean {

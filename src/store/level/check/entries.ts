@@ -6,8 +6,10 @@ import {
   allResourceKeys,
   batchKey,
   crowdParts,
+  everyKey,
   formatKey,
   headKey,
+  identityKey,
   isWithin,
   namesInThingKey,
   positionInRecordKey,
@@ -21,6 +23,7 @@ import {
   writeIdOrderKey,
 } from '../keys.ts'
 import { type Entry, isRun, namedRecords } from '../record-run.ts'
+import { lastEntry, scan } from '../scan.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
@@ -34,8 +37,6 @@ interface Found {
   isWritten: boolean
 }
 
-const readAtOnce = 1_000
-const bytesAtOnce = 1024 * 1024
 const digestLength = 16
 
 /** Looks at every entry of a database by itself and beside those that it belongs to. */
@@ -58,7 +59,7 @@ export class EntryCheck {
     await this.#readHead()
     await this.#readResources()
     let done = 0
-    for await (const entries of this.#scan({})) {
+    for await (const entries of scan({ level: this.#level }, everyKey)) {
       for (const entry of entries) {
         const check = this.#checks[entry[0].toString('latin1', 0, 1)]
         const fault = check ? await check(...entry) : 'the key is unknown in a store'
@@ -79,7 +80,7 @@ export class EntryCheck {
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {
     [prefix.meta]: key =>
-      [formatKey, headKey, batchKey].some(each => key.equals(each))
+      [formatKey, identityKey, headKey, batchKey].some(each => key.equals(each))
         ? undefined
         : 'the key is unknown in a store',
     // Looked at before all others.
@@ -110,17 +111,19 @@ export class EntryCheck {
 
   async #readHead(): Promise<void> {
     const bytes = await this.#level.get(headKey)
-    if (!(await this.#level.get(formatKey))) this.#faults.addOf(formatKey, 'it is missing')
+    for (const key of [formatKey, identityKey]) {
+      if (!(await this.#level.get(key))) this.#faults.addOf(key, 'it is missing')
+    }
     if (bytes?.length === 16) {
       this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
-    } else if (bytes || (await this.#level.keys({ ...allResourceKeys, limit: 1 }).all()).length > 0) {
+    } else if (bytes || (await lastEntry({ level: this.#level }, allResourceKeys))) {
       this.#faults.addOf(headKey, bytes ? 'it is not a valid head: its length is wrong' : 'it is missing')
     }
   }
 
   async #readResources(): Promise<void> {
     let thing = ''
-    for await (const entries of this.#scan(allResourceKeys)) {
+    for await (const entries of scan({ level: this.#level }, allResourceKeys)) {
       for (const [key, bytes] of entries) {
         const { thingId, key: name } = namesInThingKey(key)
         if (thingId !== thing) this.counts.things++
@@ -198,8 +201,8 @@ export class EntryCheck {
       lt: recordKey(resource, datetime, number + 1, 0),
     }
     // They may be in a run that begins before them, and are the last of it or in an entry of their own.
-    const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt, reverse: true, limit: 1 }
-    const [entry] = await this.#level.iterator(before).all()
+    const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
+    const entry = await lastEntry({ level: this.#level }, before)
     const isDamaged = entry && isRun(entry[1]) && faultOfRun(entry) !== undefined
     const isThere = entry && !isDamaged && namedRecords('', entry).some(({ name }) => isWithin(name, range))
     return isThere ? undefined : 'its record does not exist'
@@ -229,21 +232,6 @@ export class EntryCheck {
 
   async #has(key: Buffer): Promise<boolean> {
     return (await this.#level.get(key)) !== undefined
-  }
-
-  async *#scan(range: { gte?: Buffer; lt?: Buffer }): AsyncGenerator<Entry[]> {
-    const iterator = this.#level.iterator({ ...range, highWaterMarkBytes: bytesAtOnce })
-    try {
-      for (
-        let page = await iterator.nextv(readAtOnce);
-        page.length > 0;
-        page = await iterator.nextv(readAtOnce)
-      ) {
-        yield page
-      }
-    } finally {
-      await iterator.close()
-    }
   }
 }
 

@@ -4,21 +4,24 @@
 -- KEYS[1]  head of the partition
 -- ARGV     run of the node, number of the group, until when it counts (microseconds), newest write number that the node has
 --          read of the log, how many items;
---          then each item:
---            thing id, empty for a put of documents alone; if it is not empty:
---              receipt time (ms), `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
---              most resources of the thing or empty, task that the node has to lead and its term, or empty
---              how many records; each: key, datetime (ms), `explicit` or not, place (2 bytes), payload, JSON for the log
---              how many states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
---            how many documents; each: name, JSON or empty
+--          then each item, by its kind:
+--            `take`: name and holder of a hold, `any`, or `from` and the holder that may have it, empty for nobody
+--            `release`: name and holder of a hold
+--            `put` or `write`: name and holder of the hold in whose name it is, or two empty strings;
+--              of a `write` thing id, `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
+--                most resources of the thing or empty
+--                how many records; each: key, datetime (ms) or empty, place (2 bytes), payload, JSON for the log
+--                how many states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
+--              how many documents; each: name, JSON or empty
 --          ("or not": an empty string)
 -- returns  the time (microseconds); nothing more if the group is not committed: it comes too late, or was given up. Else two
---          lists. For each item two things: its write number, 0 for a put alone and for a write that repeats an id, -1
---          for one that makes too many resources, -2 for one of a task that the node does not lead; and the answer of the
---          first write that carried the id, else an empty string. Then entries of the log behind what the node has read, this
---          group's own among them, without a gap; none where there may be one, or what it has read is not there any more. Those
---          in a row that are commits and nothing else are one text, a line each: id, thing id and `c`, with spaces between.
---          A group that was committed before is answered as then, without entries.
+--          lists. For each item two things: its write number, 0 for one that has none and for a write that repeats an id, -1
+--          for a write that makes too many resources, -2 for what is in the name of a hold that is lost and for a hold that
+--          another one has; and the answer of the first write that carried the id, or who had the hold before, else an empty
+--          string. Then entries of the log behind what the node has read, this group's own among them, without a gap; none where
+--          there may be one, or what it has read is not there any more. Those in a row that are commits and nothing else are one
+--          text, a line each: id, thing id and `c`, with spaces between. A group that was committed before is answered as then,
+--          without entries.
 local remembered = 1000
 local remembered_for = 86400000
 local compared = 256
@@ -43,7 +46,8 @@ if is_void then return { time, known_reply } end
 local newest_read = count()
 
 local newest = newest_write_number()
-local newest_receipt = tonumber(redis.call('HGET', KEYS[1], 'receipt') or '0')
+-- Of every write of the group (contract 4.5).
+local receipt, is_given = math.max(math.floor(time / 1000), newest_receipt()), false
 
 -- Newest datetime of each resource that the group writes to, by the name of its sorted set; -1 of a new one.
 local newest_datetimes = {}
@@ -113,7 +117,7 @@ local function put_state(thing, number, key, state)
 end
 
 -- The answer of an earlier write with this id.
-local function first_answer(thing, digest, receipt)
+local function first_answer(thing, digest)
   local ids_key = base .. 'i:' .. thing
   local known = redis.call('HGET', ids_key, digest)
   if not known then return nil end
@@ -124,7 +128,7 @@ local function first_answer(thing, digest, receipt)
   return not is_forgotten and answer or nil
 end
 
-local function take_id(thing, digest, receipt, answer)
+local function take_id(thing, digest, answer)
   local ids_key, order_key = base .. 'i:' .. thing, base .. 'j:' .. thing
   local ordinal = redis.call('HINCRBY', ids_key, '#', 1)
   redis.call('HSET', ids_key, digest, text(ordinal) .. ':' .. text(receipt) .. ':' .. answer)
@@ -147,17 +151,18 @@ local function makes_too_many(write)
   return more > 0 and redis.call('ZCARD', resources_key) + more > tonumber(write.maximum)
 end
 
-local function read_write(thing)
-  local write = { thing = thing, receipt = count() }
+local function read_write()
+  local write = { thing = argument() }
   write.stored, write.broadcast = argument() ~= '', argument() ~= ''
   write.digest, write.answer = argument(), argument()
-  write.maximum, write.lead, write.term = argument(), argument(), argument()
-  write.records, write.states = {}, {}
+  write.maximum, write.records, write.states = argument(), {}, {}
   for index = 1, count() do
+    local key, datetime = argument(), argument()
+    local explicit = datetime ~= ''
     write.records[index] = {
-      key = argument(),
-      datetime = argument(),
-      explicit = argument() ~= '',
+      key = key,
+      datetime = explicit and datetime or text(receipt),
+      explicit = explicit,
       place = argument(),
       payload = argument(),
       json = argument(),
@@ -174,14 +179,10 @@ local function next_number()
   return newest
 end
 
-local function may_commit(write)
-  return write.lead == '' or redis.call('GET', base .. 'lead:' .. write.lead) == run .. ':' .. write.term
-end
-
 -- Returns its number, its entry in the log, and whether nobody reads that later.
 local function commit(write)
   local number = next_number()
-  newest_receipt = math.max(newest_receipt, write.receipt)
+  is_given = true
   local added, latest, undo, has_magic = {}, {}, {}, false
   for _, record in ipairs(write.records) do
     if not write.stored or add_record(write.thing, number, record) then
@@ -196,7 +197,7 @@ local function commit(write)
       for _, field in ipairs({ 'u', state.key, 'v', before }) do undo[#undo + 1] = field end
     end
   end
-  if write.digest ~= '' then take_id(write.thing, write.digest, write.receipt, write.answer) end
+  if write.digest ~= '' then take_id(write.thing, write.digest, write.answer) end
   local lists = {}
   if #added > 0 then lists[1] = '"records":[' .. table.concat(added, ',') .. ']' end
   if #latest > 0 then lists[#lists + 1] = '"latest":[' .. table.concat(latest, ',') .. ']' end
@@ -204,7 +205,7 @@ local function commit(write)
   local told = string.format(
     '%s %s %d %d {%s}',
     run,
-    text(write.receipt),
+    text(receipt),
     flags,
     #added,
     table.concat(lists, ',')
@@ -244,25 +245,43 @@ local function entries_behind(number, most)
   return parts
 end
 
-local reply = {}
-local items = count()
-for _ = 1, items do
-  local thing = argument()
-  local number, answer, entry, passing = 0, '', nil, nil
-  if thing ~= '' then
-    local write = read_write(thing)
-    local first = write.digest ~= '' and first_answer(thing, write.digest, write.receipt)
-    if not may_commit(write) then
-      number = -2
-    elseif first then
-      answer = first
-    elseif makes_too_many(write) then
-      number = -1
-    else
-      number, entry, passing = commit(write)
-    end
-  end
+local function read_hold()
+  return { name = argument(), holder = argument() }
+end
+
+-- Returns -2 if another one has it, else 0, and who had it; it is told, since that one may be on another node.
+local function take_hold()
+  local hold, way, from = read_hold(), argument(), nil
+  if way == 'from' then from = argument() end
+  local before = holder_of(hold.name) or ''
+  if from and before ~= '' and before ~= from then return -2, before end
+  redis.call('HSET', base .. 'h', hold.name, hold.holder)
+  append_to_log(next_number(), { 'o', run, 'h', hold.holder .. ' ' .. hold.name }, true)
+  return newest, before
+end
+
+local function release_hold()
+  local hold = read_hold()
+  if holder_of(hold.name) == hold.holder then redis.call('HDEL', base .. 'h', hold.name) end
+  return 0, ''
+end
+
+-- Returns the number of the write, the answer of an earlier one with its id, its entry in the log, and whether nobody reads that later.
+local function decide(write)
+  local first = write.digest ~= '' and first_answer(write.thing, write.digest)
+  if first then return 0, first end
+  if makes_too_many(write) then return -1, '' end
+  local number, entry, passing = commit(write)
+  return number, '', entry, passing
+end
+
+local function change(kind)
+  local hold = read_hold()
+  local write = kind == 'write' and read_write()
   local documents = read_documents()
+  if not is_held(hold.name, hold.holder) then return -2, '' end
+  local number, answer, entry, passing = 0, '', nil, nil
+  if write then number, answer, entry, passing = decide(write) end
   local told = number >= 0 and put_documents(documents) or {}
   if #told > 0 then
     if not entry then entry, passing = { 'o', run }, true end
@@ -270,9 +289,25 @@ for _ = 1, items do
     entry[#entry + 1] = cjson.encode(told)
   end
   if entry then append_to_log(number > 0 and number or next_number(), entry, passing) end
+  return number, answer
+end
+
+local reply = {}
+local items = count()
+for _ = 1, items do
+  local kind = argument()
+  local number, answer
+  if kind == 'take' then
+    number, answer = take_hold()
+  elseif kind == 'release' then
+    number, answer = release_hold()
+  else
+    number, answer = change(kind)
+  end
   reply[#reply + 1] = number
   reply[#reply + 1] = answer
 end
-redis.call('HSET', KEYS[1], 'number', text(newest), 'receipt', text(newest_receipt))
+redis.call('HSET', KEYS[1], 'number', text(newest))
+if is_given then redis.call('HSET', KEYS[1], 'receipt', text(receipt)) end
 keep_reply(run, group, reply)
 return { time, reply, entries_behind(newest_read, 2 * items + more_entries) }

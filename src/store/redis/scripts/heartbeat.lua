@@ -1,12 +1,35 @@
 #!lua flags=allow-oom
--- Says that a node is there, and forgets those that have not said so in time.
+-- Says that a node is there, and forgets those that have not said so in time. Looks after the clock, too: one that is more than a
+-- day behind the newest receipt time is believed after 10 minutes in which it was looked at without a break and did not step
+-- (contract 4.5); nodes look every 5 s.
 --
 -- KEYS[1]  head of the partition
--- ARGV     node, for how long it is to be held for alive (ms)
--- returns  the time (microseconds), then the nodes that were forgotten
+-- ARGV     node, for how long it is to be held for alive (ms), a time before which no clock is believed (ms)
+-- returns  the time (microseconds), the newest receipt time (ms), that one before the clock was believed last and what the clock
+--          showed then or 0 and 0 (ms), whether the node was there still (1 or 0), then the nodes that were forgotten
+local believed_behind, believed_after, longest_break = 86400000, 600000, 30000
+
 local now = math.floor(time_now() / 1000)
+
+local function look_at_clock()
+  local receipt = newest_receipt()
+  if now >= receipt - believed_behind or now < tonumber(ARGV[3]) then
+    redis.call('HDEL', KEYS[1], 'behind-since', 'behind-seen')
+    return
+  end
+  local since, seen = unpack(redis.call('HMGET', KEYS[1], 'behind-since', 'behind-seen'))
+  if not since or now < tonumber(seen) or now > tonumber(seen) + longest_break then since = now end
+  redis.call('HSET', KEYS[1], 'behind-since', since, 'behind-seen', text(now))
+  if now - tonumber(since) < believed_after then return end
+  redis.call('HDEL', KEYS[1], 'behind-since', 'behind-seen')
+  redis.call('HSET', KEYS[1], 'receipt', text(now), 'stepped-from', text(receipt), 'stepped-to', text(now))
+end
+
+look_at_clock()
 local away = time_away(now, ARGV[2])
-local reply = { 0 }
+local is_there = redis.call('ZSCORE', base .. 'nodes', ARGV[1]) and 1 or 0
+local stepped = redis.call('HMGET', KEYS[1], 'stepped-from', 'stepped-to')
+local reply = { 0, newest_receipt(), tonumber(stepped[1] or '0'), tonumber(stepped[2] or '0'), is_there }
 for _, node in ipairs(redis.call('ZRANGE', base .. 'nodes', '-inf', text(now - away), 'BYSCORE')) do
   redis.call('ZREM', base .. 'nodes', node)
   if node ~= ARGV[1] then reply[#reply + 1] = node end

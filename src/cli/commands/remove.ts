@@ -1,0 +1,203 @@
+import type { Command } from 'commander'
+import { RefusedError, type ServerClient } from '../client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { CommandError, failure, usageError } from '../exit.ts'
+import {
+  called,
+  findThing,
+  isCalled,
+  type ListedThing,
+  type NamedThing,
+  type Principal,
+  readPrincipal,
+} from '../named-thing.ts'
+import { counted, grouped, print, printJson, printLine, table } from '../output.ts'
+import { Progress } from '../progress.ts'
+import {
+  lookInRange,
+  type RecordsInRange,
+  type Resource,
+  removeInRange,
+  resourcesOf,
+} from '../removing/resource.ts'
+import { teach } from '../teach.ts'
+import { type TimeRange, timeRange } from '../time.ts'
+
+interface Flags extends ConnectionFlags {
+  readonly allThings?: true
+  readonly allKeys?: true
+  readonly from?: string
+  readonly to?: string
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+interface Wanted {
+  readonly things: AsyncIterable<NamedThing> | Iterable<NamedThing>
+  /** undefined: all */
+  readonly keys: readonly string[] | undefined
+}
+
+/** What went of a resource, or would go. */
+type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRange>
+
+/** `thingwire remove`. */
+export function addRemove(program: Command): void {
+  teach(
+    withConnection(program.command('remove').description('Remove records of a thing, or of all things.'))
+      .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")
+      .argument('[keys...]', 'keys of the resources')
+      .option('--all-things', 'of all things that the credential may read; needs --from or --to')
+      .option('--all-keys', 'of all resources')
+      .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
+      .option('--to <time>', 'end of the range; it is not in the range itself')
+      .option('--dry-run', 'show what would be removed, and remove nothing; takes the name of a thing, too')
+      .option('--json', 'one JSON document')
+      .action(remove),
+    {
+      examples: [
+        [
+          'remove --all-things --all-keys --from 2026-11-22 --dry-run',
+          'what a clock that was ahead has left behind today',
+        ],
+        ['remove abcdefgh234567ab depth speed --from 2026-11-01 --to 2026-11-02', 'one day of two resources'],
+      ],
+      notes: [
+        'Nobody can undo a removal: try it with --dry-run first. doctor names the range of records that lie in the future.',
+        "The server takes the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
+        'Without --from and --to all records of a resource are removed; of $geo and $settings the state, too. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is gone from the document.',
+      ],
+    },
+  )
+}
+
+async function remove(first: string | undefined, others: readonly string[], flags: Flags): Promise<void> {
+  const range = timeRange(flags.from, flags.to)
+  const operands = first === undefined ? [] : [first, ...others]
+  if (flags.allThings && flags.from === undefined && flags.to === undefined) {
+    throw usageError('--all-things needs --from or --to: nothing less is removed of all things')
+  }
+  const client = await connect(flags, 'any')
+  const wanted = flags.allThings
+    ? { things: everyThing(client), keys: keysOf(operands, flags) }
+    : await ofOneThing(client, operands, flags)
+  const resources = await find(client, wanted)
+  const removed = flags.dryRun
+    ? await look(client, resources, range)
+    : await removeEach(client, resources, range)
+  await show(removed, flags)
+}
+
+function everyThing(client: ServerClient): AsyncIterable<NamedThing> {
+  return client.list<ListedThing, 'things'>('/v2/things', 'things')
+}
+
+/** With a thing's own token the first operand is a key, unless it is what the thing is called. */
+async function ofOneThing(client: ServerClient, operands: readonly string[], flags: Flags): Promise<Wanted> {
+  const principal = await readPrincipal(client)
+  const [named, ...keys] = operands
+  if (principal.kind === 'thing' && (named === undefined || !isCalled(principal, named))) {
+    return { things: [principal], keys: keysOf(operands, flags) }
+  }
+  const wanted = keysOf(keys, flags)
+  const thing = await findThing(client, named)
+  assertMeant(thing, named, principal, flags)
+  return { things: [thing], keys: wanted }
+}
+
+/** A name can be given to another thing by mistake, and this cannot be taken back. */
+function assertMeant(
+  { thingId }: NamedThing,
+  named: string | undefined,
+  { kind }: Principal,
+  { dryRun }: Flags,
+): void {
+  if (dryRun || kind === 'thing' || named === undefined || named === thingId) return
+  throw failure(`${named} is a name: remove records of the thing by its id, ${thingId}`)
+}
+
+/** @throws CommandError usage */
+function keysOf(keys: readonly string[], { allKeys }: Flags): readonly string[] | undefined {
+  if ((allKeys === true) === keys.length > 0)
+    throw usageError('give the keys of the resources, or --all-keys')
+  return allKeys ? undefined : [...new Set(keys)]
+}
+
+/** All of them before any is removed: a key that is misspelled removes nothing. */
+async function find(client: ServerClient, { things, keys }: Wanted): Promise<readonly Resource[]> {
+  const resources: Resource[] = []
+  for await (const thing of things) resources.push(...(await resourcesOf(client, thing, keys)))
+  const unknown = keys?.filter(key => resources.every(resource => resource.key !== key)) ?? []
+  if (unknown.length === 0) return resources
+  throw failure(`there is no resource ${unknown.join(', ')}: nothing is removed`)
+}
+
+async function look(
+  client: ServerClient,
+  resources: readonly Resource[],
+  range: TimeRange,
+): Promise<readonly Removed[]> {
+  const progress = new Progress()
+  const found: Removed[] = []
+  for (const [index, resource] of resources.entries()) {
+    const inRange = await lookInRange(client, resource, range)
+    if (inRange) found.push({ ...resource, ...inRange })
+    progress.show(() => `looked at ${grouped(index + 1)} of ${counted(resources.length, 'resource')}`)
+  }
+  progress.clear()
+  return found
+}
+
+async function removeEach(
+  client: ServerClient,
+  resources: readonly Resource[],
+  range: TimeRange,
+): Promise<readonly Removed[]> {
+  const progress = new Progress()
+  const removed: Removed[] = []
+  try {
+    for (const [index, resource] of resources.entries()) {
+      const records = await removeInRange(client, resource, range)
+      if (records > 0) removed.push({ ...resource, records })
+      const done = () => `${grouped(index + 1)} of ${counted(resources.length, 'resource')}`
+      progress.show(() => `${done()}, ${counted(total(removed), 'record')} removed`)
+    }
+  } catch (error) {
+    progress.clear()
+    throw stopped(error, total(removed))
+  }
+  progress.clear()
+  return removed
+}
+
+/** Says who may remove, and what is removed already. */
+function stopped(error: unknown, records: number): unknown {
+  if (!(error instanceof CommandError)) return error
+  const who =
+    "the admin key and an operator's write session may remove; a thing's token with allowThingDelete"
+  const isForbidden = error instanceof RefusedError && error.reason === 'forbidden'
+  const before = `${counted(records, 'record')} removed before that: run the command again to go on`
+  const details = [...error.details, ...(isForbidden ? [who] : []), ...(records > 0 ? [before] : [])]
+  return new CommandError(error.status, error.message, details)
+}
+
+async function show(removed: readonly Removed[], { dryRun, json }: Flags): Promise<void> {
+  const records = total(removed)
+  if (json) {
+    const resources = removed.map(({ thing: { thingId }, ...rest }) => ({ thingId, ...rest }))
+    return await printJson({ isDryRun: dryRun === true, records, resources })
+  }
+  const rows = removed.map(({ thing, key, records, first = '', last = '' }) => {
+    const cells = [called(thing), key, grouped(records)]
+    return dryRun ? [...cells, first, last] : cells
+  })
+  const head = ['thing', 'key', 'records', ...(dryRun ? ['first', 'last'] : [])]
+  if (rows.length > 0) await print(table(head, rows))
+  const things = new Set(removed.map(({ thing }) => thing.thingId)).size
+  const where = `in ${counted(removed.length, 'resource')} of ${counted(things, 'thing')}`
+  await printLine(`${counted(records, 'record')} ${where} ${dryRun ? 'would be removed' : 'removed'}`)
+}
+
+function total(removed: readonly Removed[]): number {
+  return removed.reduce((sum, { records }) => sum + records, 0)
+}

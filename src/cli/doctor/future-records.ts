@@ -1,0 +1,93 @@
+import { futureTolerance } from '../../core/datetime.ts'
+import { RefusedError, type ServerClient } from '../client.ts'
+import {
+  findThing,
+  type ListedThing,
+  type NamedThing,
+  type Principal,
+  readPrincipal,
+} from '../named-thing.ts'
+import { counted } from '../output.ts'
+import type { ReadRecord } from '../reading/read-records.ts'
+import { lookInRange } from '../removing/resource.ts'
+import { type Finding, fault, ok } from './finding.ts'
+
+const check = 'future records'
+
+/**
+ * Looks for records with a datetime that the server would refuse today: they were written while its clock was ahead, and
+ * stay the latest of their resources. Of the thing that is named or the credential is for, else of all things.
+ */
+export async function checkFutureRecords(
+  client: ServerClient,
+  named: string | undefined,
+): Promise<readonly Finding[]> {
+  const { principal, serverTime } = await askServer(client)
+  const one = named !== undefined || principal.kind === 'thing'
+  const things = one
+    ? [await findThing(client, named)]
+    : client.list<ListedThing, 'things'>('/v2/things', 'things')
+  // Where one of the two clocks is behind, what it thinks is ahead need not be.
+  const from = wholeSecond(Math.max(serverTime, Date.now()) + futureTolerance)
+  const found = { things: 0, resources: 0, records: 0, last: '', thingId: '' }
+  for await (const { thingId } of things) {
+    const resources = await resourcesAfter(client, { thingId, name: '' }, from)
+    if (resources.length === 0) continue
+    found.things++
+    found.thingId = thingId
+    found.resources += resources.length
+    for (const { records, last } of resources) {
+      found.records += records
+      if (last > found.last) found.last = last
+    }
+  }
+  if (found.records === 0) return [ok(check, 'no record lies in the future')]
+  const where = `in ${counted(found.resources, 'resource')} of ${counted(found.things, 'thing')}`
+  const text = `${counted(found.records, 'record')} ${where} after ${from}, the latest at ${found.last}`
+  return [fault(check, text, advice(principal, found, { from, serverTime }))]
+}
+
+/** By the Date header, as the clock is checked: utils/date shows the clock of receipt times, which the records may hold up. */
+async function askServer(client: ServerClient): Promise<{ principal: Principal; serverTime: number }> {
+  const principal = await readPrincipal(client)
+  const { headers } = await client.open('/v2/principal', { headers: { accept: 'application/json' } })
+  const serverTime = Date.parse(headers.get('date') ?? '')
+  return { principal, serverTime: Number.isNaN(serverTime) ? Date.now() : serverTime }
+}
+
+function wholeSecond(time: number): string {
+  return new Date(Math.ceil(time / 1000) * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+/** One request for a thing without any. The state of a magic resource may be newer than its records: those are what counts. */
+async function resourcesAfter(client: ServerClient, thing: NamedThing, from: string) {
+  const suspicious: string[] = []
+  for (const { key, values } of await newestOf(client, thing)) {
+    if (values.some(({ datetime }) => Date.parse(datetime) >= Date.parse(from))) suspicious.push(key)
+  }
+  const looked = suspicious.map(async key => await lookInRange(client, { thing, key }, { startDate: from }))
+  return (await Promise.all(looked)).filter(each => each !== undefined)
+}
+
+/** None of a thing that is removed meanwhile. */
+async function newestOf(client: ServerClient, { thingId }: NamedThing) {
+  type Newest = readonly { readonly key: string; readonly values: readonly ReadRecord[] }[]
+  try {
+    return await client.call<Newest>(`/v2/things/${thingId}/all_resources?limit=1`)
+  } catch (error) {
+    if (error instanceof RefusedError && error.httpStatus === 404) return []
+    throw error
+  }
+}
+
+/** A dry run, since the clock could be what is wrong. */
+function advice(
+  { kind }: Principal,
+  { things, thingId }: { readonly things: number; readonly thingId: string },
+  { from, serverTime }: { readonly from: string; readonly serverTime: number },
+): string {
+  const which = things === 1 ? thingId : '--all-things'
+  const command = `thingwire remove ${which} --all-keys --from ${from}`
+  const who = kind === 'thing' ? 'the operator can see' : 'see'
+  return `is the clock of the server right (${wholeSecond(serverTime)})? Then ${who} what to remove with: ${command} --dry-run`
+}

@@ -1,0 +1,97 @@
+import { RefusedError, type ServerClient } from '../client.ts'
+import type { NamedThing } from '../named-thing.ts'
+import {
+  countRecords,
+  listResources,
+  type ReadRecord,
+  readItems,
+  resourcePath,
+} from '../reading/read-records.ts'
+import type { TimeRange } from '../time.ts'
+import { settingsKeys } from '../transfer/settings.ts'
+
+export interface Resource {
+  readonly thing: NamedThing
+  readonly key: string
+}
+
+/** What there is of a resource in a range. */
+export interface RecordsInRange {
+  readonly records: number
+  /** RFC 3339, of the earliest and the latest of them. */
+  readonly first: string
+  readonly last: string
+}
+
+/** Resources of the thing among `keys`, or all: a path of the settings is none of its own. */
+export async function resourcesOf(
+  client: ServerClient,
+  thing: NamedThing,
+  keys: readonly string[] | undefined,
+): Promise<readonly Resource[]> {
+  const listed = await listResources(client, thing.thingId)
+  const wanted = keys?.filter(key => listed.includes(key.startsWith('$') ? key.replace(/\..*/, '') : key))
+  return (wanted ?? listed).map(key => ({ thing, key }))
+}
+
+/**
+ * What a removal would take. Of settings that are in the document no more, only what was written as a whole document: the
+ * server names no other.
+ *
+ * @returns undefined if that is nothing
+ */
+export async function lookInRange(
+  client: ServerClient,
+  { thing: { thingId }, key }: Resource,
+  range: TimeRange,
+): Promise<RecordsInRange | undefined> {
+  let found: RecordsInRange | undefined
+  for (const each of key === '$settings' ? await settingsKeys(client, thingId) : [key]) {
+    const part = await lookAtKey(client, thingId, each, range)
+    if (part) found = found ? both(found, part) : part
+  }
+  return found
+}
+
+async function lookAtKey(
+  client: ServerClient,
+  thingId: string,
+  key: string,
+  range: TimeRange,
+): Promise<RecordsInRange | undefined> {
+  // Without a range, the one record of a magic resource would be its state.
+  const query = { startDate: '19700101000000', ...range }
+  const at = async (order: 'asc' | 'desc') => {
+    for await (const record of readItems<ReadRecord>(client, [thingId, key], { ...query, order }, 1)) {
+      return record.datetime
+    }
+    return undefined
+  }
+  const [first, last] = [await at('asc'), await at('desc')]
+  if (first === undefined || last === undefined) return undefined
+  return { records: await countRecords(client, thingId, key, query), first, last }
+}
+
+/** Spelled alike, so that the order of the texts is that of time. */
+function both(one: RecordsInRange, other: RecordsInRange): RecordsInRange {
+  return {
+    records: one.records + other.records,
+    first: one.first < other.first ? one.first : other.first,
+    last: one.last > other.last ? one.last : other.last,
+  }
+}
+
+/** @returns how many records that were: none if the resource, or its thing, is gone meanwhile */
+export async function removeInRange(
+  client: ServerClient,
+  { thing: { thingId }, key }: Resource,
+  range: TimeRange,
+): Promise<number> {
+  try {
+    const path = resourcePath(thingId, key, range)
+    return (await client.call<{ deleted: number }>(path, { method: 'DELETE' })).deleted
+  } catch (error) {
+    if (error instanceof RefusedError && error.httpStatus === 404) return 0
+    throw error
+  }
+}

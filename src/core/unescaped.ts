@@ -1,0 +1,85 @@
+/** A text that was made of another by leaving out and replacing characters. */
+export interface Derived {
+  readonly text: string
+  /** Which part of the source character `i` of `text` was made of. Absent: the same one. */
+  readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
+}
+
+/** Where in the source the part of `text` from `start` to `end`, which is not empty, was. */
+export function inSource({ places }: Derived, start: number, end: number): readonly [number, number] {
+  return places ? [places.starts[start] ?? 0, places.ends[end - 1] ?? 0] : [start, end]
+}
+
+/** How often a text may have been escaped on its way. Who does it more often does it by hand. */
+const deepest = 8
+
+/**
+ * One character in the spelling of a URL (`%41`, `%u0041`), of JSON and programs (`\u0041`, `\x41`, `\n`, `\_`), of HTML
+ * (`&#65;`, `&#x41;`, `&amp;`, `&lowbar;`), or of a keyboard for Chinese and Japanese (`Ａ`).
+ */
+const escaped =
+  /%u([\da-f]{4})|%([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}|\\x([\da-f]{2})|\\([nrt0])|\\([^a-z\d])|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&(amp|lowbar);|([\uff01-\uff5e])/gi
+
+const named: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', amp: '&', lowbar: '_' }
+const fullWidth = 0xfee0
+
+/** The text as it is, and then with each layer of its escapes taken off. */
+export function unescapedLayers(source: string): readonly [Derived, ...Derived[]] {
+  const layers: [Derived, ...Derived[]] = [{ text: source }]
+  let outer: Derived | undefined = layers[0]
+  while (outer && layers.length <= deepest) {
+    const inner = replaced(outer, escaped, meant)
+    if (inner) layers.push(inner)
+    outer = inner
+  }
+  return layers
+}
+
+/**
+ * Replaces each match of `pattern` by one character or none.
+ *
+ * @returns undefined if there is none
+ */
+export function replaced(
+  outer: Derived,
+  pattern: RegExp,
+  by: (match: RegExpExecArray) => string,
+): Derived | undefined {
+  const { text } = outer
+  const parts: string[] = []
+  const starts: number[] = []
+  const ends: number[] = []
+  let done = 0
+  const keep = (part: string, start: number, end: number) => {
+    parts.push(part)
+    const [from, to] = inSource(outer, start, end)
+    starts.push(from)
+    ends.push(to)
+  }
+  const keepUntil = (end: number) => {
+    for (let place = done; place < end; place++) keep(text[place] ?? '', place, place + 1)
+  }
+  for (const match of text.matchAll(pattern)) {
+    const end = match.index + match[0].length
+    keepUntil(match.index)
+    const character = by(match)
+    if (character !== '') keep(character, match.index, end)
+    done = end
+  }
+  if (done === 0) return undefined
+  keepUntil(text.length)
+  return { text: parts.join(''), places: { starts, ends } }
+}
+
+/** One UTF-16 unit, so that places stay places. What is no ASCII is no part of a credential, whichever it is. */
+function meant([, ...groups]: RegExpExecArray): string {
+  const [url4, url2, json4, json6, byte, control, itself, html16, html10, entity, wide] = groups
+  const letter = control ?? entity
+  if (letter !== undefined) return named[letter.toLowerCase()] ?? '\ufffd'
+  if (itself !== undefined) return itself
+  if (wide !== undefined) return String.fromCharCode(wide.charCodeAt(0) - fullWidth)
+  const hex = url4 ?? url2 ?? json4 ?? json6 ?? byte ?? html16
+  const code = hex === undefined ? Number(html10) : Number.parseInt(hex, 16)
+  if (code < 0x80) return String.fromCharCode(code)
+  return code > 0xff00 && code < 0xff5f ? String.fromCharCode(code - fullWidth) : '\ufffd'
+}

@@ -1,0 +1,125 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Milliseconds. */
+const interval = 1_000
+/**
+ * How long a look at the directory counts, milliseconds: nothing is acknowledged on an older one. Behind a pause of the process
+ * the completions of writes come before any timer.
+ */
+const validity = 3_000
+/** What says nothing about the directory: the system had no means to look at it. */
+const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
+
+interface Known {
+  /** Device and inode. */
+  readonly directory: string
+  readonly lock: string
+  /** Name of the newest log of writes. */
+  log: string
+}
+
+/**
+ * Watches whether the path of a database still leads to the files that LevelDB has open. LevelDB writes on into files that
+ * were removed, unmounted or moved away, and no call of it fails.
+ */
+export class DirectoryWatch {
+  readonly #location: string
+  readonly #onGone: (why: string) => void
+  #known: Known | undefined
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  /** When the newest look that found it there began, on the clock of `performance.now()`. */
+  #seenAt = 0
+
+  /** @param onGone told why, once or more */
+  constructor(location: string, onGone: (why: string) => void) {
+    this.#location = location
+    this.#onGone = onGone
+  }
+
+  /** LevelDB has just opened the files that are there: from now on they are looked at. */
+  async start(): Promise<void> {
+    const begun = performance.now()
+    const [directory, lock] = await Promise.all([this.#fileAt('.'), this.#fileAt('LOCK')])
+    this.#known = { directory, lock, log: (await this.#newestLog()) ?? '' }
+    this.#seenAt = begun
+    this.#timer = setInterval(() => void this.#look(), interval)
+    this.#timer.unref()
+  }
+
+  /** While LevelDB opens the files anew they change. */
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** What to wait for before anything is acknowledged: undefined if the newest look is new enough. */
+  due(): Promise<void> | undefined {
+    return performance.now() - this.#seenAt < validity ? undefined : this.#look()
+  }
+
+  /** Looks now, also while it is stopped. Resolves when `onGone` was told, if it had to be. */
+  look(): Promise<void> {
+    return this.#look()
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #lookOnce(): Promise<void> {
+    const begun = performance.now()
+    try {
+      const gone = await this.#whyGone()
+      if (gone === undefined) this.#seenAt = begun
+      else this.#onGone(gone)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (!transient.has(code)) this.#onGone(message)
+    }
+  }
+
+  async #whyGone(): Promise<string | undefined> {
+    const known = this.#known
+    if (!known) return undefined
+    const [directory, lock] = await Promise.all([
+      this.#fileAt('.'),
+      this.#fileAt('LOCK'),
+      this.#fileAt('CURRENT'),
+    ])
+    if (directory !== known.directory) return 'another directory is in its place'
+    if (lock !== known.lock) return 'other files are in its place'
+    return await this.#whyLogGone(known)
+  }
+
+  /** LevelDB begins a new log now and then, and removes the old one later. */
+  async #whyLogGone(known: Known): Promise<string | undefined> {
+    const isThere = await this.#fileAt(known.log).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (isThere !== undefined) return undefined
+    const newest = await this.#newestLog()
+    if (newest === undefined || numberOf(newest) < numberOf(known.log))
+      return `its file ${known.log} was removed`
+    known.log = newest
+    return undefined
+  }
+
+  async #newestLog(): Promise<string | undefined> {
+    const logs = (await readdir(this.#location)).filter(name => /^\d+\.log$/.test(name))
+    return logs.sort((one, other) => numberOf(one) - numberOf(other)).at(-1)
+  }
+
+  async #fileAt(name: string): Promise<string> {
+    const { dev, ino } = await stat(join(this.#location, name), { bigint: true })
+    return `${dev} ${ino}`
+  }
+}
+
+function numberOf(log: string): number {
+  return Number.parseInt(log, 10)
+}

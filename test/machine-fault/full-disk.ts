@@ -1,0 +1,180 @@
+import { open, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
+import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
+
+/** Milliseconds; the server looks at the disk every two seconds. */
+const roomDeadline = 30_000
+const pieceBytes = 256 * 1024
+
+export interface FullDiskSetup {
+  /** A directory on a small file system. */
+  readonly directory: string
+  /** Bytes that must be free for writes, as `minFreeSpace`. */
+  readonly minFreeSpace: number
+  /** Writes of one device that are refused while the disk is full. */
+  readonly refused: number
+  /** Valid writes that are tried then. */
+  readonly writes: number
+  /** Whether the other program takes what becomes free, too, until the end. The server is not started anew then: it could not. */
+  readonly goesOn: boolean
+}
+
+export interface FullDisk {
+  /** How often each answer came to a refused write, and to a valid one. */
+  readonly refusals: Readonly<Record<string, number>>
+  readonly valid: Readonly<Record<string, number>>
+  /** Status codes of reads and lists, one after each of these writes, and of `/readyz`. */
+  readonly reads: Readonly<Record<string, number>>
+  /** Refused writes that `GET …/errors` lists. */
+  readonly listed: number
+  readonly deleted: { readonly status: number; readonly count: number; readonly left: number }
+  /** Of a read after kill -9 and a start on the full disk; 0 if it goes on. */
+  readonly restarted: number
+  /** Status of the first write after there is room again that is not refused for want of it. */
+  readonly withRoom: number
+  /** Acknowledged records that are missing at the end. */
+  readonly missing: number
+  /** Exit status of `thingwire check` at the end. */
+  readonly check: number | null
+}
+
+/** Has another program fill the disk to its last byte under a server, and lets one device send what is refused. */
+export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
+  const dataDir = join(setup.directory, 'data')
+  const environment = { THINGWIRE_MIN_FREE_SPACE: String(setup.minFreeSpace) }
+  const [refusals, valid, reads] = [new Count(), new Count(), new Count()]
+  let server = await startServer({ dataDir, environment })
+  try {
+    const [device, other] = [await createThing(server), await createThing(server)]
+    let acked = await writeUntilFull(server, other, 3_000)
+    await writeUntilFull(server, device, 1_000)
+    await untilReserved(dataDir)
+    const filler = join(setup.directory, 'filler')
+    await fill(filler)
+    for (let round = 0; round < Math.max(setup.refused, setup.writes); round++) {
+      if (round < setup.refused) refusals.add(await statusOf(write(server, device, invalid(round))))
+      if (round < setup.writes) {
+        const status = await statusOf(write(server, other, batch(acked, 1)))
+        valid.add(status)
+        if (status === 201) acked++
+      }
+      reads.add(await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n?limit=100`)))
+      reads.add(await statusOf(get(server, `/v2/things/${device.thingToken}/resources`)))
+      reads.add(await statusOf(get(server, '/readyz')))
+      if (setup.goesOn) await fill(filler)
+    }
+    const errors = (await (
+      await get(server, `/v2/things/${device.thingToken}/errors?limit=100`)
+    ).json()) as readonly unknown[]
+    const deleted = await remove(server, device)
+    let restarted = 0
+    if (!setup.goesOn) {
+      await server.kill()
+      server = await startServer({ dataDir, environment })
+      restarted = await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n`))
+    }
+    await rm(filler)
+    const withRoom = await firstTaken(server, other, acked)
+    const stored = await readAll(server, other, 'n')
+    const found = new Set(stored.map(({ value }) => (value as { n: number }).n))
+    const missing = Array.from({ length: acked }, (_, n) => n).filter(n => !found.has(n)).length
+    await server.stop()
+    const check = await runCli({ args: ['check', '--data-dir', dataDir] })
+    return {
+      ...{ refusals: refusals.counts, valid: valid.counts, reads: reads.counts, listed: errors.length },
+      ...{ deleted, restarted, withRoom, missing, check: check.code },
+    }
+  } finally {
+    await server.kill()
+  }
+}
+
+class Count {
+  readonly counts: Record<string, number> = {}
+
+  add(name: string | number): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1
+  }
+}
+
+function invalid(round: number): object {
+  return { values: [{ key: `not a key ${round}`, value: 'x'.repeat(300) }] }
+}
+
+/** Records of 1 KiB whose values are numbered. */
+function batch(first: number, count: number): object {
+  const values = Array.from({ length: count }, (_, place) => ({
+    key: 'n',
+    value: { n: first + place, filled: 'x'.repeat(1_000) },
+  }))
+  return { values }
+}
+
+/** @returns how many were acknowledged: as many as are asked for, if there is room */
+async function writeUntilFull(server: ServerProcess, thing: Thing, records: number): Promise<number> {
+  for (let first = 0; first < records; first += 250) {
+    const { status } = await write(server, thing, batch(first, 250))
+    if (status !== 201) throw new Error(`the disk is too small for this test: ${status}`)
+  }
+  return records
+}
+
+/** A server makes its reserve soon after its first start on a directory. */
+async function untilReserved(dataDir: string): Promise<void> {
+  const { blocks, bsize } = await statfs(dataDir)
+  const bytes = Math.min(32 * 1024 * 1024, Math.floor((blocks * bsize) / 8))
+  const isThere = () =>
+    stat(join(dataDir, 'store', 'RESERVE')).then(
+      ({ size }) => size === bytes,
+      () => false,
+    )
+  while (!(await isThere())) await delay(50)
+}
+
+/** Takes all that is left of the disk. */
+async function fill(file: string): Promise<void> {
+  const handle = await open(file, 'a')
+  try {
+    for (let bytes = pieceBytes; bytes >= 1; ) {
+      try {
+        await handle.appendFile(Buffer.alloc(bytes, 'f'))
+        await handle.sync()
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+        bytes = Math.floor(bytes / 16)
+      }
+    }
+  } finally {
+    await handle.close().catch(() => {})
+  }
+}
+
+async function statusOf(response: Promise<Response>): Promise<number> {
+  const answered = await response
+  await answered.arrayBuffer()
+  return answered.status
+}
+
+function get({ url, adminKey }: ServerProcess, path: string): Promise<Response> {
+  return fetch(`${url}${path}`, { headers: { authorization: `Bearer ${adminKey}` } })
+}
+
+async function remove({ url, adminKey }: ServerProcess, { thingId }: Thing) {
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const path = `${url}/v2/things/${thingId}/resources/n`
+  const response = await fetch(path, { method: 'DELETE', headers })
+  const { deleted = 0 } = (await response.json()) as { readonly deleted?: number }
+  const left = (await (await fetch(path, { headers })).json()) as readonly unknown[]
+  return { status: response.status, count: deleted, left: left.length }
+}
+
+async function firstTaken(server: ServerProcess, thing: Thing, first: number): Promise<number> {
+  const deadline = performance.now() + roomDeadline
+  for (;;) {
+    const status = await statusOf(write(server, thing, batch(first, 1)))
+    if (status !== 503 || performance.now() > deadline) return status
+    await delay(100)
+  }
+}
