@@ -142,7 +142,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     onDefect,
   })
   live.log.follow(retained)
-  const retention = new Retention({ records, nodes, rules: options.retention ?? [], onDefect })
+  const retention = new Retention({ records, nodes, clock, rules: options.retention ?? [], onDefect })
   return {
     ...access,
     limits,

@@ -2,6 +2,8 @@
 export interface ReceiptClock {
   /** The receipt time of a write that was committed now: never before the newest one that was given. */
   now(): number
+  /** The newest receipt time that was given; `released` or before if none was. */
+  newest(): number
   /** By how much the clock is behind the newest receipt time, milliseconds; 0: it is not. */
   behind(): number
   /** When receipt times have gone back last, since the process began: a clock far behind them was believed. */

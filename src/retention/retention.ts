@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ReceiptClock } from '../core/clock.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { RecordStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
+import { BelievedClock } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
 /** So often in the least age of a rule it is looked what is too old. */
@@ -24,6 +26,7 @@ const mostRest = 50
 export interface RetentionParts {
   readonly records: Pick<RecordStore, 'things' | 'resources' | 'removeOld'>
   readonly nodes: Pick<Nodes, 'lead'>
+  readonly clock: Pick<ReceiptClock, 'now' | 'newest'>
   /** None: everything is kept. */
   readonly rules: readonly RetentionRule[]
   /** Told of what is no error of the store. */
@@ -41,10 +44,12 @@ export class Retention {
   /** When this node has last looked through everything, milliseconds since 1970. */
   lastRun: number | undefined
   readonly #parts: RetentionParts
+  readonly #clock: BelievedClock
   readonly #giveUp: () => Promise<void>
 
   constructor(parts: RetentionParts) {
     this.#parts = parts
+    this.#clock = new BelievedClock(parts.clock)
     this.#giveUp =
       parts.rules.length === 0
         ? async () => {}
@@ -88,7 +93,7 @@ export class Retention {
   async #removeOld(thingId: string, key: string, stop: AbortSignal, hold: Hold): Promise<void> {
     const age = ageOf(key, this.#parts.rules)
     if (age === undefined) return
-    const before = Date.now() - age
+    const before = this.#clock.now() - age
     let from: string | undefined
     do {
       const begin = performance.now()

@@ -57,6 +57,10 @@ export class ReceiptClock implements Clock {
     return Math.max(this.#wall(), this.#newest)
   }
 
+  newest(): number {
+    return this.#newest
+  }
+
   behind(): number {
     return Math.max(0, this.#newest - this.#wall())
   }

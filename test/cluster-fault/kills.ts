@@ -11,19 +11,23 @@ const ended = / no answer$/
 /** What they see of one that does not get in time what it needs, such as the sessions that the other one had. */
 const late = / (CONNACK 3|503 store_timeout|closed by a node that is there)$/
 
-export const killNode = nodeEnds('kill -9 of a node', (service, member) => service.kill(member))
+export const killNode = nodeEnds('kill -9 of a node', false, (service, member) => service.kill(member))
 
 /** SIGTERM. */
-export const stopNode = nodeEnds('a node is stopped', (service, member) => service.stop(member))
+export const stopNode = nodeEnds('a node is stopped', true, (service, member) => service.stop(member))
 
 /** Of the oldest node, which leads; its clients go to the other one, and to a new one that comes soon. */
-function nodeEnds(name: string, end: (service: Service, member: Member) => Promise<Exit>): Fault {
+function nodeEnds(
+  name: string,
+  inOrder: boolean,
+  end: (service: Service, member: Member) => Promise<Exit>,
+): Fault {
   return {
     name,
     async happen({ service, heavy, steady, testators }) {
       const at = Date.now()
       const ending = end(service, service.member(0))
-      const returning = testators.nodeEnds(at)
+      const returning = testators.nodeEnds(at, { inOrder })
       await ending
       await delay(alone)
       await service.add()

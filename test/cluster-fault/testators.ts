@@ -65,9 +65,13 @@ export class Testators implements Participant {
 
   async stop(): Promise<void> {}
 
-  /** The oldest node ends, since this time on the wall clock. */
-  async nodeEnds(at: number): Promise<void> {
+  /**
+   * The oldest node ends, since this time on the wall clock. One that was killed is held for alive for a while: whoever takes a
+   * client over from it then, writes its will (contract §7.8).
+   */
+  async nodeEnds(at: number, { inOrder }: { readonly inOrder: boolean }): Promise<void> {
     for (const { will } of this.#lost) this.#ledger.settle(will, 'acked')
+    if (!inOrder) for (const { will } of this.#returning) this.#ledger.settle(will, 'uncertain')
     await Promise.all(
       this.#returning.map(async testator => {
         await testator.client.closed

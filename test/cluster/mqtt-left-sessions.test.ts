@@ -24,7 +24,7 @@ it('sessions that their clients leave while Redis is away are kept as left when 
   expect(await areInUse()).toEqual(things.map(() => true))
   await redis.kill()
   await Promise.all(clients.map(client => client.destroy()))
-  await log.until(/store_unavailable/)
+  await log.until(/the store is away/)
   await redis.restart()
   await eventually(areInUse).toEqual(things.map(() => false))
   expect(log.lines(50)).toEqual([])

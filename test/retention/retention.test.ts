@@ -83,8 +83,8 @@ it('Retention goes through more things than it lists at once', async () => {
 
 it('Retention without rules removes nothing, and asks for nothing', async () => {
   const lead = () => expect.unreachable('it leads')
-  const { records } = await memoryStore()
-  await retain({ records, nodes: { lead } }).close()
+  const { records, clock } = await memoryStore()
+  await retain({ records, nodes: { lead }, clock }).close()
 })
 
 it('Retention goes on after an error of the store', async () => {
@@ -98,7 +98,7 @@ it('Retention goes on after an error of the store', async () => {
       return await store.records.removeOld(...piece)
     },
   }
-  const retention = retain({ records: failing, nodes: store.nodes }, '1s')
+  const retention = retain({ records: failing, nodes: store.nodes, clock: store.clock }, '1s')
   await expect.poll(() => retention.removed).toBe(1)
 })
 
@@ -110,7 +110,7 @@ it('Retention.close() ends within a piece of a long removal', async () => {
     ...store.records,
     removeOld: async (_thing: string, _key: string) => ({ count: 1, next: String(++pieces) }),
   }
-  const retention = retain({ records: endless, nodes: store.nodes }, `${key}=1h`)
+  const retention = retain({ records: endless, nodes: store.nodes, clock: store.clock }, `${key}=1h`)
   await expect.poll(() => pieces).toBeGreaterThan(2)
   await retention.close()
   const done = pieces

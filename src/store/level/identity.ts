@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import type { ClassicLevel } from 'classic-level'
-import { formatKey, identityKey } from './keys.ts'
+import { everyKey, formatKey, identityKey } from './keys.ts'
+import { lastEntry } from './scan.ts'
 
 /** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; any other is refused. */
 export const formatVersion = 1
@@ -33,7 +34,8 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
  */
 export async function identityOf(level: ClassicLevel<Buffer, Buffer>): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
-  if (!format && !identity && (await isEmpty(level))) return await putIdentity(level)
+  if (!format && !identity && (await lastEntry({ level }, everyKey)) === undefined)
+    return await putIdentity(level)
   const problem = formatProblem(format) ?? (identity ? undefined : 'it has no identity')
   if (problem !== undefined) throw new Error(`cannot open the store in ${level.location}: ${problem}`)
   return identity ?? Buffer.alloc(0)
@@ -45,10 +47,6 @@ export function formatProblem(stored: Buffer | undefined): string | undefined {
   if (format === String(formatVersion)) return undefined
   if (format === undefined) return 'it is no store of Thingwire'
   return `it has format ${format}, and this version knows format ${formatVersion}`
-}
-
-async function isEmpty(level: ClassicLevel<Buffer, Buffer>): Promise<boolean> {
-  return (await level.keys({ limit: 1 }).all()).length === 0
 }
 
 async function putIdentity(level: ClassicLevel<Buffer, Buffer>): Promise<Buffer> {

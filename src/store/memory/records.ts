@@ -35,7 +35,7 @@ interface Thing {
 export function createMemoryRecords(
   commits: GroupCommit<PendingCommit, Receipt>,
   documents: MemoryDocuments,
-  clock: Pick<ReceiptClock, 'receive'>,
+  clock: Pick<ReceiptClock, 'receive' | 'newest'>,
 ): DriverRecords {
   const things = new Map<string, Thing>()
   const listeners = new Set<(commit: Commit) => void>()
@@ -122,7 +122,7 @@ export function createMemoryRecords(
     tell({
       thingId,
       writeNumber: ++newestWriteNumber,
-      receivedAt: clock.receive(),
+      receivedAt: clock.newest(),
       records: [],
       latest: [{ key, record: timeLine.newest }],
       stored: true,

@@ -29,6 +29,10 @@ export class RedisReceipts implements ReceiptClock {
     return Math.max(this.#clockNow(), this.#newest)
   }
 
+  newest(): number {
+    return this.#newest
+  }
+
   behind(): number {
     return Math.max(0, this.#newest - this.#clockNow())
   }

@@ -4,7 +4,8 @@
 -- (contract 4.5); nodes look every 5 s.
 --
 -- KEYS[1]  head of the partition
--- ARGV     node, for how long it is to be held for alive (ms), a time before which no clock is believed (ms)
+-- ARGV     node, for how long it is to be held for alive (ms), a time before which no clock is believed and no write received
+--          (ms)
 -- returns  the time (microseconds), the newest receipt time (ms), that one before the clock was believed last and what the clock
 --          showed then or 0 and 0 (ms), whether the node was there still (1 or 0), then the nodes that were forgotten
 local believed_behind, believed_after, longest_break = 86400000, 600000, 30000
@@ -13,6 +14,10 @@ local now = math.floor(time_now() / 1000)
 
 local function look_at_clock()
   local receipt = newest_receipt()
+  if receipt < tonumber(ARGV[3]) then
+    redis.call('HSET', KEYS[1], 'receipt', ARGV[3])
+    return
+  end
   if now >= receipt - believed_behind or now < tonumber(ARGV[3]) then
     redis.call('HDEL', KEYS[1], 'behind-since', 'behind-seen')
     return
