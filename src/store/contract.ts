@@ -47,7 +47,8 @@ import type { Ticket } from '../core/ticket.ts'
  * **Holds.** What is called in the name of a hold takes effect only if the hold is held at the commit: the hold was taken, and
  * neither taken again nor released since. Otherwise the call rejects with `HoldLost`, and nothing of it is kept; that is no failure
  * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
- * hold that is released covers every call before. In a store that is not `shared`, holds end with the process.
+ * hold that is released covers every call before. If a call is late or the store fails it, the calls behind it in the name of the
+ * same hold are rejected too. In a store that is not `shared`, holds end with the process.
  *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
  * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts

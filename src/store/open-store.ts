@@ -94,7 +94,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
       put: (put, hold, purpose) =>
         life.run(async () => {
           assertHeld(hold)
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold, purpose)))
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold, purpose), hold))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },

@@ -1,6 +1,6 @@
 import { promiseOf, settle, type Ticket } from '../core/ticket.ts'
 import { promised } from './commit-ticket.ts'
-import type { Append, DriverRecords, Receipt } from './contract.ts'
+import type { Append, CommitTicket, DriverRecords, Receipt } from './contract.ts'
 import type { TimeLimit } from './time-limit.ts'
 
 /** Appends under way: a copy of one shares the fate of the first. */
@@ -22,8 +22,8 @@ export class PendingAppends {
   }
 
   submit(write: Append, ticket: Ticket<Receipt>): undefined {
-    const { thingId, id, documents } = write
-    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own))
+    const { thingId, id, documents, hold } = write
+    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), hold)
     // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) {
@@ -32,7 +32,7 @@ export class PendingAppends {
         copied.then(({ answer }) => ({ writeNumber: 0, answer })),
       )
     }
-    this.#limit.run(ticket, limited => {
+    const begin = (limited: CommitTicket<Receipt>) => {
       const newest = promised<Receipt>(limited, own => this.#append(write, own))
       const name = nameOf(thingId, id)
       const settled = () => {
@@ -41,7 +41,8 @@ export class PendingAppends {
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
       settle(limited, newest)
-    })
+    }
+    this.#limit.run(ticket, begin, hold)
   }
 }
 

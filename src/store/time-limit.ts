@@ -1,3 +1,4 @@
+import type { Hold } from '../core/holds.ts'
 import type { Ticket } from '../core/ticket.ts'
 import { ThingwireError } from '../errors.ts'
 import type { CommitTicket } from './contract.ts'
@@ -28,12 +29,20 @@ class Link {
 class Waiter<Result> extends Link implements CommitTicket<Result> {
   expired = false
   readonly deadline: number
+  /** In whose name it is. */
+  readonly holder: string | undefined
   readonly #life: Pick<LifeCycle, 'leave'>
   readonly #ticket: Ticket<Result>
 
-  constructor(ticket: Ticket<Result>, deadline: number, life: Pick<LifeCycle, 'leave'>) {
+  constructor(
+    ticket: Ticket<Result>,
+    deadline: number,
+    hold: Hold | undefined,
+    life: Pick<LifeCycle, 'leave'>,
+  ) {
     super()
     this.deadline = deadline
+    this.holder = hold?.holder
     this.#life = life
     this.#ticket = ticket
   }
@@ -44,14 +53,32 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   }
 
   reject(error: unknown): void {
+    if (!this.expired && isRetryable(error)) this.#expireBehind()
     this.#settled()
     if (!this.expired) this.#ticket.reject(error)
   }
 
   expire(): void {
+    this.#expireBehind()
+    this.#expireAlone()
+  }
+
+  #expireAlone(): void {
     this.leave()
     this.expired = true
     this.#ticket.reject(new ThingwireError('store_timeout'))
+  }
+
+  /**
+   * What was handed in behind it in the same name, without knowing, is not to be kept: whoever does it again does it in this order,
+   * and what is newer would come before what is older.
+   */
+  #expireBehind(): void {
+    if (this.holder === undefined) return
+    const behind: Waiter<unknown>[] = []
+    for (let next = this.next; next instanceof Waiter; next = next.next)
+      if (next.holder === this.holder) behind.push(next)
+    for (const waiter of behind) waiter.#expireAlone()
   }
 
   #settled(): void {
@@ -88,9 +115,13 @@ export class TimeLimit {
     clearInterval(this.#sweep)
   }
 
-  /** Settles `ticket` as the one that `begin` is given, with what that throws, or with store_timeout if it takes too long. */
-  run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void): undefined {
-    const waiter = new Waiter(ticket, performance.now() + this.#timeout, this.#life)
+  /**
+   * Settles `ticket` as the one that `begin` is given, with what that throws, or with store_timeout if it takes too long.
+   *
+   * @param hold in whose name it is: what is begun behind it in the same name expires with it, and where the store fails it
+   */
+  run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, hold?: Hold): undefined {
+    const waiter = new Waiter(ticket, performance.now() + this.#timeout, hold, this.#life)
     this.#life.enter()
     waiter.enter(this.#waiting)
     try {
@@ -110,4 +141,8 @@ export class TimeLimit {
       first.expire()
     }
   }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof ThingwireError && error.retryable
 }

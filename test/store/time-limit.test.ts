@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { promiseOf } from '../../src/core/ticket.ts'
+import { ThingwireError } from '../../src/errors.ts'
 import type { CommitTicket } from '../../src/store/contract.ts'
 import { TimeLimit } from '../../src/store/time-limit.ts'
 
@@ -12,9 +13,12 @@ afterEach(() => void vi.useRealTimers())
 function limited() {
   const life = { left: 0, enter: () => void life.left++, leave: () => void life.left-- }
   const limit = new TimeLimit(1_000, life)
-  const begin = () => {
+  const begin = (holder?: string) => {
     const begun: { ticket?: CommitTicket<string> } = {}
-    const result = promiseOf<string>(ticket => limit.run(ticket, own => (begun.ticket = own)))
+    const hold = holder === undefined ? undefined : { name: 'client/a', holder }
+    const result = promiseOf<string>(ticket =>
+      limit.run(ticket, own => Object.assign(begun, { ticket: own }), hold),
+    )
     result.catch(() => {})
     return { result, ticket: begun.ticket as CommitTicket<string> }
   }
@@ -48,6 +52,36 @@ test('run() gives up what is late, and nothing that has settled or began later',
   last.ticket.reject(new Error('late'))
   expect(life.left).toBe(0)
   await expect(first.result).rejects.toMatchObject({ reason: 'store_timeout' })
+})
+
+test('run() gives up with what is late whatever began behind it in the same name', async () => {
+  const { begin } = limited()
+  const late = begin('one')
+  vi.advanceTimersByTime(900)
+  const [behind, ofAnother, ofNobody] = [begin('one'), begin('another'), begin()]
+  vi.advanceTimersByTime(100 + sweep)
+  for (const { result, ticket } of [late, behind]) {
+    await expect(result).rejects.toMatchObject({ reason: 'store_timeout' })
+    expect(ticket.expired).toBe(true)
+  }
+  expect([ofAnother.ticket.expired, ofNobody.ticket.expired]).toEqual([false, false])
+  const after = begin('one')
+  after.ticket.resolve('in time')
+  expect(await after.result).toBe('in time')
+})
+
+test.each([
+  ['store_unavailable', true],
+  ['store_timeout', true],
+  ['store_full', true],
+  ['too_many_resources', false],
+] as const)('run() gives up what began behind %s in the same name: %s', async (reason, isGivenUp) => {
+  const { begin } = limited()
+  const [before, failed, behind, ofAnother] = ['one', 'one', 'one', 'another'].map(begin)
+  failed?.ticket.reject(new ThingwireError(reason))
+  await expect(failed?.result).rejects.toMatchObject({ reason })
+  expect([before, behind, ofAnother].map(each => each?.ticket.expired)).toEqual([false, isGivenUp, false])
+  if (isGivenUp) await expect(behind?.result).rejects.toMatchObject({ reason: 'store_timeout' })
 })
 
 test('run() hears first, after a pause of the process, of what was committed', async () => {

@@ -70,11 +70,8 @@ export class Committer {
   async commit(pending: readonly PendingCommit[]): Promise<(Committed | Error)[]> {
     const results = new Map<PendingCommit, Committed | Error>()
     for (let left = pending; left.length > 0; ) {
-      const now = performance.now()
-      const group = left.filter(({ ticket }) => ticket.deadline > now)
-      for (const each of left) {
-        if (each.ticket.deadline <= now) results.set(each, new ThingwireError('store_timeout'))
-      }
+      const { group, givenUp } = waitedFor(left)
+      for (const each of givenUp) results.set(each, new ThingwireError('store_timeout'))
       const reply = group.length > 0 ? await this.#tryGroup(group) : []
       if (reply) for (const [index, each] of group.entries()) results.set(each, outcomeIn(reply, index, each))
       left = reply ? [] : group
@@ -108,6 +105,24 @@ export class Committer {
     this.#turnAt = end + Math.min(others * (end - begin), longestRest)
     return reply
   }
+}
+
+/** What is still waited for, and what is not: it is late, or behind what is late in the same name. */
+function waitedFor(pending: readonly PendingCommit[]) {
+  const now = performance.now()
+  const group: PendingCommit[] = []
+  const givenUp: PendingCommit[] = []
+  const late = new Set<string | undefined>()
+  for (const each of pending) {
+    const holder = each.change.hold?.holder
+    if (!each.ticket.expired && each.ticket.deadline > now && !late.has(holder)) {
+      group.push(each)
+      continue
+    }
+    givenUp.push(each)
+    if (holder !== undefined) late.add(holder)
+  }
+  return { group, givenUp }
 }
 
 function deadlineOf(group: readonly PendingCommit[]): Deadline {

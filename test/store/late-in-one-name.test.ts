@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { received, valuesOf, write } from '../../src/conformance/writes.ts'
+import type { Store, StoreDriver } from '../../src/store/contract.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { createRedisStore } from '../../src/store/redis/index.ts'
+import { startRedis } from '../helpers/redis-server.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { writeBatches } from './level/write-batches.ts'
+
+/** Milliseconds. */
+const storeTimeout = 1_000
+
+interface Stalling {
+  readonly driver: StoreDriver
+  /** From now on nothing is committed; what it returns ends that. */
+  readonly stall: () => () => void
+}
+
+async function level(): Promise<Stalling> {
+  const driver = createLevelStore({ location: await temporaryDirectory(onTestFinished) })
+  onTestFinished(() => void vi.restoreAllMocks())
+  let stalled = Promise.resolve()
+  const stall = () => {
+    let goOn = () => {}
+    stalled = new Promise(resolve => {
+      goOn = resolve
+    })
+    return () => goOn()
+  }
+  writeBatches(async write => {
+    await stalled
+    await write()
+  })
+  return { driver, stall }
+}
+
+async function redis(): Promise<Stalling> {
+  const server = await startRedis({ config: { appendfsync: 'no' } })
+  onTestFinished(() => server.end())
+  const stall = () => {
+    server.process.kill('SIGSTOP')
+    return () => void server.process.kill('SIGCONT')
+  }
+  return { driver: createRedisStore({ url: server.url }), stall }
+}
+
+/** What of two writes is stored, of which the first is given up, and the second is not late. */
+async function storedOf(store: Store, stall: Stalling['stall'], holds: readonly (string | undefined)[]) {
+  const taken = new Map<string | undefined, Awaited<ReturnType<Store['holds']['take']>>>()
+  for (const name of new Set(holds)) if (name) taken.set(name, await store.holds.take(name))
+  const append = (value: string, name?: string) => {
+    const hold = taken.get(name)
+    return store.records.append(write([received(value)], hold ? { hold } : {}))
+  }
+  const goOn = stall()
+  // The one that is under way; the others wait behind it.
+  const underWay = append('under way').catch(() => {})
+  await Promise.resolve()
+  const first = append('first', holds[0]).catch((error: Error) => error)
+  await delay(storeTimeout / 2)
+  const second = append('second', holds[1]).catch((error: Error) => error)
+  expect(await first).toMatchObject({ reason: 'store_timeout' })
+  goOn()
+  await Promise.all([underWay, second])
+  return (await valuesOf(store.records)).filter(value => value !== 'under way')
+}
+
+test.for([
+  ['embedded', level],
+  ['Redis', redis],
+] as const)(
+  '%s: what waits behind a write that was given up, in the same name, is given up with it',
+  async ([, open]) => {
+    const { driver, stall } = await open()
+    const store = await openStore(driver, { storeTimeout })
+    onTestFinished(() => store.close())
+    expect(await storedOf(store, stall, ['client/a', 'client/a'])).toEqual([])
+    expect(await storedOf(store, stall, ['client/b', 'client/c'])).toEqual(['second'])
+  },
+)
