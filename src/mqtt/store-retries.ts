@@ -1,5 +1,5 @@
-import { HoldLost } from '../core/holds.ts'
-import { ThingwireError } from '../errors.ts'
+import { isOutage } from '../core/outage.ts'
+import type { ThingwireError } from '../errors.ts'
 
 /** Between attempts while the store is away, milliseconds. */
 const retryInterval = 200
@@ -59,9 +59,4 @@ export class StoreRetries {
     this.#timer = undefined
     for (const retry of this.#waiting.splice(0)) retry()
   }
-}
-
-/** Whether the store may do later what it does not do now. */
-export function isOutage(error: unknown): error is ThingwireError {
-  return error instanceof ThingwireError && error.retryable && !(error instanceof HoldLost)
 }

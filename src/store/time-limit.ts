@@ -1,4 +1,5 @@
 import type { Hold } from '../core/holds.ts'
+import { isOutage } from '../core/outage.ts'
 import type { Ticket } from '../core/ticket.ts'
 import { ThingwireError } from '../errors.ts'
 import type { CommitTicket } from './contract.ts'
@@ -53,7 +54,7 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   }
 
   reject(error: unknown): void {
-    if (!this.expired && isRetryable(error)) this.#expireBehind()
+    if (!this.expired && isOutage(error)) this.#expireBehind()
     this.#settled()
     if (!this.expired) this.#ticket.reject(error)
   }
@@ -141,8 +142,4 @@ export class TimeLimit {
       first.expire()
     }
   }
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof ThingwireError && error.retryable
 }

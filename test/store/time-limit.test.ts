@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { HoldLost } from '../../src/core/holds.ts'
 import { promiseOf } from '../../src/core/ticket.ts'
 import { ThingwireError } from '../../src/errors.ts'
 import type { CommitTicket } from '../../src/store/contract.ts'
@@ -75,11 +76,16 @@ test.each([
   ['store_timeout', true],
   ['store_full', true],
   ['too_many_resources', false],
-] as const)('run() gives up what began behind %s in the same name: %s', async (reason, isGivenUp) => {
+  ['a hold that is lost', false],
+] as const)('run() gives up what began behind %s in the same name: %s', async (what, isGivenUp) => {
   const { begin } = limited()
   const [before, failed, behind, ofAnother] = ['one', 'one', 'one', 'another'].map(begin)
-  failed?.ticket.reject(new ThingwireError(reason))
-  await expect(failed?.result).rejects.toMatchObject({ reason })
+  const error =
+    what === 'a hold that is lost'
+      ? new HoldLost({ name: 'client/a', holder: 'one' })
+      : new ThingwireError(what)
+  failed?.ticket.reject(error)
+  await expect(failed?.result).rejects.toBe(error)
   expect([before, behind, ofAnother].map(each => each?.ticket.expired)).toEqual([false, isGivenUp, false])
   if (isGivenUp) await expect(behind?.result).rejects.toMatchObject({ reason: 'store_timeout' })
 })

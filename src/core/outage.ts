@@ -1,0 +1,7 @@
+import { ThingwireError } from '../errors.ts'
+import { HoldLost } from './holds.ts'
+
+/** Whether the store may do later what it does not do now. */
+export function isOutage(error: unknown): error is ThingwireError {
+  return error instanceof ThingwireError && error.retryable && !(error instanceof HoldLost)
+}
