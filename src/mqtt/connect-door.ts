@@ -4,6 +4,7 @@ import { ThingwireError } from '../errors.ts'
 import type { Anonymous } from './anonymous.ts'
 import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
 import type { Connection } from './connection.ts'
+import type { InFlightWrite } from './session-documents.ts'
 import type { Sessions } from './sessions.ts'
 import { restoreSpellings } from './subscriptions.ts'
 import type { MqttThings } from './things.ts'
@@ -24,8 +25,8 @@ export interface ConnectDoorParts {
   readonly isOpen: (connection: Connection) => boolean
   /** The connection acts for the client from when this resolves. @throws ThingwireError of the store */
   readonly takeOver: (connection: Connection, clientId: string) => Promise<TakenHold>
-  /** These packet ids of the session are in flight. */
-  readonly resume: (connection: Connection, messageIds: readonly number[]) => void
+  /** These packets of the session are in flight. */
+  readonly resume: (connection: Connection, packets: readonly InFlightWrite[]) => void
   /** The client may act for this thing. @throws ThingwireError of the store */
   readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
   /** Told of errors that are not the store's. */

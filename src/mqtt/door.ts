@@ -87,7 +87,7 @@ export class MqttDoor {
       isClosing: () => this.#isClosing || isDraining(),
       isOpen: ({ client }) => this.#connections.has(client),
       takeOver: (connection, clientId) => this.#takeOver(connection, clientId),
-      resume: (connection, messageIds) => this.#publishDoors.get(connection)?.resume(messageIds),
+      resume: (connection, packets) => this.#publishDoors.get(connection)?.resume(packets),
       onProven,
       onDefect,
     })

@@ -7,9 +7,10 @@ import { Turns } from '../core/turns.ts'
 import { ThingwireError } from '../errors.ts'
 import { isAcknowledged, pubcomp } from './acks.ts'
 import type { Connection } from './connection.ts'
+import { type Arrival, InFlight, identityOf } from './in-flight.ts'
 import { sizeOf } from './inbound.ts'
 import type { Session } from './session.ts'
-import { inFlightName } from './session-documents.ts'
+import { type InFlightDocument, type InFlightWrite, inFlightName } from './session-documents.ts'
 import { isThingwireTopic, isTopicName, refOfThingTopic, refOfWriteTopic } from './topics.ts'
 
 export interface PublishDoorParts {
@@ -22,15 +23,6 @@ export interface PublishDoorParts {
   readonly onUnknown: (connection: Connection, error: ThingwireError) => void
 }
 
-/** What a write has that is to be stored once, however often its packet comes. */
-interface Once {
-  readonly documents?: DocumentPut | undefined
-  /** What the write is to wait for. */
-  readonly after?: Promise<void> | undefined
-}
-
-const notOnce: Once = {}
-
 /** Where a packet was published. */
 interface Address {
   readonly topic: string
@@ -39,9 +31,6 @@ interface Address {
   /** Whether it is where a thing's writes are published. */
   readonly isOfWrites: boolean
 }
-
-/** Stands for every packet whose write is committed: one promise for all of the 65,535 that there may be. */
-const committed = Promise.resolve()
 
 /** Characters of a topic in the message about it. */
 const longestTold = 200
@@ -57,13 +46,7 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /**
-   * Packet id → settles when that packet's write is committed; there until PUBREL. All ids may be in use: clients send thousands of
-   * writes before they read the first PUBREC.
-   */
-  readonly #inFlight = new Map<number, Promise<unknown>>()
-  /** Packet id → settles when it is durably forgotten; there from PUBREL to PUBCOMP. */
-  readonly #releasing = new Map<number, Promise<void>>()
+  readonly #inFlight = new InFlight()
   /** Of the latest packet: a device publishes on one topic. */
   #address: Address | undefined
   #hasFailed = false
@@ -74,8 +57,8 @@ export class PublishDoor {
   }
 
   /** Of the session that the connection has: packets that are stored and not released. */
-  resume(messageIds: Iterable<number>): void {
-    for (const messageId of messageIds) this.#inFlight.set(messageId, committed)
+  resume(packets: readonly InFlightWrite[]): void {
+    this.#inFlight.resume(packets)
   }
 
   /** @returns whether the packet is taken; only what a host's own client publishes on other topics is not */
@@ -100,8 +83,7 @@ export class PublishDoor {
   takePubrel({ messageId }: PubrelPacket): boolean {
     const { session, client, inbound, acks } = this.#connection
     if (!session || messageId === undefined) return false
-    // One that comes twice is answered twice, and not before the id is forgotten either.
-    const release = this.#beginRelease(session, messageId) ?? this.#releasing.get(messageId)
+    const release = this.#inFlight.release(messageId, () => this.#forget(session, messageId))
     if (!release) return false
     release
       .then(
@@ -116,20 +98,6 @@ export class PublishDoor {
     return true
   }
 
-  #beginRelease(session: Session, messageId: number): Promise<void> | undefined {
-    const committing = this.#inFlight.get(messageId)
-    if (!committing) return undefined
-    const release = this.#release(session, messageId, committing)
-    // From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
-    this.#inFlight.delete(messageId)
-    this.#releasing.set(messageId, release)
-    release
-      // The connection ends, and the client will release it again.
-      .catch(handledBelow)
-      .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
-    return release
-  }
-
   #dealByQos(packet: PublishPacket, ticket: Ticket<unknown>): void {
     const { qos, messageId } = packet
     // Zero is no packet identifier (MQTT-2.3.1-1).
@@ -138,23 +106,8 @@ export class PublishDoor {
     else this.#deal(packet, ticket)
   }
 
-  /** A packet id that is not released yet stands for the write that it came with first (MQTT-4.3.3-2). */
   #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
-    const first = this.#inFlight.get(messageId)
-    if (first) return first
-    const { clientId, isPersistent } = this.#session()
-    const dealing = this.#dealInTurn(packet, {
-      documents: isPersistent ? { [inFlightName(clientId, messageId)]: {} } : undefined,
-      // Its PUBCOMP is still owed: what is kept of the write before must be gone before this one is.
-      after: this.#releasing.get(messageId),
-    })
-    this.#inFlight.set(messageId, dealing)
-    dealing.then(
-      () => this.#inFlight.get(messageId) === dealing && this.#inFlight.set(messageId, committed),
-      // With the connection, which it ends.
-      handledBelow,
-    )
-    return dealing
+    return this.#inFlight.arrive(messageId, arrival => this.#dealInTurn(packet, arrival))
   }
 
   /** At once where nothing has to be asked: most writes are of a thing that has written before. */
@@ -166,18 +119,17 @@ export class PublishDoor {
   }
 
   /** One packet, whose turn it is when all before it were handed over. */
-  async #dealInTurn(packet: PublishPacket, once = notOnce): Promise<void> {
-    const { after } = once
+  async #dealInTurn(packet: PublishPacket, arrival?: Arrival): Promise<void> {
     const turn = this.#turns.take()
-    const authorising = after
-      ? after.then(() => this.#authorise(packet.topic))
+    const authorising = arrival?.released
+      ? arrival.released.then(() => this.#authorise(packet.topic))
       : this.#authorise(packet.topic)
     authorising.catch(handledBelow)
     try {
       await turn.wait()
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      const dealing = this.#writing(thingId, packet, once)
+      const dealing = arrival ? this.#writeOnce(thingId, packet, arrival) : this.#writing(thingId, packet)
       turn.done()
       await dealing.catch(throwUnlessAcknowledged)
     } catch (error) {
@@ -219,18 +171,31 @@ export class PublishDoor {
     return this.#address
   }
 
-  #writing(thingId: string, packet: PublishPacket, once: Once): Promise<unknown> {
-    return promiseOf(ticket => this.#write(thingId, packet, ticket, once))
+  /** @param arrival at QoS 2: a resend of the packet before is no write (contract §4.4 (d)) */
+  #writeOnce(thingId: string, packet: PublishPacket, { packet: arrived, before }: Arrival): Promise<unknown> {
+    const write = identityOf(thingId, bodyOf(packet))
+    arrived.write = write
+    if (packet.dup && before?.write === write) return before.committing
+    const { clientId, isPersistent } = this.#session()
+    const document: InFlightDocument = { write }
+    const documents = { [inFlightName(clientId, packet.messageId ?? 0)]: document }
+    return this.#writing(thingId, packet, isPersistent ? documents : undefined)
   }
 
+  #writing(thingId: string, packet: PublishPacket, documents?: DocumentPut): Promise<unknown> {
+    return promiseOf(ticket => this.#write(thingId, packet, ticket, documents))
+  }
+
+  /** @param documents put with the write */
   #write(
     thingId: string,
-    { topic, payload, qos }: PublishPacket,
+    packet: PublishPacket,
     ticket: Ticket<unknown>,
-    { documents }: Once = notOnce,
+    documents?: DocumentPut,
   ): undefined {
+    const { topic, qos } = packet
     const { ingest } = this.#parts
-    const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
+    const body = bodyOf(packet)
     if (!this.#addressOf(topic).isOfWrites) {
       return settle(
         ticket,
@@ -248,12 +213,10 @@ export class PublishDoor {
     }
   }
 
-  async #release(session: Session, messageId: number, committing: Promise<unknown>): Promise<void> {
-    await committing
-    if (!session.isPersistent) return
-    // Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash.
-    const removal = { [inFlightName(session.clientId, messageId)]: null }
-    await this.#parts.documents.put(removal, this.#connection.hold)
+  /** Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash. */
+  async #forget({ isPersistent, clientId }: Session, messageId: number): Promise<void> {
+    if (!isPersistent) return
+    await this.#parts.documents.put({ [inFlightName(clientId, messageId)]: null }, this.#connection.hold)
   }
 
   #session(): Session {
@@ -275,4 +238,8 @@ export class PublishDoor {
 
 function throwUnlessAcknowledged(error: unknown): void {
   if (!isAcknowledged(error)) throw error
+}
+
+function bodyOf({ payload }: PublishPacket): Buffer {
+  return Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
 }

@@ -31,5 +31,13 @@ const inFlightPrefix = 'mqtt-in-flight/'
 /** What the names of all begin with that the client's session has of QoS 2 packets. */
 export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURIComponent(clientId)}/`
 
-/** Of a QoS 2 PUBLISH that is stored and not released yet. */
+/** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
+export type InFlightDocument = {
+  /** `identityOf` its write. */
+  readonly write: number
+}
+
+/** What such a document says. */
+export type InFlightWrite = readonly [messageId: number, write: number]
+
 export const inFlightName = (clientId: string, messageId: number) => `${inFlightOf(clientId)}${messageId}`

@@ -5,7 +5,7 @@ import type { Live } from '../live/index.ts'
 import { clientHold, unlessLost } from './client-holds.ts'
 import type { Subscription } from './interest.ts'
 import { newSession, type Session, storedSession } from './session.ts'
-import { inFlightName } from './session-documents.ts'
+import { type InFlightWrite, inFlightName } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
@@ -29,10 +29,10 @@ interface OpenSession {
   lostAt?: number
 }
 
-/** A session that a connection has begun, and the packet ids of its QoS 2 packets that are stored and not released. */
+/** A session that a connection has begun, and its QoS 2 packets that are stored and not released. */
 export interface BegunSession {
   readonly session: Session
-  readonly inFlight: readonly number[]
+  readonly inFlight: readonly InFlightWrite[]
 }
 
 export interface SessionsParts {
@@ -226,6 +226,6 @@ function noteLoss(open: OpenSession, error: unknown): void {
 }
 
 /** Of what a session that is not there any more has left. */
-function removalOf(clientId: string, messageIds: readonly number[]): DocumentPut {
-  return Object.fromEntries(messageIds.map(messageId => [inFlightName(clientId, messageId), null]))
+function removalOf(clientId: string, packets: readonly InFlightWrite[]): DocumentPut {
+  return Object.fromEntries(packets.map(([messageId]) => [inFlightName(clientId, messageId), null]))
 }

@@ -3,7 +3,14 @@ import { listDocuments } from '../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../core/ports.ts'
 import { maximumMissed } from './missed.ts'
 import type { Session } from './session.ts'
-import { inFlightOf, type SessionDocument, sessionName, sessionPrefix } from './session-documents.ts'
+import {
+  type InFlightDocument,
+  type InFlightWrite,
+  inFlightOf,
+  type SessionDocument,
+  sessionName,
+  sessionPrefix,
+} from './session-documents.ts'
 
 /** A session of this node. */
 export interface Usage {
@@ -71,12 +78,12 @@ export class StoredSessions {
     }
   }
 
-  /** The packet ids of QoS 2 packets that are stored and not released. @throws ThingwireError of the store */
-  async inFlight(clientId: string): Promise<readonly number[]> {
-    const messageIds: number[] = []
-    for await (const [messageId] of listDocuments(this.#documents, inFlightOf(clientId)))
-      messageIds.push(Number(messageId))
-    return messageIds
+  /** QoS 2 packets that are stored and not released. @throws ThingwireError of the store */
+  async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
+    const packets: InFlightWrite[] = []
+    const documents = listDocuments<InFlightDocument>(this.#documents, inFlightOf(clientId))
+    for await (const [messageId, { write }] of documents) packets.push([Number(messageId), write])
+    return packets
   }
 
   /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
