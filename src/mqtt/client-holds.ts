@@ -49,6 +49,11 @@ export class ClientHolds {
     return hold
   }
 
+  /** Whether the CONNECT of the connection that has taken it here was refused. */
+  isRefused(holder: string): boolean {
+    return this.#connections.get(holder)?.refusal !== undefined
+  }
+
   /** The connection is gone, and everything that it had under way is done. @throws ThingwireError of the store */
   async release(hold: Hold): Promise<void> {
     this.#connections.delete(hold.holder)

@@ -69,7 +69,8 @@ export class MqttDoor {
     this.#retries = new StoreRetries(onOutage)
     this.sessions = new Sessions({ documents, nodes, holds, live, log, retries: this.#retries })
     this.#holds = new ClientHolds(holds)
-    this.#wills = new Wills({ documents, nodes, holds, ingest, access, grace, onDefect })
+    const isRefused = (holder: string) => this.#holds.isRefused(holder)
+    this.#wills = new Wills({ documents, nodes, holds, ingest, access, isRefused, grace, onDefect })
     this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {
       const hold = await this.#takeOver(connection, clientId)
       connection.holdsOfThings ??= new Map()

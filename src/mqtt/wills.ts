@@ -22,6 +22,8 @@ export interface WillsParts {
   readonly holds: Holds
   readonly ingest: Ingest
   readonly access: Access
+  /** Whether the CONNECT of a connection of this node was refused: it has no will. @param holder of its client */
+  readonly isRefused: (holder: string) => boolean
   /** How long the wills of a node that is gone wait for their clients, milliseconds. */
   readonly grace: number
   /** Told of wills that could not be read or written for other reasons than their content. */
@@ -67,20 +69,21 @@ export class Wills {
 
   /**
    * The client is here now: what it left to a node that is not there any more, or to a process before this one, does not apply any
-   * more. A will of a connection that has it no more, of a node that is there, is written (MQTT-3.1.2-8).
+   * more, nor does that of a CONNECT that was refused. A will of a connection that has it no more, of a node that is there, is
+   * written (MQTT-3.1.2-8).
    *
    * @param hold of the client. @throws HoldLost @throws ThingwireError of the store
    */
   async takeOver(owner: string, hold: Hold, before: string | undefined): Promise<void> {
     if (before === undefined && this.#left.isDone) return
-    const { documents, nodes } = this.#parts
+    const { documents, nodes, isRefused } = this.#parts
     const found: [name: string, will: Will][] = []
     const prefix = willsOf(owner)
     for await (const [rest, will] of listDocuments<Will>(documents, prefix)) found.push([prefix + rest, will])
     if (found.length === 0) return
     const alive = await nodes.alive()
     for (const [name, will] of found) {
-      if (isAbandoned(will, alive)) await this.discard(name, hold)
+      if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, hold)
       else await this.#append(name, will, hold)
     }
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { ThingwireError } from '../../src/errors.ts'
-import { alterAppends } from '../helpers/altered-driver.ts'
+import { alterAppends, alterPuts } from '../helpers/altered-driver.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { type ConnectOptions, encodePackets, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, topicsReceived, writeTopicOf } from './door-service.ts'
+import { createGate } from './observed-store.ts'
 
 const clientId = 'board'
 
@@ -170,6 +171,34 @@ describe('a will', () => {
     expect(await wills(service)).toEqual([])
     await loseAnother(service, thing)
     expect(await service.values(thing, 'n')).toEqual(['another'])
+  })
+
+  it('of a CONNECT that was refused since the store was late is not written by the connection that comes next', async () => {
+    const answered = createGate()
+    let isFirst = true
+    const service = await DoorService.start({
+      alter: store =>
+        alterPuts(store, put => async (...given) => {
+          const result = await put(...given)
+          const isLate = isFirst && Object.keys(given[0]).some(name => name.startsWith('mqtt-wills/'))
+          if (isLate) {
+            isFirst = false
+            await answered.before?.()
+          }
+          return result
+        }),
+    })
+    const thing = await service.createThing()
+    const connect = (value: string) =>
+      service.connectThing(thing, { clientId, will: willOf(thing.thingId, value) })
+    const refused = await connect('refused')
+    expect(refused.connack.returnCode).toBe(3)
+    const client = await connect('offline')
+    expect(client.connack.returnCode).toBe(0)
+    answered.open()
+    await client.publish(writeTopicOf(thing.thingId), reading('online'))
+    expect(await service.values(thing, 'n')).toEqual(['online'])
+    expect(await wills(service)).toHaveLength(1)
   })
 
   it('that is no valid write is told on errors like any other', async () => {
