@@ -40,6 +40,15 @@ export const catalogue = {
     ...refusedContent,
     text: 'The topic takes no writes: publish on `things/<ref>/write`.',
   },
+  connect_refused: {
+    ...refusedContent,
+    text: 'A CONNECT was refused although its credential names the thing.',
+  },
+  connection_closed: { ...refusedContent, text: 'The server closed an MQTT connection of the thing.' },
+  client_id_shared: {
+    ...refusedContent,
+    text: 'MQTT connections with one client id take it from each other.',
+  },
   forbidden_member: {
     ...refusedContent,
     text: 'An object member or a part of a settings path is named `__proto__`, `constructor` or `prototype`.',

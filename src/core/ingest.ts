@@ -16,6 +16,7 @@ import { Redactor } from './redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
 import { Room } from './room.ts'
 import { promiseOf, settle, type Ticket } from './ticket.ts'
+import { TurnedAway } from './turned-away.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -58,6 +59,8 @@ export interface Ingest {
    * thing as much as a write. Of those that were dropped for the rate of the thing, one a second is noted. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
+  /** Lists why a connection of the thing was turned away, among its refused writes; once a minute for each cause. */
+  noteTurnedAway(thingId: string, error: ThingwireError): void
   /** For a door that closes: no write waits for the rate of its thing until what is returned is called. */
   hurry(): () => void
   /** Calls `listener` for every refused write of either door; it must not throw. Returns how to stop. */
@@ -101,6 +104,10 @@ export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
   const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
+  const turnedAway = new TurnedAway((thingId, error, count) => {
+    const refusal = { thingId, door: 'mqtt', error, ...(count > 1 && { count }) } as const
+    void refusals.note(refusal, clock.now()).catch(() => {})
+  })
   const room = new Room(parts.live, parts.storeTimeout)
   const outcomes: Outcomes = {
     kept,
@@ -110,6 +117,7 @@ export function createIngest(parts: IngestParts): Ingest {
     write: request => promiseOf(ticket => submit(request, ticket)),
     submit,
     noteRefused,
+    noteTurnedAway: (thingId, error) => turnedAway.tell(thingId, error),
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
   }

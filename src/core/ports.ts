@@ -310,13 +310,15 @@ export interface RefusedWrite {
   readonly door: 'http' | 'mqtt' | 'magic'
   readonly reason: Reason
   readonly message: string
+  /** How often it came since it was listed last, where that is more than once; of connections that were turned away. */
+  readonly count?: number
   readonly errors?: readonly FieldError[]
   readonly id?: string
   /** First 200 characters of the body, tokens redacted. */
   readonly excerpt: string
 }
 
-/** The last 100 refused writes of each thing. */
+/** The last 100 refused writes of each thing, and why its connections were turned away. */
 export interface RefusedWrites {
   add(thingId: string, refused: RefusedWrite): Promise<void>
   /** Newest first. */

@@ -10,6 +10,8 @@ export interface Refusal {
   /** As far as there is one to show. */
   readonly body?: Uint8Array
   readonly writeId?: string | undefined
+  /** How often it came, if it is listed once for several times. */
+  readonly count?: number
 }
 
 export type RefusedListener = (thingId: string, refused: RefusedWrite) => void
@@ -53,7 +55,7 @@ export class Refusals {
   }
 
   async #noteNext(
-    { thingId, door, error, body, writeId }: Refusal,
+    { thingId, door, error, body, writeId, count }: Refusal,
     receivedAt: number,
     answered: Promise<WriteAnswer | undefined>,
     before: Promise<unknown> | undefined,
@@ -66,6 +68,7 @@ export class Refusals {
       door,
       reason,
       message: this.#redactor.redact(message),
+      ...(count === undefined ? {} : { count }),
       ...(errors ? { errors } : {}),
       ...(writeId === undefined ? {} : { id: this.#redactor.redact(writeId) }),
       excerpt: body ? this.#redactor.excerpt(body) : '',

@@ -3,6 +3,6 @@ import type { RefusedWrite } from './ports.ts'
 
 /** A refused write as clients see it: an item of `GET …/errors` (contract §6), a message on `errors` (§7). */
 export function describeRefusedWrite(refused: RefusedWrite) {
-  const { datetime, door, reason, message, errors, id, excerpt } = refused
-  return { datetime: formatDatetime(datetime), door, reason, message, errors, id, excerpt }
+  const { datetime, door, reason, message, count, errors, id, excerpt } = refused
+  return { datetime: formatDatetime(datetime), door, reason, message, count, errors, id, excerpt }
 }

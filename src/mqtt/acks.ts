@@ -14,6 +14,8 @@ export function pubcomp(messageId: number): Buffer {
   return Buffer.from([pubcompHeader, 2, messageId >> 8, messageId & 0xff])
 }
 
+export const pingresp: Uint8Array = Uint8Array.of(0xd0, 0)
+
 const subackHeader = 0x90
 
 /** @param codes granted QoS, or 128, of every filter (MQTT-3.8.4-5) */

@@ -64,7 +64,6 @@ interface PacketParser extends EventEmitter {
   _parseHeader(): boolean
   _parseLength(): boolean
   _parsePayload(): boolean
-  _emitError(error: Error): void
 }
 
 interface ClientInternals {
@@ -181,7 +180,8 @@ export class ClientSeam {
         if (!parseLength.call(parser)) return false
         const { length } = parser.packet
         if (length <= maxPacketSize) return this.#passes(() => assertLength(firstByte, length))
-        parser._emitError(new Error(`a packet of ${length} bytes is over maxPacketSize`))
+        const text = `a packet of ${length} bytes is over maxPacketSize, ${maxPacketSize}`
+        this.#handlers.onMalformed(new MalformedPacket(text))
         return false
       },
       _parsePayload: () => {

@@ -56,7 +56,10 @@ export class Anonymous {
   async #prove(connection: Connection, owner: string, thingId: string): Promise<void> {
     this.#forgetDeadline(connection)
     const other = this.#proven.get(owner)
-    if (other && other.place > connection.place) throw new Error('the same client has connected again')
+    if (other && other.place > connection.place) {
+      connection.isReplaced = true
+      throw new Error('the same client has connected again')
+    }
     if (!connection.client.conn.destroyed) this.#proven.set(owner, connection)
     await this.#takeOver(connection, owner, thingId)
   }

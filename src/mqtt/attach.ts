@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { Aedes, Client } from 'aedes'
+import type { ThingwireError } from '../errors.ts'
 import { internalsOf } from './aedes-seams.ts'
 import { MqttDoor } from './door.ts'
 import { replaceHooks } from './hooks.ts'
@@ -26,6 +27,11 @@ export interface AttachOptions {
   readonly onDefect?: (error: unknown) => void
   /** Told once an outage that the store is away, and what connections leave has to wait for it. Default: nobody is told. */
   readonly onOutage?: (error: unknown) => void
+  /**
+   * Told of what a client of several things, or the admin, published where it may not: it is acknowledged, and on no thing's list.
+   * The message of the error names the topic, free of secrets. Default: nobody is told.
+   */
+  readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
 
 const attached = new WeakSet<Aedes>()
@@ -57,6 +63,7 @@ export function attachThings(
     isDraining: options.isDraining ?? (() => false),
     onDefect: options.onDefect ?? (() => {}),
     onOutage: options.onOutage ?? (() => {}),
+    onElsewhere: options.onElsewhere ?? (() => {}),
   })
   const putHooksBack = replaceHooks(broker, door)
   attached.add(broker)

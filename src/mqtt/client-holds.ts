@@ -6,6 +6,7 @@ export const clientHold = (clientId: string) => `client/${clientId}`
 /** Which connection acts for a client, on whichever node (contract §4.2): the one that came last. It alone stays (MQTT-3.1.4-2). */
 export class ClientHolds {
   readonly #holds: Holds
+  readonly #onReplaced: (connection: Connection) => void
   readonly #stopListening: () => void
   /** By holder. */
   readonly #connections = new Map<string, Connection>()
@@ -13,11 +14,13 @@ export class ClientHolds {
   /** Holders that were lost while some were being taken: perhaps of a connection that is not known here yet. */
   readonly #lost = new Set<string>()
 
-  constructor(holds: Holds) {
+  /** @param onReplaced told of a connection whose client another one has taken, before it is closed */
+  constructor(holds: Holds, onReplaced: (connection: Connection) => void) {
     this.#holds = holds
+    this.#onReplaced = onReplaced
     this.#stopListening = holds.onLost(({ holder }) => {
       const connection = this.#connections.get(holder)
-      if (connection) closeReplaced(connection)
+      if (connection) this.#close(connection)
       else if (this.#underWay > 0) this.#lost.add(holder)
     })
   }
@@ -34,7 +37,7 @@ export class ClientHolds {
     try {
       const hold = await this.#takeFor(connection, clientHold(clientId))
       this.#connections.set(hold.holder, connection)
-      if (this.#lost.has(hold.holder)) closeReplaced(connection)
+      if (this.#lost.has(hold.holder)) this.#close(connection)
       return hold
     } finally {
       if (--this.#underWay === 0) this.#lost.clear()
@@ -63,13 +66,15 @@ export class ClientHolds {
   close(): void {
     this.#stopListening()
   }
+
+  #close(connection: Connection): void {
+    connection.isReplaced = true
+    this.#onReplaced(connection)
+    connection.close(new Error('the client has connected again'))
+  }
 }
 
 /** What was not done in the name of a hold that is lost, another connection of the client has dealt with. @throws other errors */
 export function unlessLost(error: unknown): void {
   if (!(error instanceof HoldLost)) throw error
-}
-
-function closeReplaced(connection: Connection): void {
-  connection.close(new Error('the client has connected again'))
 }

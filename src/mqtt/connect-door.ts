@@ -2,7 +2,7 @@ import type { Client, ConnectPacket } from 'aedes'
 import { HoldLost, type TakenHold } from '../core/holds.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Anonymous } from './anonymous.ts'
-import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
+import { type Admission, admit, ConnectRefused, type ConnectWill, identify } from './connect.ts'
 import type { Connection } from './connection.ts'
 import type { InFlightWrite } from './session-documents.ts'
 import type { Sessions } from './sessions.ts'
@@ -27,6 +27,8 @@ export interface ConnectDoorParts {
   readonly takeOver: (connection: Connection, clientId: string) => Promise<TakenHold>
   /** These packets of the session are in flight. */
   readonly resume: (connection: Connection, packets: readonly InFlightWrite[]) => void
+  /** It is not let in. */
+  readonly onRefused: (connection: Connection, refusal: ConnectRefused) => void
   /** The client may act for this thing. @throws ThingwireError of the store */
   readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
   /** Told of errors that are not the store's. */
@@ -43,16 +45,28 @@ export class ConnectDoor {
 
   /** Decides on a CONNECT; a refusal is kept for the moment at which Aedes can answer it. */
   async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
-    // Aedes answers what it cannot speak with return code 1 by itself.
-    if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) return
+    if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) {
+      await this.#refuseVersion(connection, packet)
+      return
+    }
     const admitting = this.#admit(connection, packet)
     connection.admitting = admitting.catch(() => {})
     try {
       await withDeadline(admitting, connectDeadline)
     } catch (error) {
       connection.refusal = this.#limited(connection, refusalOf(error))
+      this.#parts.onRefused(connection, connection.refusal)
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
     }
+  }
+
+  /** Aedes answers what it cannot speak with return code 1 by itself. */
+  async #refuseVersion(connection: Connection, packet: ConnectPacket): Promise<void> {
+    const { things, onRefused } = this.#parts
+    // A client that tries again for ever would not be heard of otherwise.
+    // What the store cannot say now, it is asked for the next time.
+    await identify(packet, things.access, connection).catch(() => {})
+    onRefused(connection, new ConnectRefused(1, 'the client speaks MQTT 5: have it speak 3.1.1'))
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
@@ -60,8 +74,7 @@ export class ConnectDoor {
     const { access, isReady } = things
     const isAway = isClosing() || !isReady()
     if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
-    const relyOn = (credential: string) => connection.relyOn(credential)
-    const admission = await admit(packet, access, ownsBroker, relyOn)
+    const admission = await admit(packet, access, ownsBroker, connection)
     if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
     const { kind, clientId, will } = admission
     packet.clientId = clientId

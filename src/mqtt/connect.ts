@@ -19,8 +19,11 @@ export function isScoped(clientId: string): boolean {
   return scopePattern.test(clientId)
 }
 
-/** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
-export type ReturnCode = 2 | 3 | 4 | 5
+/**
+ * CONNACK return codes (MQTT-3.2.2-5, table 3.1): protocol level, identifier rejected, unavailable, bad credentials, not
+ * authorized.
+ */
+export type ReturnCode = 1 | 2 | 3 | 4 | 5
 
 /** A CONNECT that is answered with a return code. */
 export class ConnectRefused extends Error {
@@ -31,6 +34,13 @@ export class ConnectRefused extends Error {
     this.name = 'ConnectRefused'
     this.returnCode = returnCode
   }
+}
+
+/** Is told whom a credential names. */
+export interface Identified {
+  /** To be called with each credential before it is asked for. */
+  relyOn(credential: string): void
+  principal: Principal | undefined
 }
 
 /** Who has connected. */
@@ -59,7 +69,7 @@ export interface ConnectWill {
  * Decides on a CONNECT (contract §7, connecting).
  *
  * @param ownsBroker whether a credential that is not ours is refused
- * @param relyOn called with each credential before it is asked for
+ * @param connection is told each credential before it is asked for, and whom it names
  * @throws ConnectRefused
  * @throws ThingwireError of the store, if it is away
  */
@@ -67,9 +77,10 @@ export async function admit(
   packet: ConnectPacket,
   access: Access,
   ownsBroker: boolean,
-  relyOn: (credential: string) => void,
+  connection: Identified,
 ): Promise<Admission> {
-  const credential = await credentialOf(packet, access, relyOn)
+  const credential = await identify(packet, access, connection)
+  const relyOn = (secret: string) => connection.relyOn(secret)
   if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
   const given = withoutSecret(packet.clientId ?? '', access.redactor)
   if (credential === 'unknown' || (credential === 'none' && !ownsBroker)) {
@@ -103,6 +114,17 @@ export async function admit(
   // Of the thing, not the token: a thing keeps its session when its token is changed.
   const clientId = `${principalName(principal)}:${given === '' ? randomUUID() : given}`
   return { kind: 'principal', principal, credential: secret, clientId, givenClientId: given, will }
+}
+
+/** Whom the credential of a CONNECT names, which the connection is told. @throws ThingwireError of the store, if it is away */
+export async function identify(
+  packet: ConnectPacket,
+  access: Access,
+  connection: Identified,
+): ReturnType<typeof credentialOf> {
+  const credential = await credentialOf(packet, access, secret => connection.relyOn(secret))
+  if (typeof credential === 'object') connection.principal = credential.principal
+  return credential
 }
 
 /** The password, if it is one; else the username, if that is a thing token. */

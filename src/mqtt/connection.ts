@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import type { Principal } from '../access/principal.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Observer } from '../core/observer.ts'
 import { hashToken, isToken } from '../core/token.ts'
@@ -41,6 +42,10 @@ export class Connection {
   readonly inbound: Inbound
   readonly acks: Acks
   readonly live: LiveClient
+  /** On the clock of `performance.now()`, milliseconds. */
+  readonly openedAt = performance.now()
+  /** Whom its credential names; known before it is decided whether it is let in. */
+  principal: Principal | undefined
   /** From CONNECT on, before it is answered. */
   admission: Admission | undefined
   /** Resolves when what was begun for CONNECT is done. */
@@ -52,6 +57,8 @@ export class Connection {
   hold: Hold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   holdsOfThings: Map<string, Hold> | undefined
+  /** Another connection has taken its client over. */
+  isReplaced = false
   /** It is gone, and nothing of it is under way any more. */
   isLeft = false
   will: KeptWill | undefined
@@ -100,6 +107,11 @@ export class Connection {
   /** Whether nothing is left to be taken before it writes to a thing that its client may write to. */
   actsFor(thingId: string): boolean {
     return this.holdOf(thingId) !== undefined || this.admission?.kind === 'host'
+  }
+
+  /** Whether its client has shown a credential that counts. */
+  get hasProven(): boolean {
+    return this.principal !== undefined || this.holdsOfThings !== undefined
   }
 
   /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */

@@ -3,6 +3,7 @@ import type { Revocation } from '../access/access.ts'
 import type { Hold, TakenHold } from '../core/holds.ts'
 import { isOutage } from '../core/outage.ts'
 import type { RefusedWrite } from '../core/ports.ts'
+import type { ThingwireError } from '../errors.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
 import { ClientHolds, unlessLost } from './client-holds.ts'
@@ -15,6 +16,7 @@ import { Sessions } from './sessions.ts'
 import { StoreRetries } from './store-retries.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 import type { MqttThings } from './things.ts'
+import { TurnedAwayConnections } from './turned-away.ts'
 import { unlessRefused } from './unless-refused.ts'
 import { Wills } from './wills.ts'
 
@@ -30,6 +32,8 @@ export interface MqttDoorOptions {
   readonly isDraining: () => boolean
   readonly onDefect: (error: unknown) => void
   readonly onOutage: (error: unknown) => void
+  /** Told of what a client of several things published where it may not, and which is on no thing's list. */
+  readonly onElsewhere: (client: Client, error: ThingwireError) => void
 }
 
 /** Everything that this service does on one broker. */
@@ -41,6 +45,7 @@ export class MqttDoor {
   readonly #things: MqttThings
   readonly #options: MqttDoorOptions
   readonly #wills: Wills
+  readonly #turnedAway: TurnedAwayConnections
   readonly #holds: ClientHolds
   /** Names of the wills of clients that this process leaves: they wait for the next one, or for another node. */
   readonly #leftWills: string[] = []
@@ -63,12 +68,13 @@ export class MqttDoor {
     const { documents, nodes, holds, ingest, access, live, clock, limits, sessionLog: log } = things
     const { observer } = things
     const { willGrace: grace, ownsBroker, maxPacketSize, drainTimeout } = options
-    const { addressOf, isDraining, onDefect, onOutage } = options
+    const { addressOf, isDraining, onDefect, onOutage, onElsewhere } = options
     this.#things = things
     this.#options = options
     this.#retries = new StoreRetries(onOutage)
     this.sessions = new Sessions({ documents, nodes, holds, live, log, retries: this.#retries })
-    this.#holds = new ClientHolds(holds)
+    this.#turnedAway = new TurnedAwayConnections(ingest)
+    this.#holds = new ClientHolds(holds, connection => this.#turnedAway.replaced(connection))
     const isRefused = (holder: string) => this.#holds.isRefused(holder)
     this.#wills = new Wills({ documents, nodes, holds, ingest, access, isRefused, grace, onDefect })
     this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {
@@ -89,6 +95,7 @@ export class MqttDoor {
       isOpen: ({ client }) => this.#connections.has(client),
       takeOver: (connection, clientId) => this.#takeOver(connection, clientId),
       resume: (connection, packets) => this.#publishDoors.get(connection)?.resume(packets),
+      onRefused: (connection, refusal) => this.#turnedAway.refused(connection, refusal),
       onProven,
       onDefect,
     })
@@ -104,6 +111,10 @@ export class MqttDoor {
       documents,
       onProven,
       onUnknown: ({ client }, error) => limits.judge(error, addressOf(client)),
+      onElsewhere: ({ client }, error) => {
+        observer?.refusedWrite('mqtt', error.reason)
+        onElsewhere(client, error)
+      },
     }
     this.#handlers = {
       maxPacketSize,
@@ -149,6 +160,7 @@ export class MqttDoor {
     client.conn.once('close', () => {
       this.#connections.delete(client)
       connection.inbound.letGo()
+      this.#turnedAway.closed(connection, client.conn.errored)
       this.#leave(connection)
     })
   }

@@ -1,7 +1,9 @@
 import type { Client } from 'aedes'
+import { pingresp } from './acks.ts'
 import { ClientSeam, type InboundPacket } from './aedes-seams.ts'
 import type { ReadingTime } from './reading-time.ts'
 import { SlowArrival } from './slow-arrival.ts'
+import { UnaskedPings } from './unasked-pings.ts'
 
 /** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
 const maximumInHand = 256
@@ -43,6 +45,12 @@ export interface InboundHandlers {
   readonly readingTime: ReadingTime
 }
 
+/** A stream that has received bytes which it cannot give yet: of a WebSocket message that is begun. */
+export interface ArrivingStream {
+  /** Undefined: none. */
+  readonly unfinishedBytes: number | undefined
+}
+
 /** How many packets are being dealt with. */
 export interface InHand {
   packets: number
@@ -54,6 +62,9 @@ export class Inbound {
   readonly #handlers: InboundHandlers
   readonly #seam: ClientSeam
   readonly #arrival = new SlowArrival()
+  /** Of the packet that is begun, at the look before. */
+  #unfinishedBytes: number | undefined
+  #pings = new UnaskedPings(0)
   readonly #idle: (() => void)[] = []
   #inHand = 0
   #bytesInHand = 0
@@ -100,17 +111,40 @@ export class Inbound {
   }
 
   /**
-   * To be called often, so that a client is not taken for silent, or for slow, while it is we who do not listen. One
-   * whose packet does not come to its end is closed.
+   * To be called often, so that a client is not taken for silent, or for slow, while it is we who do not listen, or while a packet
+   * of it is under way. One whose packet does not come to its end is closed.
    *
    * @param wasPaused the process was: what the client has sent meanwhile is still to be read
    */
   keepAlive(wasPaused: boolean): void {
-    if (wasPaused || !this.#mayParse()) {
+    const now = performance.now()
+    const isLimited = !this.#mayParse()
+    const before = this.#unfinishedBytes
+    this.#unfinishedBytes = this.#countUnfinishedBytes()
+    if (wasPaused || isLimited) {
       this.#seam.keepAlive()
       this.#arrival.restart()
-    } else if (this.#arrival.isOverdue(this.#seam.unfinishedBytes, performance.now())) {
+    } else if (this.#arrival.isOverdue(this.#unfinishedBytes, now)) {
       this.#end(new Error('a packet began but did not end in time'))
+    } else if (this.#unfinishedBytes !== undefined && this.#unfinishedBytes !== before) {
+      this.#seam.keepAlive()
+    }
+    this.#pingUnasked(isLimited, now)
+  }
+
+  #countUnfinishedBytes(): number | undefined {
+    const { unfinishedBytes } = this.#seam
+    const arriving = (this.#client.conn as Partial<ArrivingStream>).unfinishedBytes
+    return unfinishedBytes === undefined ? arriving : unfinishedBytes + (arriving ?? 0)
+  }
+
+  #pingUnasked(isLimited: boolean, now: number): void {
+    const { conn, connected, closed } = this.#client
+    const isIdle = this.#inHand === 0 && conn.readableLength === 0
+    if (!this.#pings.isDue(isLimited, isIdle, now)) return
+    // Who does not read its answers, or is about to be closed, is not helped by one more.
+    if (connected && !closed && !this.#isStopped && !this.#isDraining && !conn.writableNeedDrain) {
+      conn.write(pingresp)
     }
   }
 
@@ -188,6 +222,8 @@ export class Inbound {
     this.#changeInHand(1)
     this.#bytesInHand += bytes
     this.#arrival.restart()
+    if (packet.cmd === 'connect') this.#pings = new UnaskedPings(packet.keepalive ?? 0)
+    if (packet.cmd === 'pingreq') this.#pings.answered(performance.now())
     // Any packet says that the client is there (MQTT-3.1.2-24); of those that are taken, Aedes does not hear.
     this.#seam.keepAlive()
     try {

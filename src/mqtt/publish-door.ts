@@ -12,6 +12,7 @@ import { sizeOf } from './inbound.ts'
 import type { Session } from './session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from './session-documents.ts'
 import { isThingwireTopic, isTopicName, refOfThingTopic, refOfWriteTopic } from './topics.ts'
+import { thingOf } from './turned-away.ts'
 
 export interface PublishDoorParts {
   readonly access: Access
@@ -21,6 +22,8 @@ export interface PublishDoorParts {
   readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
   /** It may not publish there. */
   readonly onUnknown: (connection: Connection, error: ThingwireError) => void
+  /** It has published there all the same, and writes for no one thing on whose list that could be. */
+  readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
 /** Where a packet was published. */
@@ -129,7 +132,12 @@ export class PublishDoor {
       await turn.wait()
       const thingId = await authorising
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      const dealing = arrival ? this.#writeOnce(thingId, packet, arrival) : this.#writing(thingId, packet)
+      const dealing =
+        thingId === undefined
+          ? this.#noteElsewhere(packet)
+          : arrival
+            ? this.#writeOnce(thingId, packet, arrival)
+            : this.#writing(thingId, packet)
       turn.done()
       await dealing.catch(throwUnlessAcknowledged)
     } catch (error) {
@@ -146,17 +154,25 @@ export class PublishDoor {
     return thingId !== undefined && this.#connection.actsFor(thingId) ? thingId : undefined
   }
 
-  /** @throws ThingwireError for a topic on which the client may not publish at all */
-  async #authorise(topic: string): Promise<string> {
+  /**
+   * @returns the thing of the topic; undefined: the client may not publish there, and is told so on a list (contract §7.7)
+   * @throws Error to close the connection
+   */
+  async #authorise(topic: string): Promise<string | undefined> {
+    if (!isTopicName(topic)) throw new Error('the topic is empty, or has a wildcard in it (MQTT-3.3.2-2)')
     const { ref } = this.#addressOf(topic)
-    if (ref === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
     const { access, onProven, onUnknown } = this.#parts
+    const { admission } = this.#connection
     try {
-      const thingId = await access.authorise(ref, this.#connection.admission?.credential, 'write')
+      if (ref === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
+      const thingId = await access.authorise(ref, admission?.credential, 'write')
       await onProven(this.#connection, thingId)
       return thingId
     } catch (error) {
-      if (error instanceof ThingwireError) onUnknown(this.#connection, error)
+      if (!(error instanceof ThingwireError)) throw error
+      onUnknown(this.#connection, error)
+      // Closed, a client would come again with it for ever, and nothing behind it would be stored.
+      if (this.#connection.hasProven && !error.retryable) return undefined
       throw error
     }
   }
@@ -196,12 +212,7 @@ export class PublishDoor {
     const { topic, qos } = packet
     const { ingest } = this.#parts
     const body = bodyOf(packet)
-    if (!this.#addressOf(topic).isOfWrites) {
-      return settle(
-        ticket,
-        ingest.noteRefused({ thingId, door: 'mqtt', error: this.#notAWriteTopic(topic), body }),
-      )
-    }
+    if (!this.#addressOf(topic).isOfWrites) return settle(ticket, this.#noteElsewhere(packet, thingId))
     const hold = this.#connection.holdOf(thingId)
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents }, ticket)
@@ -225,13 +236,25 @@ export class PublishDoor {
     return session
   }
 
+  /** @param owner the thing of the topic, if the client may write to it */
+  async #noteElsewhere(packet: PublishPacket, owner?: string): Promise<void> {
+    const { ingest, onElsewhere } = this.#parts
+    const { principal } = this.#connection
+    const error = this.#notAWriteTopic(packet.topic)
+    const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)
+    if (thingId === undefined) onElsewhere(this.#connection, error)
+    else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: bodyOf(packet) })
+  }
+
   /** Names the topic, which the device does not say again, but no token in it. */
   #notAWriteTopic(topic: string): ThingwireError {
-    const ref = refOfThingTopic(topic) ?? ''
-    const told = this.#parts.access.redactor.redact(topic.replace(ref, '<ref>'), longestTold)
+    const { ref, isOfWrites } = this.#addressOf(topic)
+    const shown = ref === undefined ? topic : topic.replace(ref, '<ref>')
+    const told = this.#parts.access.redactor.redact(shown, longestTold)
+    const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
     return new ThingwireError(
       'not_a_write_topic',
-      `\`${told}\` takes no writes: publish on \`things/<ref>/write\`.`,
+      `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`,
     )
   }
 }

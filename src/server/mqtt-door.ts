@@ -72,6 +72,8 @@ export async function openMqttDoor(
     addressOf: ({ conn }) => peers.get(conn)?.address ?? '',
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect while serving MQTT'),
+    onElsewhere: ({ conn }, { reason, message }) =>
+      log.info({ ...peers.get(conn), reason }, `MQTT publish dropped: ${message}`),
     onOutage: error =>
       log.warn(
         { err: error },

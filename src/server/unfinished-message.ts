@@ -1,8 +1,4 @@
 import type { WebSocket } from 'ws'
-import { SlowArrival } from '../mqtt/slow-arrival.ts'
-
-/** Milliseconds. */
-const interval = 1_000
 
 /** Fields of a WebSocket of ws 8 that are not documented API: `test/server/unfinished-message.test.ts` holds what is relied on. */
 interface ReceiverInternals {
@@ -16,20 +12,8 @@ interface ReceiverInternals {
   readonly _messageLength: number
 }
 
-/** Closes a WebSocket whose message does not come to its end: before that, MQTT does not see anything of it. */
-export function watchUnfinishedMessage(webSocket: WebSocket): void {
-  const arrival = new SlowArrival()
-  const timer = setInterval(() => {
-    if (webSocket.isPaused) arrival.restart()
-    else if (arrival.isOverdue(unfinishedBytes(webSocket), performance.now())) webSocket.terminate()
-  }, interval)
-  timer.unref()
-  webSocket.on('message', () => arrival.restart())
-  webSocket.once('close', () => clearInterval(timer))
-}
-
 /** Bytes of the frame or message that is begun; undefined if none is. */
-function unfinishedBytes(webSocket: WebSocket): number | undefined {
+export function unfinishedBytesOf(webSocket: WebSocket): number | undefined {
   const { _receiver: receiver } = webSocket as unknown as { _receiver: ReceiverInternals }
   const { _state, _fragmented, _bufferedBytes, _messageLength } = receiver
   const isBegun = _state !== 0 || _fragmented !== 0 || _bufferedBytes > 0

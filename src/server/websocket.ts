@@ -3,12 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { ThingwireError } from '../errors.ts'
+import type { ArrivingStream } from '../mqtt/inbound.ts'
 import type { ConnectionLimit } from './connection-limit.ts'
 import { probeAfter } from './listening.ts'
 import type { MqttDoor } from './mqtt-door.ts'
 import type { ServerOptions } from './options.ts'
 import { refuse } from './refuse.ts'
-import { watchUnfinishedMessage } from './unfinished-message.ts'
+import { unfinishedBytesOf } from './unfinished-message.ts'
 
 /** Where MQTT over WebSocket is on the HTTP port. */
 export const webSocketPath = '/mqtt'
@@ -55,7 +56,6 @@ export function acceptWebSockets(
         log.debug({ message }, 'WebSocket broken off')
         request.socket.destroySoon()
       })
-      watchUnfinishedMessage(webSocket)
       mqtt.handle(streamOf(webSocket), request)
     })
   })
@@ -76,8 +76,8 @@ function problemOf(
   return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
 }
 
-/** The bytes of the binary messages. Reading slowly slows down the socket. */
-function streamOf(webSocket: WebSocket): Duplex {
+/** The bytes of the binary messages. Reading slowly slows down the socket. Of a message that is begun it says how far it has come. */
+function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
   const stream = createWebSocketStream(webSocket, {
     // What is corked together is a packet, or several: in one message, since small clients take one for the other.
     writev(chunks, callback) {
@@ -89,7 +89,8 @@ function streamOf(webSocket: WebSocket): Duplex {
     if (!isBinary) stream.destroy() // MQTT-6.0.0-1
   })
   stream.on('error', ignore)
-  return stream
+  const arriving = { unfinishedBytes: { get: () => unfinishedBytesOf(webSocket) } }
+  return Object.defineProperties(stream, arriving) as Duplex & ArrivingStream
 }
 
 function ignore(): void {}

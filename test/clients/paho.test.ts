@@ -1,29 +1,14 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
-import { Program } from './program.ts'
+import { type PahoDevice, pahoDevice } from './paho-device.ts'
 import { serve } from './serve.ts'
 import { bodies, body, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serve()
-const script = fileURLToPath(new URL('paho_client.py', import.meta.url))
-/** Debian's own interpreter, the only one that finds Debian's modules. */
-const python = { command: '/usr/bin/python3', debianPackage: 'python3-paho-mqtt' }
 const transports = ['tcp', 'websockets'] as const
 
-interface Device {
-  readonly transport: (typeof transports)[number]
-  readonly qos: number
-  readonly topic: string
-  readonly username?: string
-  readonly will?: string
-}
-
-function runDevice({ transport, qos, topic, username = '', will = '' }: Device, lines: string[]): Program {
-  const { hostname, port } = new URL(transport === 'tcp' ? server().mqttUrl : server().webSocketUrl)
-  const args = [script, hostname, port, transport, String(qos), topic, username, will]
-  return new Program(python, args, `${lines.join('\n')}\n`).closeInput()
-}
+const runDevice = (device: Omit<PahoDevice, 'server'>, lines: readonly string[]) =>
+  pahoDevice({ server: server(), ...device }, lines)
 
 describe.each(transports)('paho over %s', transport => {
   it.each([0, 1, 2])('writes in order at QoS %i without a credential in CONNECT', async qos => {

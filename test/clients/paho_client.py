@@ -1,6 +1,6 @@
 """A device on python3-paho-mqtt, 1.6 or 2: writes the bodies that it reads from stdin, one a line, then says "done".
 
-Usage: paho_client.py HOST PORT tcp|websockets QOS TOPIC [USERNAME [WILL]]
+Usage: paho_client.py HOST PORT tcp|websockets QOS TOPIC [USERNAME [WILL [KEEPALIVE]]]
 
 With WILL, the body of a last will for TOPIC, it stays connected until it is killed.
 """
@@ -14,7 +14,7 @@ except ModuleNotFoundError:
     sys.exit("paho cannot be imported: install it (apt-get install python3-paho-mqtt)")
 
 host, port, transport, qos, topic, *rest = sys.argv[1:]
-username, will = (rest + [None, None])[:2]
+username, will, keepalive = (rest + [None, None, None])[:3]
 
 if hasattr(mqtt, "CallbackAPIVersion"):
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, transport=transport)
@@ -36,7 +36,7 @@ def on_connect(_client, _userdata, _flags, reason, _properties=None):
 
 
 client.on_connect = on_connect
-client.connect(host, int(port))
+client.connect(host, int(port), keepalive=int(keepalive or 60))
 client.loop_start()
 answer = answers.get(timeout=20)
 if answer != 0:

@@ -1,20 +1,28 @@
+import type { Reason } from '../../errors.ts'
 import { RefusedError, type ServerClient } from '../client.ts'
 import { counted } from '../output.ts'
 import { adviceFor } from './advice.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 
 const kindsShown = 5
+/** Of connections, not of writes. */
+const ofConnections: ReadonlySet<string> = new Set<Reason>([
+  'connect_refused',
+  'connection_closed',
+  'client_id_shared',
+])
 
 interface ListedRefusal {
   readonly datetime: string
   readonly door: string
   readonly reason: string
   readonly message: string
+  readonly count?: number
   readonly excerpt: string
 }
 
 /**
- * A finding for each kind of refused write. What was refused before the newest record is over: the thing got through since.
+ * A finding for each kind of refused write, and for each cause for which connections were turned away. What was refused before the newest record is over: the thing got through since.
  *
  * @param newest datetime of the newest record, milliseconds since the epoch
  */
@@ -53,9 +61,11 @@ function finding(kind: readonly ListedRefusal[], newest: number): Finding {
   const [last] = kind
   if (!last) return ok('refused write', 'none')
   const { datetime, door, reason, message, excerpt } = last
-  const times = kind.length === 1 ? '' : `${kind.length} times, last `
+  const count = kind.reduce((sum, refusal) => sum + (refusal.count ?? 1), 0)
+  const times = count === 1 ? '' : `${count} times, last `
   const isOver = Date.parse(datetime) < newest
   const when = `${times}${datetime} over ${door}${isOver ? ', and records were stored since' : ''}`
-  const text = `${when}: ${message} (${reason}): ${excerpt}`
-  return (isOver ? note : fault)('refused write', text, adviceFor(reason))
+  const shown = excerpt === '' ? '' : `: ${excerpt}`
+  const title = ofConnections.has(reason) ? 'turned away' : 'refused write'
+  return (isOver ? note : fault)(title, `${when}: ${message} (${reason})${shown}`, adviceFor(reason))
 }

@@ -166,15 +166,19 @@ export const error = named(
 )
 export const refusedWrite = named(
   'RefusedWrite',
-  'A refused write.',
+  'A refused write, or why a connection was turned away.',
   z.object({
     datetime,
     door: noted('Protocol of the write; `magic`: refused after the ack.', z.enum(['http', 'mqtt', 'magic'])),
     reason,
     message: z.string(),
+    count: noted(
+      'How often it came since it was listed last, if more than once; of connections that were turned away.',
+      z.int().optional(),
+    ),
     errors: z.array(fieldError).optional(),
     id: noted('Write id.', z.string().optional()),
-    excerpt: noted('First 200 characters of the write, without secrets.', z.string()),
+    excerpt: noted('First 200 characters of the write, without secrets; empty if there is none.', z.string()),
   }),
 )
 

@@ -13,6 +13,8 @@ export interface RefusedWrite {
   readonly reason: string
   readonly message: string
   readonly errors?: readonly BadField[]
+  /** How often it came since it was listed last, if more than once. */
+  readonly count?: number
   /** The write id that the device chose. */
   readonly id?: string
   readonly excerpt: string
@@ -45,7 +47,7 @@ export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] 
     const known = groups.get(sameness(refused))
     groups.set(
       sameness(refused),
-      known ? { ...known, count: known.count + 1 } : { newest: refused, count: 1 },
+      { newest: refused, ...known, count: (known?.count ?? 0) + (refused.count ?? 1) },
     )
   }
   return [...groups.values()]
