@@ -35,7 +35,13 @@ export async function fill(options: FillOptions): Promise<Thing[]> {
       const own = place < rare ? [...names, keys.rare] : names
       await service.records.append({
         thingId: thing.thingId,
-        records: own.map((key, place) => ({ key, datetime: undefined, value: '21.5', place })),
+        records: own.map((key, place) => ({
+          key,
+          datetime: Number.NaN,
+          value: '21.5',
+          place,
+          explicit: false,
+        })),
         store: true,
         broadcast: true,
         answer: {},

@@ -45,7 +45,7 @@ export async function fill(options: FillOptions): Promise<Filling> {
       const { value, geo } = voyage[next % voyage.length] ?? { value: 0, geo: { lat: 0, long: 0 } }
       const key = keys[next % keys.length] ?? ''
       const datetime = start + Math.floor(next / keys.length) * 2_000
-      batch.push({ key, datetime, value: JSON.stringify(value), geo, place })
+      batch.push({ key, datetime, value: JSON.stringify(value), geo, place, explicit: true })
     }
     await store.records.append({ thingId, records: batch, store: true, broadcast: true, answer: {} })
   }

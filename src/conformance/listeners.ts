@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { acceptedAt, type StoredRecord } from '../core/record.ts'
+import type { StoredRecord } from '../core/record.ts'
 import type { Suite } from './stage.ts'
 import { listen } from './views.ts'
 import { count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
@@ -16,7 +16,9 @@ export function listeners({ test }: Suite): void {
     })
     assert.equal(toldBefore, 1)
     const receivedAt = told[0]?.receivedAt ?? 0
-    const appended = batch.records.map(record => acceptedAt(record, receivedAt))
+    const appended = batch.records.map(record =>
+      record.explicit ? record : { ...record, datetime: receivedAt },
+    )
     assert.deepEqual(told, [
       {
         thingId: thing,

@@ -3,7 +3,7 @@ import type { Commit, RefusedWrite, Store } from '../store/contract.ts'
 import { type Gathered, gather } from './gathered.ts'
 import type { Suite } from './stage.ts'
 import { listen, plain, put, readWholeLog, state } from './views.ts'
-import { count, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
+import { count, measured, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
 /** What nodes hear of one another, of a store that several processes have open at once. */
 export function nodes({ test, capabilities }: Suite): void {
@@ -70,14 +70,14 @@ export function nodes({ test, capabilities }: Suite): void {
   test('append() knows a write id, a stored record and the resource limit of another node', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
     const rejected = [{ index: 1, field: 'key', reason: 'invalid_key' as const, message: 'no' }]
-    const measured = { ...received(1), datetime: 1_000 }
-    await one.records.append(write([measured], { id: 'a', answer: { rejected } }))
+    const record = measured(1_000, 1)
+    await one.records.append(write([record], { id: 'a', answer: { rejected } }))
     assert.deepEqual(await other.records.append(write([received(2)], { id: 'a' })), {
       writeNumber: 0,
       answer: { rejected },
     })
     assert.deepEqual(await other.records.answerOf(thing, 'a', Date.now()), { rejected })
-    await other.records.append(write([measured]))
+    await other.records.append(write([record]))
     assert.deepEqual(await valuesOf(one.records), [1])
     const second = write([received(1, { key: 'b' })], { maximumResources: 1 })
     await assert.rejects(other.records.append(second), { reason: 'too_many_resources' })

@@ -21,18 +21,21 @@ type Sent = Omit<NewRecord, 'place'>
 
 /** A record whose sender gave the datetime. */
 export function measured(datetime: number, value: unknown, more: Partial<StoredRecord> = {}): Sent {
-  return { key, datetime, value: JSON.stringify(value), ...more }
+  return { key, datetime, value: JSON.stringify(value), explicit: true, ...more }
 }
 
 /** A record without a datetime of its own. */
 export function received(value: unknown, more: Partial<StoredRecord> = {}): Sent {
-  return { ...measured(measuredAt, value, more), datetime: undefined }
+  return { ...measured(measuredAt, value, more), datetime: Number.NaN, explicit: false }
 }
 
 export function write(records: readonly Sent[], more: Partial<Append> = {}): Append {
   return {
     thingId: thing,
-    records: records.map((record, place) => ({ ...record, place })),
+    records: records.map(({ key, datetime, value, explicit, ...rest }, place) => ({
+      ...{ key, datetime, value, place, explicit },
+      ...rest,
+    })),
     store: true,
     answer: {},
     broadcast: true,

@@ -37,9 +37,16 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   if (isProblem(read)) return read
   const datetime = parseMeasuredAt(sent.datetime, context)
   if (typeof datetime === 'object') return datetime
-  const record: Writable<NewRecord> = { key, datetime, value: read.value, place }
+  const explicit = datetime !== undefined
+  const record: Writable<NewRecord> = {
+    key,
+    datetime: explicit ? datetime : Number.NaN,
+    value: read.value,
+    place,
+    explicit,
+  }
   if (read.geo) record.geo = read.geo
-  if (datetime !== undefined) record.datetimeText = sent.datetime as string
+  if (explicit) record.datetimeText = sent.datetime as string
   if (read.written) record.written = read.written
   return record
 }

@@ -32,7 +32,7 @@ export async function openAccess(options: OpenAccessOptions = {}): Promise<OpenA
 
 /** Stores one record without its own datetime check: `value` is JSON text. */
 export async function append(store: Store, thingId: string, key: string, value: string, datetime = 1_000) {
-  const records = [{ key, datetime, value, place: 0 }]
+  const records = [{ key, datetime, value, place: 0, explicit: true }]
   await store.records.append({ thingId, records, store: true, broadcast: true, answer: {} })
 }
 

@@ -84,12 +84,13 @@ function parse(body: Uint8Array) {
 
 function expectRulesKept(record: NewRecord): void {
   expect(record.key).toMatch(/^([A-Za-z0-9._-]{1,128}|\$geo|\$settings(\.[A-Za-z0-9_-]{1,64})*)$/)
-  if (record.datetime !== undefined) {
+  if (record.explicit) {
     expect(Number.isInteger(record.datetime)).toBe(true)
     expect(record.datetime).toBeGreaterThanOrEqual(0)
     expect(record.datetime).toBeLessThanOrEqual(now + 24 * 60 * 60 * 1000)
   }
-  expect(record.datetimeText === undefined).toBe(record.datetime === undefined)
+  expect(record.datetimeText === undefined).toBe(!record.explicit)
+  expect(Number.isNaN(record.datetime)).toBe(!record.explicit)
   expect(Buffer.byteLength(record.value)).toBeLessThanOrEqual(64 * 1024)
   expect(JSON.stringify(JSON.parse(record.value))).toBe(record.value)
   if (record.value === 'null') expect(record.geo ?? record.key.startsWith('$settings.')).toBeTruthy()

@@ -32,9 +32,9 @@ describe('parseWrite()', () => {
       broadcast: true,
       rejected: [],
       records: [
-        { key: 'reading', value: '1', datetime: undefined, place: 0 },
-        { key: 'reading', value: '1', datetime: now - 1_000, place: 1, datetimeText },
-        { key: 'reading', value: '1', datetime: undefined, place: 2 },
+        { key: 'reading', value: '1', datetime: Number.NaN, place: 0, explicit: false },
+        { key: 'reading', value: '1', datetime: now - 1_000, place: 1, explicit: true, datetimeText },
+        { key: 'reading', value: '1', datetime: Number.NaN, place: 2, explicit: false },
       ],
     })
   })

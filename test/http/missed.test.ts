@@ -21,7 +21,7 @@ it('streams are told in its place that the node has missed writes: chunks end, e
   await chunks.next()
   await source.identified()
   const append = (value: string) => {
-    const record = { key: 'k', datetime: undefined, value, place: 0 }
+    const record = { key: 'k', datetime: Number.NaN, value, place: 0, explicit: false }
     const of = { thingId, store: true, broadcast: true, answer: {} }
     return things.records.append({ ...of, records: [record] })
   }

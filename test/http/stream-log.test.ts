@@ -84,7 +84,7 @@ async function openThings(): Promise<Things> {
 async function append({ records }: Things, value: string): Promise<void> {
   const write: Append = {
     thingId,
-    records: [{ key: 'k', datetime: undefined, value: JSON.stringify(value), place: 0 }],
+    records: [{ key: 'k', datetime: Number.NaN, value: JSON.stringify(value), place: 0, explicit: false }],
     store: true,
     answer: {},
     broadcast: true,

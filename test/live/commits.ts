@@ -3,7 +3,7 @@ import type { AcceptedRecord, NewRecord } from '../../src/core/record.ts'
 
 /** A record on its way into the store. @param value JSON text */
 export function newRecordOf(key: string, value: string, more: Partial<NewRecord> = {}): NewRecord {
-  return { key, value, datetime: undefined, place: 0, ...more }
+  return { key, value, datetime: Number.NaN, place: 0, explicit: false, ...more }
 }
 
 /** A record as it is committed. @param value JSON text */

@@ -6,7 +6,7 @@ export const mutation: Mutation = {
   mutate: driver =>
     withRecords(driver, {
       append: (write, ticket) => {
-        const records = write.records.map(record => ({ ...record, datetime: undefined }))
+        const records = write.records.map(record => ({ ...record, explicit: false }))
         return driver.records.append({ ...write, records }, ticket)
       },
     }),

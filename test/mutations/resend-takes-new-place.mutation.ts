@@ -8,8 +8,8 @@ export const mutation: Mutation = {
     withRecords(driver, {
       append: async (write, ticket) => {
         for (const record of write.store ? write.records : []) {
-          const { datetime } = record
-          if (datetime === undefined) continue
+          const { datetime, explicit } = record
+          if (!explicit) continue
           const tie = { from: datetime, to: datetime + 1 }
           const query = { ...tie, order: 'asc', limit: everything } as const
           const stored = (await driver.records.read(write.thingId, record.key, query))?.records ?? []
@@ -17,7 +17,7 @@ export const mutation: Mutation = {
           if (others.length === stored.length) continue
           await driver.records.remove(write.thingId, record.key, tie)
           if (others.length === 0) continue
-          const records = others.map((other, place) => ({ ...other, place }))
+          const records = others.map((other, place) => ({ ...other, place, explicit }))
           const { id: _, ...rest } = write
           await driver.records.append({ ...rest, records }, ticket)
         }

@@ -1,4 +1,3 @@
-import { acceptedAt } from '../../src/core/record.ts'
 import type { Commit } from '../../src/store/contract.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
@@ -20,7 +19,7 @@ export const mutation: Mutation = {
             thingId,
             writeNumber: receipt.writeNumber,
             receivedAt,
-            records: records.map(record => acceptedAt(record, receivedAt)),
+            records,
             latest,
             stored,
             broadcast,

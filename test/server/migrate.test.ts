@@ -112,7 +112,7 @@ describe('thingwire migrate', () => {
     for (let from = 0; from < records; from += 10_000) {
       const values = Array.from({ length: 10_000 }, (_, index) => from + index)
       const accepted = values.map(value => ({
-        ...{ key, datetime: measuredAt + value, value: String(value) },
+        ...{ key, datetime: measuredAt + value, value: String(value), explicit: true },
         geo: { lat: 41 + value / 1e7, long: 2 },
       }))
       await embedded.records.append(writeOf(accepted))

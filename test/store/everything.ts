@@ -23,7 +23,7 @@ const answerOfPartial = {
 export function crowdRecord(place: number): Omit<NewRecord, 'place'> {
   // Objects, short values and long ones are told apart in three ways.
   const value = [{ of: place, is: 'object' }, place, `of ${place}: ${'long '.repeat(10)}`][place % 3]
-  return { key: 'crowd', datetime: measuredAt, value: JSON.stringify(value) }
+  return { key: 'crowd', datetime: measuredAt, value: JSON.stringify(value), explicit: true }
 }
 
 export const wholeLog: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100_000 }
@@ -48,7 +48,7 @@ export async function fill(store: Store): Promise<void> {
 async function fillAs({ records, documents, refused }: Store, show: (time: number) => void): Promise<void> {
   records.logWhen(({ broadcast }) => broadcast)
   const at = (datetime: number, value: unknown, more: Partial<NewRecord> = {}) => {
-    return { key: 'temperature', datetime, value: JSON.stringify(value), ...more }
+    return { key: 'temperature', datetime, value: JSON.stringify(value), explicit: true, ...more }
   }
   const append = (newRecords: readonly Omit<NewRecord, 'place'>[], more: Parameters<typeof write>[1] = {}) =>
     records.append(write(newRecords, more))
@@ -89,7 +89,7 @@ async function fillAs({ records, documents, refused }: Store, show: (time: numbe
   await records.remove(thing, 'back', {})
   show(measuredAt + hour)
   await append([{ ...at(measuredAt, 2), key: 'back' }])
-  await append([{ ...at(measuredAt, 2), key: 'back', datetime: undefined }])
+  await append([{ ...at(measuredAt, 2), key: 'back', datetime: Number.NaN, explicit: false }])
   await append([{ ...at(measuredAt, 3), key: 'told alone' }], { store: false })
 
   for (let index = 0; index < 103; index++) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { measuredAt } from '../../src/conformance/writes.ts'
-import { acceptedAt, type NewRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
+import { type NewRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
 import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { level, memory } from './store-places.ts'
@@ -22,8 +22,8 @@ class Model {
   append({ records }: Append, receivedAt: number): void {
     this.#writes++
     for (const sent of records) {
-      const { place, explicit, ...accepted } = acceptedAt(sent, receivedAt)
-      const record = storedForm(accepted)
+      const { place, explicit } = sent
+      const record = storedForm(explicit ? sent : { ...sent, datetime: receivedAt })
       if (explicit && this.rows.some(row => isSame(row.record, record))) continue
       this.rows.push({ record, arrival: [this.#writes, place] })
     }
@@ -68,15 +68,17 @@ function isSame(a: StoredRecord, b: StoredRecord): boolean {
 // Few keys, datetimes and values, so that most of what is drawn meets something.
 const keys = fc.constantFrom('a', 'a.b', 'ab')
 const datetimes = fc.nat({ max: 12 }).map(later => measuredAt + later)
-const record: fc.Arbitrary<Omit<NewRecord, 'place'>> = fc.record(
-  {
-    key: keys,
-    datetime: fc.option(datetimes, { nil: undefined }),
-    value: fc.constantFrom('1', '"1"', '[1]', 'null'),
-    geo: fc.record({ lat: fc.constantFrom(1, 2), long: fc.constant(3) }),
-  },
-  { requiredKeys: ['key', 'datetime', 'value'] },
-)
+const record: fc.Arbitrary<Omit<NewRecord, 'place'>> = fc
+  .record(
+    {
+      key: keys,
+      datetime: fc.option(datetimes, { nil: Number.NaN }),
+      value: fc.constantFrom('1', '"1"', '[1]', 'null'),
+      geo: fc.record({ lat: fc.constantFrom(1, 2), long: fc.constant(3) }),
+    },
+    { requiredKeys: ['key', 'datetime', 'value'] },
+  )
+  .map(drawn => ({ ...drawn, explicit: !Number.isNaN(drawn.datetime) }))
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ append: fc.array(record, { minLength: 1, maxLength: 8 }) }) },
   { weight: 1, arbitrary: fc.record({ pass: fc.integer({ min: -1, max: 2 }) }) },

@@ -25,7 +25,7 @@ function heldStore() {
 }
 
 function write(values: Partial<Append> = {}): Append {
-  const record = { key: 'temperature', datetime: undefined, value: '1', place: 0 }
+  const record = { key: 'temperature', datetime: Number.NaN, value: '1', place: 0, explicit: false }
   const fixed = { thingId: 'thing', records: [record], store: true, answer: {} }
   return { ...fixed, broadcast: true, ...values }
 }

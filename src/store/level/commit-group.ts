@@ -1,8 +1,7 @@
-import type { AcceptedRecord } from '../../core/record.ts'
+import { type AcceptedRecord, receive } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import { type ReceivedAppend, received } from '../received-append.ts'
 import type { CommitLog } from './commit-log.ts'
 import type { Batch } from './database.ts'
 import type { EncodedDocuments } from './documents.ts'
@@ -17,11 +16,8 @@ export interface PendingCommit {
   readonly write?: Append
   readonly documents: EncodedDocuments
   readonly ticket: CommitTicket<Receipt>
-}
-
-/** One whose write has its receipt time. */
-export interface ReceivedCommit extends Omit<PendingCommit, 'write'> {
-  readonly write?: ReceivedAppend
+  /** Receipt time, milliseconds; NaN until it is staged. */
+  receivedAt: number
 }
 
 export interface GroupParts extends StagedRecordsParts {
@@ -80,26 +76,26 @@ export class CommitGroup {
     this.#newestReceipt = newestReceipt
   }
 
-  /** Gives the writes their receipt time, and reads what has to be known to stage them. @returns to be staged, in order */
-  async load(pending: readonly PendingCommit[]): Promise<readonly ReceivedCommit[]> {
-    const commits = pending.map(each => this.#receive(each))
-    const writes = commits.flatMap(({ write }) => write ?? [])
+  /** Gives the writes their receipt time, and reads what has to be known to stage them. */
+  async load(pending: readonly PendingCommit[]): Promise<void> {
+    for (const each of pending) this.#receive(each)
+    const writes = pending.flatMap(({ write }) => write ?? [])
     const runs = this.records.load(writes.filter(({ store }) => store))
-    await Promise.all([this.#loadKnownWrites(writes), this.#loadBefore(pending), runs])
+    await Promise.all([this.#loadKnownWrites(pending), this.#loadBefore(pending), runs])
     for (const entry of await runs) this.#before.push([...entry])
-    return commits
   }
 
-  #receive({ write, documents, ticket }: PendingCommit): ReceivedCommit {
-    if (!write) return { documents, ticket }
+  #receive(pending: PendingCommit): void {
+    if (!pending.write) return
     this.#newestReceipt = this.#parts.clock.receive()
-    return { write: received(write, this.#newestReceipt), documents, ticket }
+    pending.receivedAt = this.#newestReceipt
+    receive(pending.write.records, this.#newestReceipt)
   }
 
-  async #loadKnownWrites(writes: readonly ReceivedAppend[]): Promise<void> {
+  async #loadKnownWrites(pending: readonly PendingCommit[]): Promise<void> {
     const loading: Promise<void>[] = []
-    for (const { thingId, id, receivedAt } of writes) {
-      if (id !== undefined) loading.push(this.#loadKnownWrite(thingId, id, receivedAt))
+    for (const { write, receivedAt } of pending) {
+      if (write?.id !== undefined) loading.push(this.#loadKnownWrite(write.thingId, write.id, receivedAt))
     }
     await Promise.all(loading)
   }
@@ -121,26 +117,28 @@ export class CommitGroup {
   }
 
   /** Decides on one append or put, in commit order. */
-  stage(pending: ReceivedCommit): void {
+  stage(pending: PendingCommit): void {
     const write = this.#begin(pending)
-    if (write) this.#end(write, write.store ? this.#stageRecords(write) : write.records)
+    if (write) this.#end(write, pending.receivedAt, write.store ? this.#stageRecords(write) : write.records)
   }
 
   /** As `stage`; nothing else is to be staged meanwhile. */
-  async stageInSlices(pending: ReceivedCommit, slices: Slices): Promise<void> {
+  async stageInSlices(pending: PendingCommit, slices: Slices): Promise<void> {
     const write = this.#begin(pending)
-    if (write) this.#end(write, write.store ? await this.#stageRecordsInSlices(write, slices) : write.records)
+    if (!write) return
+    const records = write.store ? await this.#stageRecordsInSlices(write, slices) : write.records
+    this.#end(write, pending.receivedAt, records)
   }
 
   /** Stages what needs nothing to be read and does not take long. @returns whether it did */
   stageUnread(pending: PendingCommit): boolean {
-    const commit = this.#receive(pending)
-    if (this.#needsTime(commit)) return false
-    this.stage(commit)
+    this.#receive(pending)
+    if (this.#needsTime(pending)) return false
+    this.stage(pending)
     return true
   }
 
-  #needsTime(pending: ReceivedCommit): boolean {
+  #needsTime(pending: PendingCommit): boolean {
     const { write, documents } = pending
     if (documents.length > 0 || isLong(pending)) return true
     if (!write) return false
@@ -150,7 +148,7 @@ export class CommitGroup {
   }
 
   /** @returns the write, if its records are to be staged */
-  #begin({ write, documents, ticket }: ReceivedCommit): ReceivedAppend | undefined {
+  #begin({ write, documents, ticket }: PendingCommit): Append | undefined {
     const decided = ticket.expired ? new ThingwireError('store_timeout') : this.#decide(write)
     if (!(decided instanceof Error)) this.#stageDocuments(documents)
     if (decided) {
@@ -173,11 +171,11 @@ export class CommitGroup {
   }
 
   /** @param records those that are new */
-  #end(write: ReceivedAppend, records: readonly AcceptedRecord[]): void {
-    const { thingId, id, store, broadcast, receivedAt, answer, states } = write
+  #end(write: Append, receivedAt: number, records: readonly AcceptedRecord[]): void {
+    const { thingId, id, store, broadcast, answer, states } = write
     this.records.endWrite()
     const latest = states ? stageStates(this.#batch, write, states) : noStates
-    if (id !== undefined) this.#stageWriteId(write, id)
+    if (id !== undefined) this.#stageWriteId(write, id, receivedAt)
     if (store || id !== undefined) this.#keepsAnything = true
     const writeNumber = this.#writeNumber
     const commit = { thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast }
@@ -194,18 +192,18 @@ export class CommitGroup {
     }
   }
 
-  #stageWriteId({ thingId, receivedAt, answer }: ReceivedAppend, id: string): void {
+  #stageWriteId({ thingId, answer }: Append, id: string, receivedAt: number): void {
     const { put, known, isTrimDue } = this.#parts.writeIds.stage(thingId, id, receivedAt, answer)
     for (const [key, value] of put) this.records.put(key, value)
     this.#knownWrites.set(`${thingId} ${id}`, known)
     if (isTrimDue) this.#parts.trimWriteIds(thingId)
   }
 
-  #stageRecords(write: ReceivedAppend): readonly AcceptedRecord[] {
+  #stageRecords(write: Append): readonly AcceptedRecord[] {
     return this.records.stage(write, write.records, this.#writeNumber)
   }
 
-  async #stageRecordsInSlices(write: ReceivedAppend, slices: Slices): Promise<readonly AcceptedRecord[]> {
+  async #stageRecordsInSlices(write: Append, slices: Slices): Promise<readonly AcceptedRecord[]> {
     const added: AcceptedRecord[] = []
     for (let start = 0; start < write.records.length; start += sliver) {
       const pause = slices.pause()

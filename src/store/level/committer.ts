@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Commit, Receipt } from '../contract.ts'
-import {
-  CommitGroup,
-  type GroupParts,
-  isLong,
-  type PendingCommit,
-  type ReceivedCommit,
-} from './commit-group.ts'
+import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
 import { Slices } from './slices.ts'
 
 export interface CommitterParts extends GroupParts {
@@ -96,7 +90,8 @@ export class Committer {
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
     try {
-      await this.#stage(group, await group.load(pending))
+      await group.load(pending)
+      await this.#stage(group, pending)
       return group
     } catch (error) {
       group.drop()
@@ -104,7 +99,7 @@ export class Committer {
     }
   }
 
-  async #stage(group: CommitGroup, pending: readonly ReceivedCommit[]): Promise<void> {
+  async #stage(group: CommitGroup, pending: readonly PendingCommit[]): Promise<void> {
     const slices = new Slices()
     for (const each of pending) {
       const pause = slices.pause()

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../core/record.ts'
-import type { ReceivedAppend } from '../received-append.ts'
+import type { Append } from '../contract.ts'
 import type { Database } from './database.ts'
 import { crowdKey, positionInRecordKey, recordKey, recordKeys } from './keys.ts'
 import { decodeRun, type Entry, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
@@ -44,7 +44,7 @@ export interface Surroundings {
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
-  writes: readonly ReceivedAppend[],
+  writes: readonly Append[],
 ): Promise<Map<number, Surroundings>> {
   const suspects = new Map<number, Map<number, AcceptedRecord[]>>()
   for (const { thingId, records } of writes) {

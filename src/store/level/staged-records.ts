@@ -1,7 +1,6 @@
 import { isMagicKey } from '../../core/key.ts'
 import type { AcceptedRecord } from '../../core/record.ts'
 import type { Append, Commit } from '../contract.ts'
-import type { ReceivedAppend } from '../received-append.ts'
 import { recordValue } from '../record-value.ts'
 import { type Batch, type Database, putBytes } from './database.ts'
 import {
@@ -55,7 +54,7 @@ export class StagedRecords {
   }
 
   /** Reads what has to be known to stage these. @returns the runs that may be put anew, as they are */
-  async load(writes: readonly ReceivedAppend[]): Promise<Entry[]> {
+  async load(writes: readonly Append[]): Promise<Entry[]> {
     const { database, resources } = this.#parts
     this.#growing = await resources.load(writes)
     this.#surroundings = await loadSurroundings(database, resources, writes)
@@ -63,7 +62,7 @@ export class StagedRecords {
   }
 
   /** Whether all of its records are new for certain, without a read. */
-  areNew({ thingId, records }: ReceivedAppend): boolean {
+  areNew({ thingId, records }: Append): boolean {
     return records.every(record => this.#staged(thingId, record.key)?.mayBeStored(record) === false)
   }
 
@@ -79,11 +78,7 @@ export class StagedRecords {
    * @param records all of the write, or the next ones of it
    * @returns those that are new
    */
-  stage(
-    write: ReceivedAppend,
-    records: readonly AcceptedRecord[],
-    writeNumber: number,
-  ): readonly AcceptedRecord[] {
+  stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
     const isAlone = write.records.length === 1
     for (const record of records) {

@@ -82,7 +82,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
     capabilities: { durable: true, shared: false, backup: true },
     records,
     documents: createDocuments(database, records.head, room, {
-      put: (documents, ticket) => records.commits.push({ documents, ticket }),
+      put: (documents, ticket) => records.commits.push({ documents, ticket, receivedAt: Number.NaN }),
       alone: task => records.commits.alone(task),
     }),
     refused: records.refused,
@@ -182,7 +182,7 @@ class LevelRecords implements DriverRecords {
       ticket.reject(error)
       return undefined
     }
-    this.commits.push({ write, documents, ticket })
+    this.commits.push({ write, documents, ticket, receivedAt: Number.NaN })
   }
 
   async answerOf(thingId: string, id: string, now: number) {

@@ -1,7 +1,8 @@
 import { isMagicKey } from '../../core/key.ts'
-import { type StoredRecord, storedForm } from '../../core/record.ts'
+import { receive, type StoredRecord, storedForm } from '../../core/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type {
+  Append,
   Commit,
   CommitTicket,
   DriverRecords,
@@ -13,7 +14,6 @@ import type {
 } from '../contract.ts'
 import type { GroupCommit } from '../group-commit.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import { type ReceivedAppend, received } from '../received-append.ts'
 import { CommitLog } from './commit-log.ts'
 import { type MemoryDocuments, toTexts } from './documents.ts'
 import { createMemorySnapshot } from './snapshot.ts'
@@ -47,10 +47,11 @@ export function createMemoryRecords(
       const texts = toTexts(write.documents)
       const run = () => {
         if (ticket.expired) return new ThingwireError('store_timeout')
-        const receivedNow = received(write, clock.receive())
-        if (makesTooManyResources(receivedNow)) return new ThingwireError('too_many_resources')
+        const receivedAt = clock.receive()
+        receive(write.records, receivedAt)
+        if (makesTooManyResources(write, receivedAt)) return new ThingwireError('too_many_resources')
         documents.putTexts(texts)
-        return commit(receivedNow)
+        return commit(write, receivedAt)
       }
       commits.push({ run, ticket })
     },
@@ -88,8 +89,8 @@ export function createMemoryRecords(
     trimLog: async writeNumbers => log.trim(writeNumbers),
   }
 
-  function commit(write: ReceivedAppend): Receipt {
-    const { thingId, id, answer, receivedAt, store, broadcast, states = [] } = write
+  function commit(write: Append, receivedAt: number): Receipt {
+    const { thingId, id, answer, store, broadcast, states = [] } = write
     const thing = thingOf(thingId)
     const first = id === undefined ? undefined : thing.writeIds.answerOf(id, receivedAt)
     if (first) return { writeNumber: 0, answer: first }
@@ -102,8 +103,8 @@ export function createMemoryRecords(
     return { writeNumber, answer }
   }
 
-  function makesTooManyResources(write: ReceivedAppend): boolean {
-    const { thingId, id, records, store, receivedAt, maximumResources } = write
+  function makesTooManyResources(write: Append, receivedAt: number): boolean {
+    const { thingId, id, records, store, maximumResources } = write
     if (!store || maximumResources === undefined) return false
     const { resources, writeIds } = thingOf(thingId)
     if (id !== undefined && writeIds.answerOf(id, receivedAt)) return false
@@ -148,11 +149,7 @@ export function createMemoryRecords(
 }
 
 /** @returns the records that were not stored before. */
-function keep(
-  { resources }: Thing,
-  { records }: ReceivedAppend,
-  writeNumber: number,
-): ReceivedAppend['records'] {
+function keep({ resources }: Thing, { records }: Append, writeNumber: number): Append['records'] {
   return records.filter(record => {
     const timeLine = resources.get(record.key) ?? new TimeLine()
     resources.set(record.key, timeLine)

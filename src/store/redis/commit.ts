@@ -163,7 +163,7 @@ function addWrite(args: Argument[], write: Append): void {
   args.push(JSON.stringify(answer), maximumResources ?? '')
   args.push(records.length)
   for (const record of records) {
-    args.push(record.key, record.datetime ?? '', encodePlace(record.place))
+    args.push(record.key, record.explicit ? record.datetime : '', encodePlace(record.place))
     args.push(encodePayload(record), JSON.stringify(record))
   }
   args.push(states.length)

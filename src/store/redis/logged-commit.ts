@@ -1,19 +1,22 @@
 import { magicRecords } from '../../core/commit-outline.ts'
 import type { CommitOutline } from '../../core/ports.ts'
-import { acceptedAt, type NewRecord, type StoredRecord } from '../../core/record.ts'
+import type { AcceptedRecord, StoredRecord, Writable } from '../../core/record.ts'
 import type { Commit } from '../contract.ts'
 
 /**
  * A commit as the log has it: text of `<node> <receipt time, ms> <flags> <how many records> <JSON>`. The node is that which
  * wrote it, or nothing if it was moved here; flags are 1 for `broadcast`, 2 for `stored` and 4 for records whose key is magic,
  * added up; JSON is
- * `{records?, latest?}`: the records that are new, in the order of the write, without a datetime where that is the receipt time,
+ * `{records?, latest?}`: the records that are new, in the order of the write, without a datetime, or with null, where that is the receipt time,
  * and a list of `{key, record?}`, the states that were put.
  */
 export type CommitText = string
 
+/** Without a datetime, or with null as JSON has it for NaN, where that is the receipt time. */
+type LoggedRecord = Omit<AcceptedRecord, 'datetime' | 'explicit'> & { readonly datetime?: number | null }
+
 interface Lists {
-  readonly records?: readonly NewRecord[]
+  readonly records?: readonly LoggedRecord[]
   readonly latest?: readonly { readonly key: string; readonly record?: StoredRecord }[]
 }
 
@@ -96,4 +99,20 @@ export class LoggedCommit implements Commit {
     this.#records = records.map(record => acceptedAt(record, this.receivedAt))
     if (latest) this.#latest = latest.map(({ key, record }) => ({ key, record }))
   }
+}
+
+function acceptedAt(record: LoggedRecord, receivedAt: number): AcceptedRecord {
+  const { key, value, place, geo, datetimeText, written } = record
+  const datetime = record.datetime ?? undefined
+  const accepted: Writable<AcceptedRecord> = {
+    key,
+    datetime: datetime ?? receivedAt,
+    value,
+    place,
+    explicit: datetime !== undefined,
+  }
+  if (geo) accepted.geo = geo
+  if (datetimeText !== undefined) accepted.datetimeText = datetimeText
+  if (written) accepted.written = written
+  return accepted
 }

@@ -81,6 +81,7 @@ async function append(store: Store, from: number, count: number): Promise<void> 
     datetime: 1_700_000_000_000 + from + place,
     value: String(place),
     place,
+    explicit: true,
   }))
   await store.records.append({ thingId, records, store: true, broadcast: true, answer: {} })
 }

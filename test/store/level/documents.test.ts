@@ -19,7 +19,7 @@ async function open() {
 }
 
 function write(value: number, more: Partial<Append> = {}): Append {
-  const record = { key: 'depth', datetime: value, value: String(value), place: 0 }
+  const record = { key: 'depth', datetime: value, value: String(value), place: 0, explicit: true }
   const fixed = { thingId, records: [record], store: true, answer: {}, broadcast: true }
   return { ...fixed, ...more }
 }

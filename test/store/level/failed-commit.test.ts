@@ -21,7 +21,7 @@ async function open() {
 }
 
 function write(value: number, more: Partial<Append> = {}): Append {
-  const record = { key, datetime: value, value: String(value), place: 0 }
+  const record = { key, datetime: value, value: String(value), place: 0, explicit: true }
   const fixed = { thingId, records: [record], store: true, answer: {}, broadcast: true }
   return { ...fixed, ...more }
 }
@@ -98,7 +98,7 @@ test('a snapshot is of no use any more when the database has recovered under it'
   const { store } = await open()
   const { records } = store
   const many = Array.from({ length: 1_000 }, (_, place) => ({
-    ...{ key: `key-${place}`, datetime: 1, value: '1' },
+    ...{ key: `key-${place}`, datetime: 1, value: '1', explicit: true },
     place,
   }))
   await records.append(write(1, { records: many }))

@@ -104,7 +104,13 @@ const drawnWrite = fc
   .record({ records: drawnRecords, isSorted: fc.boolean() })
   .map(({ records, isSorted }): Append => {
     const inOrder = isSorted ? [...records].sort((a, b) => timeOf(a) - timeOf(b)) : records
-    return write(inOrder)
+    return write(
+      inOrder.map(({ datetime = Number.NaN, ...record }) => ({
+        ...record,
+        datetime,
+        explicit: !Number.isNaN(datetime),
+      })),
+    )
   })
 const writesAtOnce = fc.array(drawnWrite, { minLength: 1, maxLength: 3 })
 const step = fc.oneof(

@@ -14,7 +14,7 @@ test('removeThing() leaves no key of the thing in the database', async () => {
     store.records.append({
       thingId,
       // All at one datetime, so that there are crowd keys too.
-      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0 }],
+      records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0, explicit: true }],
       store: true,
       broadcast: true,
       id: `write ${place}`,

@@ -11,7 +11,7 @@ const thingId = 'aaaaaaaaaaaaaaaa'
 const full = Number.MAX_SAFE_INTEGER
 const write = {
   thingId,
-  records: [{ key: 'depth', datetime: 1, value: '1', place: 0 }],
+  records: [{ key: 'depth', datetime: 1, value: '1', place: 0, explicit: true }],
   store: true,
   broadcast: true,
   answer: {},

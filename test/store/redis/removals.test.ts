@@ -132,7 +132,7 @@ test('remove() leaves records in the crowd that are like one of those it takes',
   await partition.call('HSET', partition.keys.head, 'receipt', receivedAt)
   const old = values.map(value => measured(receivedAt, value))
   // They are kept although they are there: their datetime is the receipt time.
-  const later = old.map(record => ({ ...record, datetime: undefined }))
+  const later = old.map(record => ({ ...record, datetime: Number.NaN, explicit: false }))
   await append(partition, write(old))
   // It begins with the number of the newest write, so this one stays.
   const begin = async <T>(task: () => Promise<T>) => {
@@ -153,7 +153,10 @@ test('remove() of the newest record writes what is latest then, and what was, to
   const { value } = measured(1_000, { a: 'ü\ud800' })
   const left = { key, datetime: 1_000, value, geo: { lat: 0.1, long: 1e-9 } }
   const taken = { key, datetime: 2_000, value: '"taken"', geo: { lat: 41.4112345, long: -2.5 } }
-  const [before = assert.fail()] = await append(partition, write([left, taken]))
+  const [before = assert.fail()] = await append(
+    partition,
+    write([left, taken].map(record => ({ ...record, explicit: true }))),
+  )
   const { writeNumber = 0 } = await remove(partition, alone, thing, key, { from: 2_000 })
   assert.ok(writeNumber > before.writeNumber)
   assert.equal(Number(await partition.call('HGET', partition.keys.head, 'number')), writeNumber)
