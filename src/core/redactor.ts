@@ -64,11 +64,22 @@ export class Redactor {
   }
 
   #spansOfKey(layer: Derived): readonly Span[] {
-    const joined = replaced(layer, joint, () => '') ?? layer
-    return this.#piecesOfKey.flatMap(piece =>
-      placesOf(piece, joined.text).map(place => inSource(joined, place, place + revealing)),
-    )
+    return spansOfPieces(this.#piecesOfKey, layer)
   }
+}
+
+/** A text with a secret redacted in it that is known, whole or cut, in whatever spelling. */
+export function strikeOut(secret: string, text: string): string {
+  const pieces = piecesOf(secret)
+  const spans = unescapedLayers(text).flatMap(layer => spansOfPieces(pieces, layer))
+  return spans.length === 0 ? text : without(spans, text, text.length)
+}
+
+function spansOfPieces(pieces: readonly string[], layer: Derived): readonly Span[] {
+  const joined = replaced(layer, joint, () => '') ?? layer
+  return pieces.flatMap(piece =>
+    placesOf(piece, joined.text).map(place => inSource(joined, place, place + revealing)),
+  )
 }
 
 /** As it is, and as it reads where it looks escaped itself. */

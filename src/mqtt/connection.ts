@@ -2,6 +2,7 @@ import type { Client } from 'aedes'
 import type { Principal } from '../access/principal.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Observer } from '../core/observer.ts'
+import { strikeOut } from '../core/redactor.ts'
 import { hashToken, isToken } from '../core/token.ts'
 import { Acks } from './acks.ts'
 import type { InboundPacket } from './aedes-seams.ts'
@@ -132,10 +133,10 @@ export class Connection {
     return this.#reliedOn.size > 0
   }
 
-  /** A text of the client without the tokens that it has presented. */
+  /** A text of the client without the tokens that it has presented, whole or cut, in whatever spelling. */
   strikeOut(text: string): string {
     let struck = text
-    for (const token of this.#reliedOn.keys()) struck = struck.replaceAll(token, '[redacted]')
+    for (const token of this.#reliedOn.keys()) struck = strikeOut(token, struck)
     return struck
   }
 

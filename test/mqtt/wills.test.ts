@@ -12,6 +12,9 @@ function willOf(ref: string, value: unknown): Required<ConnectOptions>['will'] {
   return { topic: writeTopicOf(ref), payload: reading(value), qos: 1 }
 }
 
+const hex = (text: string) => text.charCodeAt(0).toString(16).padStart(2, '0')
+const percentEncoded = (letter: string) => `%${hex(letter)}`
+
 const wills = (service: DoorService) => service.documents('mqtt-wills/')
 
 /** Loses a client with a will, and waits for that will: those of clients that left before are due by then. */
@@ -59,15 +62,23 @@ describe('a will', () => {
     await eventually(() => wills(service)).toEqual([])
   })
 
-  it('is kept without the tokens that its client has presented', async () => {
+  it.each([
+    ['as they are', (token: string) => token],
+    ['in the spelling of a URL', (token: string) => token.replaceAll(/./g, percentEncoded)],
+    ['with a letter in the spelling of JSON', (token: string) => `\\u00${hex(token)}${token.slice(1)}`],
+    ['cut at the end', (token: string) => token.slice(0, 33)],
+    ['cut at the begin', (token: string) => token.slice(15)],
+  ])('is kept without the tokens that its client has presented, %s', async (_spelling, spell) => {
     const service = await DoorService.start()
     const thing = await service.createThing()
     const { thingToken } = thing
-    const payload = { token: thingToken, values: [{ key: 'n', value: 'gone' }] }
+    const payload = `{"token":"${spell(thingToken)}","values":[{"key":"n","value":"gone"}]}`
     const client = await service.connectThing(thing, { will: { topic: writeTopicOf(thingToken), payload } })
     const [[, kept] = []] = await service.things.documents.list('mqtt-wills/', { limit: 1 })
-    expect(Buffer.from(String(kept?.body), 'base64').toString()).toContain('"value":"gone"')
-    expect(JSON.stringify(kept) + Buffer.from(String(kept?.body), 'base64')).not.toContain(thingToken)
+    const body = Buffer.from(String(kept?.body), 'base64').toString()
+    expect(body).toContain('"value":"gone"')
+    expect(JSON.stringify(kept) + body).not.toContain(thingToken)
+    expect(body).not.toContain(spell(thingToken))
     const committed = service.committed(thing)
     await client.destroy()
     await committed
