@@ -45,7 +45,7 @@ describe('a write that is refused over MQTT', () => {
       const thing = await createThing(service)
       const client = await connect({ username: thing.thingToken })
       expect(await client.subscribe(errorsTopic(thing.thingId))).toBe(1)
-      const begun = Date.now()
+      const begun = await serverTime(thing)
       await client.publish(writeTopic(thing.thingId), { ...bad, id: 'w1' }, { qos })
       const item = await told(client, thing.thingId)
       expect(item).toEqual({
@@ -265,3 +265,10 @@ describe('a publish anywhere else', () => {
     expect(client.acknowledgements).toEqual(['puback 1', 'pubrec 2'])
   })
 })
+
+/** By the clock of receipt times, milliseconds. */
+async function serverTime({ thingToken }: Thing): Promise<number> {
+  const response = await fetch(`${service.url}/v2/utils/date?thingToken=${thingToken}`)
+  const [{ value } = { value: '' }] = (await response.json()) as { value: string }[]
+  return Date.parse(value)
+}
