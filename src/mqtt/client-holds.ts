@@ -6,7 +6,7 @@ export const clientHold = (clientId: string) => `client/${clientId}`
 /** Which connection acts for a client, on whichever node (contract §4.2): the one that came last. It alone stays (MQTT-3.1.4-2). */
 export class ClientHolds {
   readonly #holds: Holds
-  readonly #onReplaced: (connection: Connection) => void
+  readonly #onReplaced: (connection: Connection, name: string) => void
   readonly #stopListening: () => void
   /** By holder. */
   readonly #connections = new Map<string, Connection>()
@@ -14,13 +14,13 @@ export class ClientHolds {
   /** Holders that were lost while some were being taken: perhaps of a connection that is not known here yet. */
   readonly #lost = new Set<string>()
 
-  /** @param onReplaced told of a connection whose client another one has taken, before it is closed */
-  constructor(holds: Holds, onReplaced: (connection: Connection) => void) {
+  /** @param onReplaced told of a connection whose client another one has taken, and the name of its hold, before it is closed */
+  constructor(holds: Holds, onReplaced: (connection: Connection, name: string) => void) {
     this.#holds = holds
     this.#onReplaced = onReplaced
-    this.#stopListening = holds.onLost(({ holder }) => {
+    this.#stopListening = holds.onLost(({ name, holder }) => {
       const connection = this.#connections.get(holder)
-      if (connection) this.#close(connection)
+      if (connection) this.#close(connection, name)
       else if (this.#underWay > 0) this.#lost.add(holder)
     })
   }
@@ -37,7 +37,7 @@ export class ClientHolds {
     try {
       const hold = await this.#takeFor(connection, clientHold(clientId))
       this.#connections.set(hold.holder, connection)
-      if (this.#lost.has(hold.holder)) this.#close(connection)
+      if (this.#lost.has(hold.holder)) this.#close(connection, hold.name)
       return hold
     } finally {
       if (--this.#underWay === 0) this.#lost.clear()
@@ -67,9 +67,9 @@ export class ClientHolds {
     this.#stopListening()
   }
 
-  #close(connection: Connection): void {
+  #close(connection: Connection, name: string): void {
     connection.isReplaced = true
-    this.#onReplaced(connection)
+    this.#onReplaced(connection, name)
     connection.close(new Error('the client has connected again'))
   }
 }

@@ -2,7 +2,7 @@ import type { Client, ConnectPacket } from 'aedes'
 import { HoldLost, type TakenHold } from '../core/holds.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Anonymous } from './anonymous.ts'
-import { type Admission, admit, ConnectRefused, type ConnectWill, identify } from './connect.ts'
+import { type Admission, admit, ConnectRefused, type ConnectWill } from './connect.ts'
 import type { Connection } from './connection.ts'
 import type { InFlightWrite } from './session-documents.ts'
 import type { Sessions } from './sessions.ts'
@@ -45,10 +45,6 @@ export class ConnectDoor {
 
   /** Decides on a CONNECT; a refusal is kept for the moment at which Aedes can answer it. */
   async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
-    if (packet.protocolVersion !== 3 && packet.protocolVersion !== 4) {
-      await this.#refuseVersion(connection, packet)
-      return
-    }
     const admitting = this.#admit(connection, packet)
     connection.admitting = admitting.catch(() => {})
     try {
@@ -58,15 +54,6 @@ export class ConnectDoor {
       this.#parts.onRefused(connection, connection.refusal)
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
     }
-  }
-
-  /** Aedes answers what it cannot speak with return code 1 by itself. */
-  async #refuseVersion(connection: Connection, packet: ConnectPacket): Promise<void> {
-    const { things, onRefused } = this.#parts
-    // A client that tries again for ever would not be heard of otherwise.
-    // What the store cannot say now, it is asked for the next time.
-    await identify(packet, things.access, connection).catch(() => {})
-    onRefused(connection, new ConnectRefused(1, 'the client speaks MQTT 5: have it speak 3.1.1'))
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {

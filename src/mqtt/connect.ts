@@ -20,10 +20,9 @@ export function isScoped(clientId: string): boolean {
 }
 
 /**
- * CONNACK return codes (MQTT-3.2.2-5, table 3.1): protocol level, identifier rejected, unavailable, bad credentials, not
- * authorized.
+ * CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized.
  */
-export type ReturnCode = 1 | 2 | 3 | 4 | 5
+export type ReturnCode = 2 | 3 | 4 | 5
 
 /** A CONNECT that is answered with a return code. */
 export class ConnectRefused extends Error {
@@ -117,7 +116,7 @@ export async function admit(
 }
 
 /** Whom the credential of a CONNECT names, which the connection is told. @throws ThingwireError of the store, if it is away */
-export async function identify(
+async function identify(
   packet: ConnectPacket,
   access: Access,
   connection: Identified,

@@ -74,7 +74,7 @@ export class MqttDoor {
     this.#retries = new StoreRetries(onOutage)
     this.sessions = new Sessions({ documents, nodes, holds, live, log, retries: this.#retries })
     this.#turnedAway = new TurnedAwayConnections(ingest)
-    this.#holds = new ClientHolds(holds, connection => this.#turnedAway.replaced(connection))
+    this.#holds = new ClientHolds(holds, (...replaced) => this.#turnedAway.replaced(...replaced))
     const isRefused = (holder: string) => this.#holds.isRefused(holder)
     this.#wills = new Wills({ documents, nodes, holds, ingest, access, isRefused, grace, onDefect })
     this.#anonymous = new Anonymous(async (connection, clientId, thingId) => {

@@ -252,10 +252,7 @@ export class PublishDoor {
     const shown = ref === undefined ? topic : topic.replace(ref, '<ref>')
     const told = this.#parts.access.redactor.redact(shown, longestTold)
     const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
-    return new ThingwireError(
-      'not_a_write_topic',
-      `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`,
-    )
+    return new ThingwireError('not_a_write_topic', `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`)
   }
 }
 

@@ -15,7 +15,7 @@ const mostClients = 10_000
 /** Lists on a thing why connections of it are turned away (contract §6.3): over MQTT, the client itself hears no reason. */
 export class TurnedAwayConnections {
   readonly #ingest: Pick<Ingest, 'noteTurnedAway'>
-  /** By client id inside the broker, when it was taken over in quick turn, on the clock of `performance.now()`. */
+  /** By name of the client's hold, when it was taken over in quick turn, on the clock of `performance.now()`. */
   readonly #takenOver = new Map<string, readonly number[]>()
 
   constructor(ingest: Pick<Ingest, 'noteTurnedAway'>) {
@@ -37,21 +37,21 @@ export class TurnedAwayConnections {
     this.#tell(connection, told)
   }
 
-  /** Another connection has taken its client over, while it was still open. */
-  replaced(connection: Connection): void {
-    const { admission, client, openedAt } = connection
+  /** Another connection has taken its client over, while it was still open. @param client the name of its hold */
+  replaced(connection: Connection, client: string): void {
+    const { conn } = connection.client
     const now = performance.now()
-    if (!admission || client.conn.destroyed || now - openedAt > quickTurn) return
-    const { clientId, givenClientId } = admission
-    const times = [...(this.#takenOver.get(clientId) ?? []).filter(time => now - time < minute), now]
-    this.#takenOver.delete(clientId)
-    this.#takenOver.set(clientId, times.slice(-quarrelFrom))
+    if (conn.destroyed || now - connection.openedAt > quickTurn) return
+    const times = [...(this.#takenOver.get(client) ?? []).filter(time => now - time < minute), now]
+    this.#takenOver.delete(client)
+    this.#takenOver.set(client, times.slice(-quarrelFrom))
     for (const [oldest] of this.#takenOver) {
       if (this.#takenOver.size <= mostClients) break
       this.#takenOver.delete(oldest)
     }
     if (times.length < quarrelFrom) return
-    const text = `connections with the client id \`${givenClientId}\` take it from each other: give each device one of its own`
+    const clientId = connection.admission?.givenClientId ?? ''
+    const text = `connections with the client id \`${clientId}\` take it from each other: give each device one of its own`
     this.#tell(connection, new ThingwireError('client_id_shared', text))
   }
 

@@ -1,14 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import {
-  type ConnectOptions,
-  connectMqtt,
-  encodePackets,
-  isOf,
-  type MqttClient,
-  publishPacket,
-} from '../helpers/mqtt-client.ts'
+import { connectMqtt, encodePackets, isOf, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, reading, writeTopicOf } from './door-service.ts'
 import { frameHeader, opcodes, openRawWebSocket } from './raw-web-socket.ts'
 
@@ -68,15 +61,18 @@ const packets: Readonly<Record<string, readonly [(thing: Thing) => Buffer, answe
 }
 
 describe.each(['mqttUrl', 'webSocketUrl'] as const)('over %s', address => {
-  it.each(Object.entries(packets))('%s may take longer than the keep-alive', async (_name, [encode, answer]) => {
-    const service = await DoorService.start()
-    const thing = await service.createThing()
-    const client = await connect(service, { url: service[address], username: thing.thingToken, keepalive })
-    await trickle(encode(thing), piece => client.sendBytes(piece))
-    if (answer !== '') await client.next(isOf(answer as 'puback'))
-    await client.ping()
-    expect(client.stream.destroyed).toBe(false)
-  })
+  it.each(Object.entries(packets))(
+    '%s may take longer than the keep-alive',
+    async (_name, [encode, answer]) => {
+      const service = await DoorService.start()
+      const thing = await service.createThing()
+      const client = await connectMqtt({ url: service[address], username: thing.thingToken, keepalive })
+      await trickle(encode(thing), piece => client.sendBytes(piece))
+      if (answer !== '') await client.next(isOf(answer as 'puback'))
+      await client.ping()
+      expect(client.stream.destroyed).toBe(false)
+    },
+  )
 })
 
 it.each([
@@ -108,7 +104,7 @@ it.each([
 it('a client that sends nothing is closed after one and a half keep-alives, whatever came before', async () => {
   const service = await DoorService.start()
   const thing = await service.createThing()
-  const client = await connect(service, { url: service.mqttUrl, username: thing.thingToken, keepalive })
+  const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken, keepalive })
   const bytes = publish(1)(thing)
   await trickle(bytes.subarray(0, 600), piece => client.sendBytes(piece))
   await client.untilClosed()
@@ -118,7 +114,7 @@ it('a client that sends nothing is closed after one and a half keep-alives, what
 it('a client whose writes wait for their rate gets PINGRESP unasked, and is not read ahead', async () => {
   const service = await DoorService.start({ limits: { writesPerSecond: 100 } })
   const thing = await service.createThing()
-  const client = await connect(service, { url: service.mqttUrl, username: thing.thingToken, keepalive })
+  const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken, keepalive })
   const writes = Array.from({ length: 900 }, (_, index) =>
     publishPacket(writeTopicOf(thing.thingId), reading(index), { messageId: index + 1 }),
   )
@@ -130,10 +126,3 @@ it('a client whose writes wait for their rate gets PINGRESP unasked, and is not 
   await client.next(isOf('puback', writes.length))
   expect(client.acknowledgements).toEqual(writes.map(({ messageId }) => `puback ${messageId}`))
 })
-
-async function connect(
-  service: DoorService,
-  { url, ...options }: ConnectOptions & { readonly url: string },
-): Promise<MqttClient> {
-  return await connectMqtt({ url, ...options })
-}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { encodePackets, isOf, openMqtt, publishPacket } from '../helpers/mqtt-client.ts'
+import { encodePackets, isOf, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, writeTopicOf } from './door-service.ts'
 
 /** Contract §6.3: whatever keeps a thing's data from being stored is on its list. */
@@ -29,16 +29,10 @@ const refusedConnects: Readonly<Record<string, (started: Started) => Promise<unk
     service.connectThing(thing, will(`things/${thing.thingId}/values/n`)),
   'a client id that is too long': ({ service, thing }) =>
     service.connectThing(thing, { clientId: 'a'.repeat(300) }),
-  'no client id of a persistent session': ({ service, thing }) =>
-    service.connectThing(thing, { clientId: '', clean: false }),
   'the token as username, and a will elsewhere': ({ service, thing }) =>
     service.connect({ username: thing.thingToken, ...will('x') }),
   'a write session of the thing alone, and a will elsewhere': ({ service, thing }) =>
     service.connectSession([thing], 'write', will('x')),
-  'MQTT 5': async ({ service, thing }) => {
-    const client = await openMqtt({ url: service.mqttUrl, protocolVersion: 5 })
-    return await client.connect({ username: thing.thingToken })
-  },
 }
 
 describe('a CONNECT that is refused, of', () => {
@@ -66,9 +60,7 @@ const closing: Readonly<Record<string, (started: Started) => Buffer>> = {
   'a packet that is none': () => Buffer.from([0x00, 0x00]),
   'a second CONNECT': () => encodePackets({ cmd: 'connect', clientId: 'a', clean: true, keepalive: 0 }),
   'a packet id of 0': ({ thing }) => {
-    const bytes = encodePackets(
-      publishPacket(writeTopicOf(thing.thingId), body, { messageId: 0x0101 }),
-    )
+    const bytes = encodePackets(publishPacket(writeTopicOf(thing.thingId), body, { messageId: 0x0101 }))
     const place = 4 + writeTopicOf(thing.thingId).length
     return bytes.fill(0, place, place + 2)
   },
@@ -157,17 +149,20 @@ const elsewhere = [
 ]
 
 describe('a publish elsewhere', () => {
-  it.each(elsewhere)('on %s is acknowledged, dropped and reported, and what is behind it is stored', async topic => {
-    const { service, thing } = await start()
-    const client = await service.connectThing(thing)
-    for (const qos of [0, 1, 2] as const) await client.publish(topic, 'no write', { qos })
-    await client.publish(writeTopicOf(thing.thingId), body)
-    expect(await service.values(thing, 'n')).toEqual([1])
-    const list = await listOf(service, thing)
-    expect(list).toHaveLength(3)
-    for (const text of list) expect(text).toMatch(/^not_a_write_topic x1: ./)
-    expect(client.received.filter(isOf('puback'))).toHaveLength(2)
-  })
+  it.each(elsewhere)(
+    'on %s is acknowledged, dropped and reported, and what is behind it is stored',
+    async topic => {
+      const { service, thing } = await start()
+      const client = await service.connectThing(thing)
+      for (const qos of [0, 1, 2] as const) await client.publish(topic, 'no write', { qos })
+      await client.publish(writeTopicOf(thing.thingId), body)
+      expect(await service.values(thing, 'n')).toEqual([1])
+      const list = await listOf(service, thing)
+      expect(list).toHaveLength(3)
+      for (const text of list) expect(text).toMatch(/^not_a_write_topic x1: ./)
+      expect(client.received.filter(isOf('puback'))).toHaveLength(2)
+    },
+  )
 
   it('on the topic of another thing is on the list of the sender alone, without the token in it', async () => {
     const { service, thing, other } = await start()
