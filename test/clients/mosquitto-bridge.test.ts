@@ -59,11 +59,12 @@ describe('a mosquitto bridge', () => {
           ),
         )
 
-      // The server dies in the middle, and comes back when the bridge has all of them.
-      const sending = send(first, 0, 500)
+      // The server dies in the middle, and comes back when more messages wait in the bridge.
+      const sending = send(first, 0, 300)
       await valuesOnceStored(served, thing, 'n', 20)
       await served.kill()
       await sending
+      await send(first, 300, 500)
       served = await startServer({ dataDir })
       await expect.poll(() => distinct(served)).toBe(500)
 
