@@ -61,7 +61,7 @@ const slowerTests = [
   'live/outbox',
   'mqtt/{anonymous,back-pressure,inherited-wills,missed-crash,order,retained-live,retained-property,revocation}',
   'mqtt/{session-model,stuck,takeover,unavailable,wills}',
-  'web/connect/snippets',
+  'web/connect/{lost-answers,snippets}',
 ].map(name => `test/${name}.test.ts`)
 
 export default defineConfig({

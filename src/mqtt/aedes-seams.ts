@@ -67,6 +67,7 @@ interface PacketParser extends EventEmitter {
 }
 
 interface ClientInternals {
+  readonly broker: EventEmitter
   readonly _parser: PacketParser
   _nextBatch: (error?: Error) => void
   _parsingBatch: number
@@ -208,9 +209,16 @@ export class ClientSeam {
       return true
     } catch (error) {
       if (!(error instanceof MalformedPacket)) throw error
+      if (error.answer) this.#tellConnack(error.answer)
       this.#handlers.onMalformed(error)
       return false
     }
+  }
+
+  /** As Aedes does of the CONNACKs that it sends itself: logs and figures go by it. */
+  #tellConnack(connack: Uint8Array): void {
+    const packet = { cmd: 'connack', sessionPresent: false, returnCode: connack[3] }
+    this.#internals.broker.emit('connackSent', packet, this.#client)
   }
 
   /** Whether the host paused the client. */

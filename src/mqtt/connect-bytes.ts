@@ -1,18 +1,19 @@
 import { MalformedPacket } from './malformed-packet.ts'
 import type { PacketReader } from './packet-reader.ts'
 
-/** Names of the protocol by the levels that go with them: MQTT 3.1 and 3.1.1. */
+/** Names of the protocol with the levels that go with them: MQTT 3.1 and 3.1.1. */
 const levels: ReadonlyMap<string, number> = new Map([
   ['MQIsdp', 3],
   ['MQTT', 4],
 ])
-/** The highest level that there is; what is above it is no MQTT. */
-const highestLevel = 5
 const connackUnacceptableLevel = Buffer.from([0x20, 2, 0, 1])
 
 const flagBits = { reserved: 0x01, will: 0x04, willRetain: 0x20, password: 0x40, username: 0x80 } as const
 
-/** @throws MalformedPacket with CONNACK 1 as its answer for a level that is not served (MQTT-3.1.2-2; contract §7) */
+/**
+ * @throws MalformedPacket with CONNACK 1 as its answer for a protocol that is not served, by its level or its name
+ * (MQTT-3.1.2-1, -2; contract §7.1)
+ */
 export function assertConnect(reader: PacketReader): void {
   assertProtocol(reader)
   const flags = reader.byte()
@@ -31,12 +32,12 @@ export function assertConnect(reader: PacketReader): void {
 }
 
 function assertProtocol(reader: PacketReader): void {
-  const served = levels.get(reader.text().toString())
-  if (served === undefined) throw new MalformedPacket('the protocol name is invalid (MQTT-3.1.2-1)')
+  const name = reader.text().toString()
   const level = reader.byte()
-  if (level === served) return
-  const answer = level <= highestLevel ? connackUnacceptableLevel : undefined
-  throw new MalformedPacket('the protocol level is not supported', answer)
+  // Nothing behind the level is looked at: in another protocol it may mean anything.
+  if (levels.get(name) !== level) {
+    throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', connackUnacceptableLevel)
+  }
 }
 
 function assertFlags(flags: number): void {

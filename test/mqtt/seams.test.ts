@@ -119,6 +119,15 @@ describe('a client', () => {
     expect(internals._paused).toBe(false)
   })
 
+  test('has its broker, which emits the packet and the client when CONNACK is sent', async () => {
+    const broker = await openBroker()
+    const { client, peer } = await accept(broker)
+    expect(Reflect.get(client, 'broker')).toBe(broker)
+    const sent = once(broker, 'connackSent')
+    await peer.connect()
+    expect(await sent).toEqual([expect.objectContaining({ cmd: 'connack', returnCode: 0 }), client])
+  })
+
   test('has resume() from its prototype', async () => {
     const { client } = await accept(await openBroker())
     expect(Object.hasOwn(client, 'resume')).toBe(false)

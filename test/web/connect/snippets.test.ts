@@ -1,7 +1,4 @@
-import { symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Endpoint, Snippet } from '../../../web/src/thing/connect/snippet.ts'
 import { curl } from '../../../web/src/thing/connect/snippets/curl.ts'
 import { snippets } from '../../../web/src/thing/connect/snippets/index.ts'
@@ -9,67 +6,85 @@ import { micropython } from '../../../web/src/thing/connect/snippets/micropython
 import { mosquitto } from '../../../web/src/thing/connect/snippets/mosquitto.ts'
 import { node } from '../../../web/src/thing/connect/snippets/node.ts'
 import { python } from '../../../web/src/thing/connect/snippets/python.ts'
-import { type Ending, Program } from '../../clients/program.ts'
+import type { Ending } from '../../clients/program.ts'
 import { serve } from '../../clients/serve.ts'
-import { storedValues } from '../../clients/stored.ts'
+import { storedValues, valuesOnceStored } from '../../clients/stored.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { canRun, startProgram } from './device-program.ts'
 
 const server = serve()
-const python3 = { command: '/usr/bin/python3', debianPackage: 'python3-paho-mqtt' }
-const nodeModules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 const succeeded = { code: 0, signal: null }
 
 describe('snippets', () => {
   it.each([
-    ['curl', curl, 'curl'],
-    ['mosquitto_pub', mosquitto, 'mosquitto-clients'],
-  ])('%s stores a value', async (_name, snippet, debianPackage) => {
+    ['curl', curl],
+    ['mosquitto_pub', mosquitto],
+    ['Python', python],
+    ['Node', node],
+  ])('%s stores a value, and ends', async (_name, snippet) => {
     const thing = await createThing(server())
-    const shell = { command: 'sh', debianPackage }
-    expect(await new Program(shell, ['-c', snippet.text(endpointOf(thing))]).ended).toMatchObject(succeeded)
+    expect(await run(snippet, endpointOf(thing))).toMatchObject(succeeded)
     expect(await storedValues(server(), thing, 'temperature')).toEqual([21.5])
+  })
+
+  it('MicroPython stores a value', async () => {
+    const thing = await createThing(server())
+    await startProgram(micropython, endpointOf(thing))
+    expect(await valuesOnceStored(server(), thing, 'temperature', 1)).toEqual([21.5])
   })
 
   it('curl says the status, and nothing of its progress', async () => {
-    const shell = { command: 'sh', debianPackage: 'curl' }
-    const { output } = await new Program(shell, ['-c', curl.text(endpointOf(await createThing(server())))])
-      .ended
+    const { output } = await run(curl, endpointOf(await createThing(server())))
     expect(output).toBe('{"status":"created","message":"created"} HTTP 201\n')
-  })
-
-  it('Python stores a value', async () => {
-    const thing = await createThing(server())
-    expect(await runPython(endpointOf(thing))).toMatchObject(succeeded)
-    expect(await storedValues(server(), thing, 'temperature')).toEqual([21.5])
-  })
-
-  it('Node stores a value', async () => {
-    const thing = await createThing(server())
-    expect(await runNode(endpointOf(thing))).toMatchObject(succeeded)
-    expect(await storedValues(server(), thing, 'temperature')).toEqual([21.5])
   })
 
   it('Python and Node say at once that the token is wrong', async () => {
     const endpoint = { ...endpointOf(await createThing(server())), token: 'YOUR_THING_TOKEN' }
-    const ended = await Promise.all([runPython(endpoint), runNode(endpoint)])
+    const ended = await Promise.all([run(python, endpoint), run(node, endpoint)])
     for (const { code, output } of ended) {
       expect([code, output]).toEqual([1, expect.stringMatching(/^(no connection: .*)\n$/)])
     }
   })
 
+  it('curl and mosquitto_pub end at once with a status that says that the token is wrong', async () => {
+    const endpoint = { ...endpointOf(await createThing(server())), token: 'YOUR_THING_TOKEN' }
+    const ended = await Promise.all([run(curl, endpoint), run(mosquitto, endpoint)])
+    expect(ended).toMatchObject([
+      { code: 1, output: expect.stringMatching(/ HTTP 40[14]\n$/) },
+      { code: 1, output: expect.stringContaining('bad user name or password') },
+    ])
+  })
+
+  it('curl sends what is refused once, and says so', async () => {
+    const thing = await createThing(server())
+    const endpoint = endpointOf(thing)
+    const program = await startProgram(curl, endpoint, curl.text(endpoint).replace('temperature', 'no key'))
+    expect(await program.ended).toMatchObject({ code: 1, output: expect.stringMatching(/ HTTP 400\n$/) })
+    expect(await refusals(thing)).toHaveLength(1)
+  })
+
+  it('MicroPython sends what is refused once, says so, and goes on', async () => {
+    const thing = await createThing(server())
+    const endpoint = endpointOf(thing)
+    const text = micropython.text(endpoint).replace('"value": 21.5', '"value": [None, 21.5][count > 1]')
+    const program = await startProgram(micropython, endpoint, text.replace('sleep(10)', 'sleep(0)'))
+    await program.said(/not stored: 400/)
+    await valuesOnceStored(server(), thing, 'temperature', 1)
+    expect(await refusals(thing)).toHaveLength(1)
+  })
+
   it('Python sends no NaN, and nothing promises that a write was not refused', async () => {
     const endpoint = endpointOf(await createThing(server()))
-    const broken = { ...python, text: (at: Endpoint) => python.text(at).replace('21.5', 'float("nan")') }
-    const { code, output } = await runPython(endpoint, broken)
+    const broken = await startProgram(python, endpoint, python.text(endpoint).replace('21.5', 'float("nan")'))
+    const { code, output } = await broken.ended
     expect([code, output]).toEqual([1, expect.stringContaining('ValueError')])
     for (const { text, tls } of snippets) if (tls) expect(text(endpoint)).not.toMatch(/['"]stored['"]/)
   })
 
-  it('MicroPython compiles', async () => {
-    const { file } = await save(micropython, 'main.py', endpointOf(await createThing(server())))
-    expect(await new Program(python3, ['-m', 'py_compile', file]).ended).toMatchObject(succeeded)
+  it('that cannot run in a test say so', () => {
+    const untested = snippets.filter(({ delivery }) => delivery.includes('tests of Thingwire cannot run'))
+    expect(untested).toEqual(snippets.filter(snippet => !canRun(snippet)))
   })
 
   it.each(snippets.map(snippet => [snippet.name, snippet] as const))(
@@ -100,20 +115,11 @@ function endpointOf({ thingToken }: Thing): Endpoint {
   return { host: hostname, mqttPort: Number(port), httpUrl: server().url, token: thingToken }
 }
 
-async function runPython(endpoint: Endpoint, snippet = python): Promise<Ending> {
-  const { file } = await save(snippet, 'write.py', endpoint)
-  return await new Program(python3, [file]).ended
+async function run(snippet: Snippet, endpoint: Endpoint): Promise<Ending> {
+  return await (await startProgram(snippet, endpoint)).ended
 }
 
-async function runNode(endpoint: Endpoint): Promise<Ending> {
-  const { file, directory } = await save(node, 'write.mjs', endpoint)
-  await symlink(nodeModules, join(directory, 'node_modules'))
-  return await new Program({ command: process.execPath, debianPackage: 'nodejs' }, [file]).ended
-}
-
-async function save({ text }: Snippet, name: string, endpoint: Endpoint) {
-  const directory = await temporaryDirectory(onTestFinished)
-  const file = join(directory, name)
-  await writeFile(file, text(endpoint))
-  return { file, directory }
+async function refusals({ thingToken }: Thing): Promise<readonly unknown[]> {
+  const response = await fetch(`${server().url}/v2/things/${thingToken}/errors`)
+  return (await response.json()) as unknown[]
 }

@@ -1,4 +1,4 @@
-import { binary, connect, number16, packet } from '../bytes.ts'
+import { binary, connect, number16, packet, pingreq, publish } from '../bytes.ts'
 import { closing, type MqttCase } from '../case.ts'
 
 const names: Record<string, string> = {
@@ -13,27 +13,12 @@ const names: Record<string, string> = {
   'MQTT-SN': 'MQTT-SN',
 }
 
+const otherLevels = [0, 1, 2, 5, 6, 7, 0x10, 0x7f, 0x80, 0x83, 0x84, 0x85, 0x86, 0xfe, 0xff]
 const refusedLevels: readonly [name: string, level: number][] = [
-  ['MQTT', 0],
-  ['MQTT', 1],
-  ['MQTT', 2],
+  ...otherLevels.map((level): [string, number] => ['MQTT', level]),
+  ...otherLevels.map((level): [string, number] => ['MQIsdp', level]),
   ['MQTT', 3],
-  ['MQTT', 5],
-  ['MQIsdp', 0],
-  ['MQIsdp', 2],
   ['MQIsdp', 4],
-  ['MQIsdp', 5],
-]
-
-const closedLevels: readonly [name: string, level: number][] = [
-  ['MQTT', 6],
-  ['MQTT', 0x83],
-  ['MQTT', 0x84],
-  ['MQTT', 0x85],
-  ['MQTT', 255],
-  ['MQIsdp', 6],
-  ['MQIsdp', 0x83],
-  ['MQIsdp', 0x84],
 ]
 
 /** A version 5 CONNECT, whose properties no reader of 3.1.1 understands. */
@@ -46,7 +31,7 @@ export const protocol: readonly MqttCase[] = [
     Object.fromEntries(
       Object.entries(names).map(([what, name]) => [`a CONNECT of ${what}`, [connect({ name })]]),
     ),
-    [],
+    ['connack 1'],
   ),
   ...closing(
     Object.fromEntries(
@@ -61,16 +46,21 @@ export const protocol: readonly MqttCase[] = [
     {
       'a CONNECT of version 5 with properties': [properties],
       'a CONNECT of version 5 whose flags and properties are broken': [brokenProperties],
+      'a CONNECT that ends behind a level that is not served': [packet(0x10, binary('MQTT'), [0x84])],
+      "a bridge's CONNECT with a will on $SYS": [
+        connect({ level: 0x84, will: { topic: '$SYS/broker/connection/shed/state', payload: '0', qos: 1 } }),
+      ],
+      'a CONNECT that is not served, and packets behind it': [connect({ level: 6 }), publish(), pingreq],
     },
     ['connack 1'],
   ),
   ...closing(
-    Object.fromEntries(
-      closedLevels.map(([name, level]) => [
-        `a CONNECT of ${name} with level ${level}`,
-        [connect({ name, level })],
-      ]),
-    ),
+    {
+      'a CONNECT whose protocol name is no UTF-8': [connect({ name: [0x4d, 0xff, 0x54, 0x54] })],
+      'a CONNECT whose protocol name contains NUL': [connect({ name: 'MQT\0' })],
+      'a CONNECT that ends behind its protocol name': [packet(0x10, binary('MQTT'))],
+      'a CONNECT whose protocol name is longer than it': [packet(0x10, binary('MQTT', 5))],
+    },
     [],
   ),
   {

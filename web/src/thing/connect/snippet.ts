@@ -17,7 +17,10 @@ export interface Snippet {
   readonly name: string
   /** What to install or where to paste it. */
   readonly needs: string
-  /** Which delivery it has, and what makes a resend harmless (contract §4). */
+  /**
+   * Which delivery it has, and what makes a resend harmless (contract §4). Of a program that the tests cannot run, that it is
+   * none that they run: it promises what the documents of its libraries say.
+   */
   readonly delivery: string
   /** What to change where MQTT goes over TLS; absent for HTTP, whose address says it. */
   readonly tls?: string

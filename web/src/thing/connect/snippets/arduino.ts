@@ -2,53 +2,58 @@ import type { Snippet } from '../snippet.ts'
 
 export const arduino: Snippet = {
   name: 'Arduino',
-  needs: 'Library Manager: PubSubClient. For ESP32; on ESP8266 include ESP8266WiFi.h.',
+  needs:
+    'The ESP32 core has all of it. On ESP8266 include ESP8266WiFi.h and ESP8266HTTPClient.h. For an https address use WiFiClientSecure with setCACert() in place of WiFiClient.',
   delivery:
-    'PubSubClient publishes at QoS 0 only: no answer says that a reading is stored. The sketch keeps a reading that it could not send, and sends it again. A reading that is lost on the way stays lost. Over HTTP the server answers each write: use HTTP if every reading counts.',
-  tls: 'Use WiFiClientSecure with setCACert() in place of WiFiClient.',
-  text: ({ host, mqttPort, token }) => `#include <WiFi.h>
-#include <PubSubClient.h>
+    'Over HTTP the server answers each write: 201 means that it is stored. The sketch keeps a reading until then, and takes no new one meanwhile. Each write has its own id: if it is sent twice, the server stores it once. PubSubClient, the usual library for MQTT, publishes at QoS 0 only: no answer says that a reading is stored. The tests of Thingwire cannot run this sketch.',
+  text: ({ httpUrl, token }) => `#include <WiFi.h>
+#include <HTTPClient.h>
 
-#define TOKEN "${token}"
-const char *host = "${host}";
-const uint16_t port = ${mqttPort};
+const char *url = "${httpUrl}/v2/things/${token}";
 
-WiFiClient network;
-PubSubClient mqtt(network);
-char body[200];
+char body[160];
 bool waiting = false;
+unsigned long start, count = 0, last = 0, retryAfter = 1000;
 
 void setup() {
   Serial.begin(115200);
   WiFi.begin("YOUR_WIFI", "YOUR_WIFI_PASSWORD");
   while (WiFi.status() != WL_CONNECTED) delay(200);
-  mqtt.setServer(host, port);
-  // Topic and body must fit: PubSubClient has 256 bytes unless told, and sends nothing that is longer.
-  mqtt.setBufferSize(1024);
+  // With a number from the start of the board, ids never come again after a restart.
+  start = random(0x7fffffff);
+}
+
+int post() {
+  WiFiClient network;
+  HTTPClient http;
+  http.setTimeout(15000);
+  if (!http.begin(network, url)) return 0;
+  int status = http.POST(String(body));
+  http.end();
+  return status;
 }
 
 void loop() {
-  static unsigned long last = 0;
-  if (!mqtt.connected()) {
-    String board = "board-" + WiFi.macAddress();
-    if (!mqtt.connect(board.c_str(), TOKEN, "")) {
-      Serial.printf("no connection, state %d (4: wrong token)\\n", mqtt.state());
-      delay(5000);
-      return;
-    }
-  }
-  mqtt.loop();
-  if (!waiting && millis() - last >= 10000) {
+  if (!waiting && (count == 0 || millis() - last >= 10000)) {
     last = millis();
+    count++;
     float temperature = 21.5;  // your sensor
     // A sensor that fails reads NaN, which is no JSON: the server would refuse it.
-    if (!isnan(temperature)) {
-      snprintf(body, sizeof body, "{\\"id\\":\\"%08lx\\",\\"values\\":[{\\"key\\":\\"temperature\\",\\"value\\":%.2f}]}",
-               (unsigned long)random(0x7fffffff), temperature);
-      waiting = true;
-    }
+    if (isnan(temperature)) return;
+    snprintf(body, sizeof body, "{\\"id\\":\\"%08lx-%lu\\",\\"values\\":[{\\"key\\":\\"temperature\\",\\"value\\":%.2f}]}",
+             start, count, temperature);
+    waiting = true;
+    retryAfter = 1000;
   }
-  if (waiting && mqtt.publish("things/" TOKEN "/write", body)) waiting = false;
+  if (!waiting) return;
+  int status = post();
+  // 400: refused for good, the thing's page says why.
+  if (status == 201 || status == 400) waiting = false;
+  if (status == 201) return;
+  Serial.printf("not stored: %d (401, 404: wrong token; below 0: no answer)\\n", status);
+  if (!waiting) return;
+  delay(retryAfter);
+  retryAfter = status == 401 || status == 404 ? 3600000UL : min(2 * retryAfter, 300000UL);
 }
 `,
 }

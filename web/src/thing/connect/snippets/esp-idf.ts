@@ -4,7 +4,7 @@ export const espIdf: Snippet = {
   name: 'ESP-IDF',
   needs: 'ESP-IDF 5 with esp-mqtt; call write_readings() once Wi-Fi or Ethernet is up.',
   delivery:
-    'QoS 1: esp-mqtt keeps the write in memory and sends it again until the server answers. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. Without an answer esp-mqtt drops the write after 30 seconds, without a message (CONFIG_MQTT_OUTBOX_EXPIRED_TIMEOUT_MS). Each write has its own id: if it is sent twice, the server stores it once.',
+    'QoS 1: esp-mqtt keeps the write in memory and sends it again, and deletes it after 30 seconds without an answer (CONFIG_MQTT_OUTBOX_EXPIRED_TIMEOUT_MS). The program then gives it the same write again, and takes no new reading until the answer comes. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. Each write has its own id: if it is sent twice, the server stores it once. The tests of Thingwire cannot run this program.',
   tls: 'Write mqtts:// in place of mqtt:// and set .broker.verification.crt_bundle_attach = esp_crt_bundle_attach.',
   text: ({ host, mqttPort, token }) => `#include <math.h>
 #include <stdio.h>
@@ -15,12 +15,31 @@ export const espIdf: Snippet = {
 
 #define TOKEN "${token}"
 
+static TaskHandle_t writer;
+
+// esp-mqtt calls it when the server has answered a write.
+static void on_answer(void *arg, esp_event_base_t base, int32_t id, void *data) {
+  esp_mqtt_event_handle_t event = data;
+  xTaskNotify(writer, event->msg_id, eSetValueWithOverwrite);
+}
+
+// False if no answer comes in 40 seconds: by then esp-mqtt has deleted the message.
+static bool is_answered(int message) {
+  uint32_t answered;
+  while (xTaskNotifyWait(0, 0, &answered, pdMS_TO_TICKS(40000)) == pdTRUE) {
+    if ((int)answered == message) return true;
+  }
+  return false;
+}
+
 void write_readings(void) {
   const esp_mqtt_client_config_t config = {
       .broker.address.uri = "mqtt://${host}:${mqttPort}",
       .credentials.username = TOKEN,
   };
+  writer = xTaskGetCurrentTaskHandle();
   esp_mqtt_client_handle_t client = esp_mqtt_client_init(&config);
+  esp_mqtt_client_register_event(client, MQTT_EVENT_PUBLISHED, on_answer, NULL);
   esp_mqtt_client_start(client);
 
   // With a number from the start of the board, ids never come again after a restart.
@@ -33,7 +52,10 @@ void write_readings(void) {
       snprintf(body, sizeof body,
                "{\\"id\\":\\"%08lx-%lu\\",\\"values\\":[{\\"key\\":\\"temperature\\",\\"value\\":%.2f}]}",
                start, count, temperature);
-      esp_mqtt_client_enqueue(client, "things/" TOKEN "/write", body, 0, 1, 0, true);
+      int message;
+      do {
+        message = esp_mqtt_client_enqueue(client, "things/" TOKEN "/write", body, 0, 1, 0, true);
+      } while (!is_answered(message));
     }
     vTaskDelay(pdMS_TO_TICKS(10000));
   }

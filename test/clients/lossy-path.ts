@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { generate, parser } from 'mqtt-packet'
+
+/**
+ * What becomes of one message on its way: the connection is closed or reset in its place, `halved` when half of it has
+ * arrived; `lost`: it alone vanishes; `silent`: it and all that follows on the connection, in both directions.
+ */
+export type Fate = 'closed' | 'reset' | 'halved' | 'lost' | 'silent'
+
+/**
+ * By kind and number, such as `answer 2`, counted from 1 over all connections. HTTP has `write` and `answer`; in MQTT these
+ * are PUBLISH and PUBACK, and every other packet is named as in `mqtt-packet`.
+ */
+export type Fates = Readonly<Record<string, Fate>>
+
+/** A way to a server on which some messages meet with an accident. Whoever opens it closes it. */
+export interface LossyPath {
+  readonly port: number
+  /** The accidents that have happened. */
+  readonly met: readonly string[]
+  close(): Promise<void>
+}
+
+/** Opens a way to a port of 127.0.0.1, on a free one. */
+export async function openLossyPath(
+  protocol: 'http' | 'mqtt',
+  target: number,
+  fates: Fates,
+): Promise<LossyPath> {
+  const counts = new Map<string, number>()
+  const met: string[] = []
+  const fateOf = (kind: string): Fate | undefined => {
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    const fate = fates[`${kind} ${count}`]
+    if (fate !== undefined) met.push(`${kind} ${count}`)
+    return fate
+  }
+  const sockets = new Set<Socket>()
+  const server = createServer(near => {
+    const far = connect(target, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).once('close', () => sockets.delete(socket))
+    }
+    near.once('close', () => far.destroy())
+    far.once('close', () => near.end())
+    const passTo = passing([near, far], fateOf)
+    const read = protocol === 'http' ? readSegments : readPackets
+    read(near, 'write', passTo(far))
+    read(far, 'answer', passTo(near))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    met,
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+type Pass = (kind: string, bytes: Buffer) => void
+
+/** Of one connection. */
+function passing(sides: readonly Socket[], fateOf: (kind: string) => Fate | undefined): (to: Socket) => Pass {
+  let isSilent = false
+  const closeBoth = () => {
+    for (const side of sides) side.destroy()
+  }
+  return to => (kind, bytes) => {
+    if (isSilent) return
+    const fate = fateOf(kind)
+    if (fate === undefined) to.write(bytes)
+    if (fate === 'halved') to.write(bytes.subarray(0, bytes.length >> 1), closeBoth)
+    if (fate === 'silent') isSilent = true
+    if (fate === 'closed') closeBoth()
+    if (fate === 'reset') for (const side of sides) side.resetAndDestroy()
+  }
+}
+
+/** What is this small is sent in one segment. */
+function readSegments(from: Socket, kind: string, pass: Pass): void {
+  from.on('data', bytes => pass(kind, bytes))
+}
+
+function readPackets(from: Socket, _kind: string, pass: Pass): void {
+  const kinds: Readonly<Record<string, string>> = { publish: 'write', puback: 'answer' }
+  const packets = parser({ protocolVersion: 4 })
+  packets.on('packet', packet => pass(kinds[packet.cmd] ?? packet.cmd, generate(packet)))
+  from.on('data', bytes => packets.parse(bytes))
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createThing } from '../helpers/http-client.ts'
+import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { openPath } from '../helpers/tcp-path.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { Bridge, replaced } from './mosquitto-bridge.ts'
+import { serve } from './serve.ts'
+import { body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
+
+const server = serve()
+const portOf = ({ mqttUrl }: ServerProcess) => Number(new URL(mqttUrl).port)
+
+describe('a mosquitto bridge', () => {
+  it.each([
+    ['as the page has it', (text: string) => text],
+    [
+      'that offers a protocol level of its own',
+      (text: string) => replaced(text, 'try_private false', 'try_private true'),
+    ],
+    ['without try_private', (text: string) => replaced(text, 'try_private false\n', '')],
+    [
+      'of MQTT 3.1 that offers a level of its own',
+      (text: string) =>
+        replaced(replaced(text, 'mqttv311', 'mqttv31'), 'try_private false', 'try_private true'),
+    ],
+    ['of MQTT 5', (text: string) => replaced(text, 'mqttv311', 'mqttv50')],
+    [
+      'that notifies its own clients alone',
+      (text: string) => replaced(text, 'notifications false', 'notifications_local_only true'),
+    ],
+    ['with a clean session', (text: string) => replaced(text, 'cleansession false', 'cleansession true')],
+  ])('%s forwards what devices send', async (_name, change) => {
+    const { thing, device } = await bridged(change)
+    await device.publishAsync('shed/write', body('n', 1), { qos: 1 })
+    expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([1])
+  })
+
+  it('that has a will on $SYS is told that it is refused', async () => {
+    const { bridge } = await bridged(text => replaced(text, 'notifications false\n', ''))
+    await bridge.said(/Connection Refused: not authorised/i)
+  })
+
+  it.each([1, 2] as const)(
+    'brings 1,000 messages of QoS %i over an outage of the server and one of its own',
+    async qos => {
+      const dataDir = await temporaryDirectory()
+      let served = await startServer({ dataDir })
+      onTestFinished(async () => void (await served.kill()))
+      const thing = await createThing(served)
+      const path = await openPath(() => portOf(served))
+      onTestFinished(() => path.close())
+      const bridge = await Bridge.open({ token: thing.thingToken, remotePort: path.port })
+      await bridge.start()
+      const first = await bridge.connectDevice()
+      const send = (device: typeof first, from: number, to: number) =>
+        Promise.all(
+          valuesTo(to - from).map(value =>
+            device.publishAsync('shed/write', body('n', from + value), { qos }),
+          ),
+        )
+
+      // The server dies in the middle, and comes back when more messages wait in the bridge.
+      const sending = send(first, 0, 300)
+      await valuesOnceStored(served, thing, 'n', 20)
+      await served.kill()
+      await sending
+      await send(first, 300, 500)
+      served = await startServer({ dataDir })
+      await expect.poll(() => distinct(served)).toBe(500)
+
+      // The bridge is stopped in the middle, and has the rest when it starts again.
+      path.refuse()
+      await send(first, 500, 999)
+      path.restore()
+      await valuesOnceStored(served, thing, 'n', 520)
+      await bridge.stop()
+      await bridge.start()
+      await send(await bridge.connectDevice(), 999, 1_000)
+      await expect.poll(() => distinct(served)).toBe(1_000)
+
+      const values = await storedValues(served, thing, 'n')
+      const ascending = values.map(Number).toSorted((a, b) => a - b)
+      expect(qos === 2 ? ascending : [...new Set(ascending)]).toEqual(valuesTo(1_000))
+
+      async function distinct(at: ServerProcess): Promise<number> {
+        return new Set(await storedValues(at, thing, 'n')).size
+      }
+    },
+  )
+})
+
+async function bridged(change: (configuration: string) => string) {
+  const thing = await createThing(server())
+  const bridge = await Bridge.open({ token: thing.thingToken, remotePort: portOf(server()), change })
+  await bridge.start()
+  return { thing, bridge, device: await bridge.connectDevice() }
+}
