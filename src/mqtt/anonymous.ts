@@ -57,7 +57,7 @@ export class Anonymous {
     this.#forgetDeadline(connection)
     const other = this.#proven.get(owner)
     if (other && other.place > connection.place) {
-      connection.isReplaced = true
+      connection.isDismissed = true
       throw new Error('the same client has connected again')
     }
     if (!connection.client.conn.destroyed) this.#proven.set(owner, connection)

@@ -68,7 +68,7 @@ export class ClientHolds {
   }
 
   #close(connection: Connection, name: string): void {
-    connection.isReplaced = true
+    connection.isDismissed = true
     this.#onReplaced(connection, name)
     connection.close(new Error('the client has connected again'))
   }

@@ -58,8 +58,8 @@ export class Connection {
   hold: Hold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   holdsOfThings: Map<string, Hold> | undefined
-  /** Another connection has taken its client over. */
-  isReplaced = false
+  /** It is closed for what others have done: another connection has taken its client over, its credential was revoked. */
+  isDismissed = false
   /** It is gone, and nothing of it is under way any more. */
   isLeft = false
   will: KeptWill | undefined

@@ -191,8 +191,9 @@ export class MqttDoor {
   /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
-      if (all ? connection.reliesOnSome : connection.reliesOnAny(hashes))
-        connection.close(new Error('the credential was revoked'))
+      if (!(all ? connection.reliesOnSome : connection.reliesOnAny(hashes))) continue
+      connection.isDismissed = true
+      connection.close(new Error('the credential was revoked'))
     }
     for (const principal of principals) await this.#retries.run(() => this.sessions.end(principal))
   }

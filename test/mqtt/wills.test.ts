@@ -40,8 +40,9 @@ const losses = {
     client.sendBytes(Buffer.from([0x00, 0x00]))
     await client.untilClosed()
   },
-  'the client publishes where it may not': async client => {
-    await client.publish('sensors/x', 'no', { qos: 0 })
+  'the client sends a packet that is too large': async (client, _service, thing) => {
+    const body = Buffer.alloc(1024 * 1024, ' ')
+    client.sendBytes(encodePackets(publishPacket(writeTopicOf(thing.thingId), body, { qos: 0 })))
     await client.untilClosed()
   },
 } satisfies Record<string, (client: MqttClient, service: DoorService, thing: Thing) => Promise<void>>

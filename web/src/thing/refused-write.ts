@@ -45,10 +45,11 @@ export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] 
   const groups = new Map<string, RefusedGroup>()
   for (const refused of list) {
     const known = groups.get(sameness(refused))
-    groups.set(
-      sameness(refused),
-      { newest: refused, ...known, count: (known?.count ?? 0) + (refused.count ?? 1) },
-    )
+    groups.set(sameness(refused), {
+      newest: refused,
+      ...known,
+      count: (known?.count ?? 0) + (refused.count ?? 1),
+    })
   }
   return [...groups.values()]
 }

@@ -32,8 +32,8 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
       )}
       {list?.length === 0 && (
         <p class="muted">
-          None. When the server refuses a write of this thing, or turns its connection away, it appears here at
-          once, with the reason. An MQTT device hears the reason only if it subscribes to its errors.
+          None. When the server refuses a write of this thing, or turns its connection away, it appears here
+          at once, with the reason. An MQTT device hears the reason only if it subscribes to its errors.
         </p>
       )}
       {list && list.length > 0 && (
