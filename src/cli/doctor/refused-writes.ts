@@ -57,5 +57,5 @@ function finding(kind: readonly ListedRefusal[], newest: number): Finding {
   const isOver = Date.parse(datetime) < newest
   const when = `${times}${datetime} over ${door}${isOver ? ', and records were stored since' : ''}`
   const text = `${when}: ${message} (${reason}): ${excerpt}`
-  return (isOver ? note : fault)('refused write', text, adviceFor(reason))
+  return (isOver ? note : fault)('refused write', text, adviceFor(last))
 }
