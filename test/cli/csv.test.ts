@@ -109,6 +109,18 @@ describe('csvRecords()', () => {
     expect(faults).toEqual(['3 : a quote is opened but never closed'])
   })
 
+  it('tells an empty text from an empty cell', async () => {
+    const { records } = await readCsv(`time;a;b;c\n\n${at};"";;"x ""y"""\r\n${at};;"";\n${at}; "" ;"a\n";""`)
+    expect(records.map(({ key, value }) => [key, value])).toEqual([
+      ['a', ''],
+      ['c', 'x "y"'],
+      ['b', ''],
+      ['a', ''],
+      ['b', 'a\n'],
+      ['c', ''],
+    ])
+  })
+
   it('takes a quote in the middle of a cell as it is', async () => {
     const { records } = await readCsv(`time,n\n${at},5" pipe\n`)
     expect(records[0]?.value).toBe('5" pipe')

@@ -52,7 +52,8 @@ function headerColumns({ cells }: CsvRow, options: FileOptions): Columns {
       options,
     )
   } catch (error) {
-    if (error instanceof CommandError) throw usageError(`the header of the CSV file: ${error.message}`)
+    if (error instanceof CommandError)
+      throw usageError(`the header, the first line of the CSV file: ${error.message}`)
     throw error
   }
 }
