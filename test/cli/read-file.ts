@@ -1,3 +1,4 @@
+import type { Addressed } from '../../src/cli/load/batches.ts'
 import type { Columns } from '../../src/cli/records/columns.ts'
 import { csvRecords, type FileOptions } from '../../src/cli/records/csv.ts'
 import { ndjsonRecords } from '../../src/cli/records/ndjson.ts'
@@ -45,5 +46,14 @@ async function read(
     faults: lines.flatMap(({ line, fault }) => (fault ? [`${line} ${fault.field}: ${fault.message}`] : [])),
     columns,
     notes: notes.lines(),
+  }
+}
+
+/** The lines of a file as a load gets them. */
+export async function* readEnds(format: 'csv' | 'ndjson', content: string): AsyncGenerator<Addressed> {
+  const records = format === 'csv' ? csvRecords : ndjsonRecords
+  const listener = { notes: new TextNotes(), onColumns: () => {} }
+  for await (const line of records(decoded(inPieces(content, 65_536)), {}, listener)) {
+    yield { ...line, thingId: 'abcdefgh234567ab' }
   }
 }
