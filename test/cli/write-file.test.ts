@@ -229,6 +229,14 @@ describe('thingwire write --file --dry-run', () => {
     ])
   })
 
+  it('shows the begin of a record that is long', async () => {
+    const input = `time,T\n2026-11-20T09:30:00Z,${'x'.repeat(10_000)}\n`
+    const { code, stdout } = await runCommand(['write', '--dry-run', '--format', 'csv'], { input })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^first {5}\{"key":"T","value":"x+…$/m)
+    expect(stdout.length).toBeLessThan(1_000)
+  })
+
   it('--json is one document', async () => {
     const { file } = await fileOf(feed)
     const { code, stdout } = await runCommand(['write', '--file', file, '--dry-run', '--json'])

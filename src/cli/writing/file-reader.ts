@@ -10,6 +10,8 @@ import type { Format } from './file-options.ts'
 
 /** Records that are shown as they will be stored. */
 const shownRecords = 3
+/** Of each: a value may have 64 KiB. */
+const shownCharacters = 300
 
 /** Reads the records of a file or of stdin (`-`), and says what it takes its columns for before it gives the first one. */
 export class FileReader {
@@ -63,6 +65,8 @@ export class FileReader {
   #show(record: object): void {
     if (this.first.length === shownRecords) return
     this.first.push(record)
-    this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${JSON.stringify(record)}`)
+    const text = JSON.stringify(record)
+    const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text
+    this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)
   }
 }
