@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectory } from '../core/make-directory.ts'
 import { createToken } from '../core/token.ts'
 
 /** Printable ASCII without the space: what an Authorization header carries unchanged. */
@@ -15,18 +16,17 @@ export interface AdminKeyOptions {
 
 export interface AdminKey {
   readonly key: string
-  /** Whether it was made just now. */
+  /** Whether it was made just now, and is to be kept (`keepAdminKey`). */
   readonly created: boolean
   /** The file it is in; undefined if it was configured. */
   readonly file?: string
 }
 
 /**
- * The operator's credential (contract §10): the configured one, else the one in `file`, else a new one that is kept
- * in `file` with mode 0600, durably before this returns. Processes that start at one time agree on one key.
+ * The operator's credential (contract §10): the configured one, else the one in `file`, else a new one that is in no file yet.
  *
  * @throws Error with one line for the operator, without the key: it is too short, has characters it cannot have, or
- * its file is open to other users or cannot be read or written
+ * its file is open to other users or cannot be read
  */
 export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promise<AdminKey> {
   if (configured !== undefined) {
@@ -35,8 +35,30 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
   }
   const kept = await readKey(file)
   if (kept !== undefined) return { key: kept, created: false, file }
-  const created = await keepNewKey(file)
-  return { key: await readExistingKey(file), created, file }
+  return { key: createToken(), created: true, file }
+}
+
+/**
+ * Keeps a key that was made just now in its file, with mode 0600, durably before this returns. A start that fails does not
+ * come to this: the next one would find the key, and nobody would be told where it is.
+ *
+ * @throws Error with one line for the operator: the file cannot be written, or is there since another process made a key
+ */
+export async function keepAdminKey({ key, created, file }: AdminKey): Promise<void> {
+  if (!created || file === undefined) return
+  await makeDirectory(dirname(file))
+  // A link appears whole or not at all, and never in place of another: no crash leaves half a key behind.
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeDurably(draft, `${key}\n`)
+    await link(draft, file)
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) throw new Error(`another process has made an admin key in ${file} meanwhile`)
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+    await syncDirectory(dirname(file))
+  }
 }
 
 /** @param subject what the message calls the key */
@@ -44,12 +66,6 @@ export function assertAdminKey(key: string, subject: string): void {
   if (adminKeyForm.test(key)) return
   const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another forbidden character'
   throw new Error(`${subject} must be at least 32 characters of printable ASCII without spaces: ${fault}`)
-}
-
-async function readExistingKey(file: string): Promise<string> {
-  const key = await readKey(file)
-  if (key === undefined) throw new Error(`the admin key file ${file} was removed while the server started`)
-  return key
 }
 
 async function readKey(file: string): Promise<string | undefined> {
@@ -71,24 +87,6 @@ function assertPrivate(file: string, mode: number): void {
   throw new Error(
     `the admin key file ${file} is open to other users: run chmod 600 ${file}, or remove it to get a new key`,
   )
-}
-
-/** @returns false if another process was faster */
-async function keepNewKey(file: string): Promise<boolean> {
-  await mkdir(dirname(file), { recursive: true })
-  // A link appears whole or not at all, and never in place of another: no crash leaves half a key behind.
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  try {
-    await writeDurably(draft, `${createToken()}\n`)
-    await link(draft, file)
-    return true
-  } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
-    throw error
-  } finally {
-    await rm(draft, { force: true })
-    await syncDirectory(dirname(file))
-  }
 }
 
 async function writeDurably(file: string, text: string): Promise<void> {

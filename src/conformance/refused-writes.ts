@@ -11,7 +11,7 @@ const full: RefusedWrite = {
   datetime: 7,
   door: 'mqtt',
   reason: 'invalid_key',
-  message: 'record 0: key must be …',
+  message: 'values[0]: key must be …',
   errors: [{ index: 0, field: 'key', reason: 'invalid_key', message: 'key must be …' }],
   id: 'a',
   excerpt: '{"values":[{"key":"\u{1f600} \ufffd',

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type FieldError, ThingwireError } from '../errors.ts'
 import { parseRecord, type RecordContext } from './parse-record.ts'
-import { atRecord, isProblem } from './problem.ts'
+import { atRecord, isProblem, placeText } from './problem.ts'
 import type { NewRecord } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
@@ -169,7 +169,7 @@ function parseRecords(values: readonly unknown[], context: ParseContext) {
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
   const errors = rejected.slice(0, maximumNamedErrors)
   const [first] = errors as [FieldError]
-  const message = `record ${first.index}: ${first.message}`
+  const message = `${placeText(first.index)}: ${first.message}`
   const others = rejected.length - 1
   return new ThingwireError(
     first.reason,

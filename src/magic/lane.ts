@@ -1,5 +1,5 @@
 import type { Commit, DocumentPut, DocumentStore, RecordStore } from '../core/ports.ts'
-import { atRecord, type Problem } from '../core/problem.ts'
+import { atRecord, type Problem, placeText } from '../core/problem.ts'
 import type { AcceptedRecord } from '../core/record.ts'
 import { ThingwireError } from '../errors.ts'
 import type { AppliedMark } from './applied-marks.ts'
@@ -145,7 +145,7 @@ function changeOf({ key, value, geo, datetime }: AcceptedRecord, { receivedAt }:
 }
 
 function refusalOf(thingId: string, record: AcceptedRecord, problem: Problem): MagicRefusal {
-  const error = new ThingwireError(problem.reason, `record ${record.place}: ${problem.message}`, {
+  const error = new ThingwireError(problem.reason, `${placeText(record.place)}: ${problem.message}`, {
     errors: [atRecord(record.place, problem)],
   })
   return { thingId, record, error }

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { type AdminKey, loadAdminKey } from '../access/admin-key.ts'
+import { makeDirectory } from '../core/make-directory.ts'
 import type { Observer } from '../core/observer.ts'
 import type { StoreDriver } from '../store/contract.ts'
 import { createLevelStore } from '../store/level/index.ts'
@@ -87,7 +87,7 @@ async function redisStore(
 
 async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await makeDirectory(dataDir, 0o700)
   } catch (cause) {
     throw new Error(`cannot create the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
   }

@@ -1,5 +1,6 @@
-import { access, mkdir, rm, writeFile } from 'node:fs/promises'
+import { access, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../core/make-directory.ts'
 
 /**
  * Says at the place of a data directory that its store went away under a server. Whatever starts the server again would have it
@@ -15,7 +16,7 @@ export async function markLost(dataDir: string, location: string, error: Error):
 To let it, remove this file.
 `
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await makeDirectory(dataDir, 0o700)
     await writeFile(join(dataDir, markName), text, { mode: 0o600 })
     return true
   } catch {

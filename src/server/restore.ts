@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { access, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../core/make-directory.ts'
 import { restoreLevelStore } from '../store/level/backup.ts'
 import { storeLocation } from './choose-store.ts'
 
@@ -12,7 +13,7 @@ import { storeLocation } from './choose-store.ts'
  */
 export async function restoreDataDir(backup: string, dataDir: string): Promise<void> {
   await access(backup)
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await makeDirectory(dataDir, 0o700)
   const [first] = await readdir(dataDir)
   if (first !== undefined)
     throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isLoopback } from '../access/address-key.ts'
-import type { AdminKey } from '../access/admin-key.ts'
+import { type AdminKey, keepAdminKey } from '../access/admin-key.ts'
 import type { ClockStep } from '../core/clock.ts'
 import { formatDatetime } from '../core/datetime.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
@@ -105,8 +105,6 @@ async function startServer(
     await things.close()
     throw error
   })
-  warnOfClearText(http, mqtt, log)
-  if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   const close = async () => {
     http.leave()
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
@@ -116,6 +114,12 @@ async function startServer(
     // that one stalled client does not make the exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
+  await keepAdminKey(keeping.adminKey).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
+  warnOfClearText(http, mqtt, log)
+  if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   let closing: Promise<void> | undefined
   return {
     address: http.address,

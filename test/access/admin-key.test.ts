@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadAdminKey } from '../../src/access/index.ts'
+import { type AdminKey, keepAdminKey, loadAdminKey } from '../../src/access/index.ts'
 import { isToken } from '../../src/core/token.ts'
 
 let directory: string
@@ -12,6 +12,13 @@ beforeEach(async () => {
   file = join(directory, 'data', 'admin-key')
 })
 afterEach(() => rm(directory, { recursive: true }))
+
+/** As a start that comes to its end does. */
+async function loadAndKeep(): Promise<AdminKey> {
+  const loaded = await loadAdminKey({ file })
+  await keepAdminKey(loaded)
+  return loaded
+}
 
 async function refusal(options: { configured?: string; file: string }): Promise<Error> {
   const error = await loadAdminKey(options).catch((error: unknown) => error)
@@ -36,7 +43,7 @@ describe('loadAdminKey()', () => {
   })
 
   it('makes a key of mode 0600 on the first start and finds it on the next', async () => {
-    const first = await loadAdminKey({ file })
+    const first = await loadAndKeep()
     expect(first).toEqual({ key: expect.any(String), created: true, file })
     expect(isToken(first.key)).toBe(true)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -45,10 +52,16 @@ describe('loadAdminKey()', () => {
     expect(await readdir(join(directory, 'data'))).toEqual(['admin-key'])
   })
 
-  it('gives one key to all that start at the same time', async () => {
-    const keys = await Promise.all(Array.from({ length: 20 }, () => loadAdminKey({ file })))
-    expect(new Set(keys.map(({ key }) => key)).size).toBe(1)
-    expect(keys.filter(({ created }) => created)).toHaveLength(1)
+  it('leaves no file of a new key that is not kept', async () => {
+    await loadAdminKey({ file })
+    expect(await readdir(directory)).toEqual([])
+  })
+
+  it('keeps the key of one of those that start at the same time, and refuses the others', async () => {
+    const started = await Promise.allSettled(Array.from({ length: 20 }, loadAndKeep))
+    const [kept, ...more] = started.filter(each => each.status === 'fulfilled').map(({ value }) => value)
+    expect(more.filter(({ created }) => created)).toEqual([])
+    expect((await readFile(file, 'utf8')).trim()).toBe(kept?.key)
     expect(await readdir(join(directory, 'data'))).toEqual(['admin-key'])
   })
 
@@ -62,7 +75,7 @@ describe('loadAdminKey()', () => {
   })
 
   it('refuses a file that other users can read or write', async () => {
-    await loadAdminKey({ file })
+    await loadAndKeep()
     for (const mode of [0o640, 0o604, 0o620]) {
       await chmod(file, mode)
       expect((await refusal({ file })).message).toContain(file)

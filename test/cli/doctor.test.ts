@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
@@ -116,5 +117,95 @@ describe('thingwire doctor', () => {
     const { port } = silent.address() as AddressInfo
     expect(await diagnose(['--mqtt-url', `mqtts://127.0.0.1:${port}`], thingToken)).toEqual(['MQTT TLS'])
     expect(await diagnose(['nobody'], server.adminKey)).toEqual(['thing'])
+  })
+
+  /** The URL of a program that answers HTTP like this. */
+  async function program(listener: RequestListener): Promise<string> {
+    const listening = createHttpServer(listener).listen(0, '127.0.0.1')
+    onTestFinished(() => void listening.close())
+    await once(listening, 'listening')
+    return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+  }
+
+  it.each([
+    [404, 'text/html', '<h1>Not Found</h1>'],
+    [200, 'text/html', '<!doctype html><title>App</title>'],
+    [200, 'text/plain', 'ok'],
+    [200, 'application/json', '{"status":"ok"}'],
+    [200, 'application/json', 'null'],
+    [404, 'application/json', '{"status":404,"error":"Not Found"}'],
+    [404, 'application/json', '{"message":"Not Found"}'],
+    [401, 'application/json', '{"status":"error","message":"log in"}'],
+    [503, 'text/html', '<h1>Service Unavailable</h1>'],
+    [200, 'application/json', ''],
+  ])(
+    'says that a program that answers %s %s %s is none of its servers, and nothing else',
+    async (status, type, body) => {
+      const url = await program((_request, response) => {
+        response.writeHead(status, { 'content-type': type }).end(body)
+      })
+      const found = await findings([], 'x'.repeat(43), url)
+      expect(found.filter(({ isOk }) => !isOk).map(({ check }) => check)).toEqual(['server'])
+      expect(found.map(({ check }) => check)).not.toContain('clock')
+      expect(found.at(-1)?.text).toContain(`no Thingwire server answers at ${url}`)
+    },
+  )
+
+  it('says that a proxy keeps /readyz back, and looks on', async () => {
+    const { thingToken } = await createThing(server)
+    await write(server, { thingId: '', thingToken }, { values: [{ key: 'n', value: 1 }] })
+    const url = await program((asked, response) => {
+      if (asked.url === '/readyz') return void response.writeHead(403).end('forbidden')
+      const passed = request(server.url + asked.url, {
+        headers: asked.headers,
+        method: asked.method ?? 'GET',
+      })
+      passed.on('response', answer => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(response)
+      })
+      asked.pipe(passed)
+    })
+    const found = await findings(['--mqtt-url', server.mqttUrl], thingToken, url)
+    expect(found.filter(({ isOk }) => !isOk)).toEqual([
+      expect.objectContaining({ check: 'ready', advice: expect.stringContaining('proxy') }),
+    ])
+    expect(found.map(({ check }) => check)).toContain('HTTP credential')
+  })
+
+  it.each([
+    ['breaks off', 0],
+    ['says 404', 404],
+    ['says 502', 502],
+  ])('says that a credential could not be tested where the server %s', async (_, status) => {
+    const url = await program((asked, response) => {
+      if (asked.url === '/readyz') return void response.end('{"status":"ready"}')
+      if (status === 0) return void asked.socket.destroy()
+      response.writeHead(status).end('<html></html>')
+    })
+    const found = await findings(['--mqtt-url', server.mqttUrl], server.adminKey, url)
+    const faults = found.filter(({ isOk }) => !isOk)
+    expect(faults.map(({ check }) => check)).toEqual(['HTTP credential'])
+    expect(faults[0]?.advice).toContain('could not be tested')
+  })
+
+  it.each([
+    ['{"values":[{"key":"n","value":NaN}]}', /leave out a failed reading: NaN is not JSON/],
+    ['{"values":[{"key":"n","value":nan}]}', /leave out a failed reading: nan/],
+    ['{"values":[{"key":"n","value":-Infinity}]}', /leave out a failed reading: -Infinity/],
+    ['{"values":[{"key":"n","value":-inf}]}', /leave out a failed reading: -inf/],
+    ['{"values":[{"key":"n","value":None}]}', /leave out a failed reading: None/],
+    ['{"values":[{"key":"n","value":undefined}]}', /leave out a failed reading: undefined/],
+    ['{"values":[{"key":"n","value":True}]}', /True is not JSON: write it in small letters/],
+    ['{"values":[{"key":"n","value":1', /ends too early/],
+    ['{"values":[{"key":"n","val', /ends too early/],
+    ['{"values":[{"key":"n","value":1},]}', /check quotes, commas and numbers/],
+    ["{'values':[]}", /check quotes, commas and numbers/],
+    [`{"values":[{"key":"n","value":"${'ab '.repeat(100)}`, /small buffer .* else check/],
+  ])('says of a body %s what is wrong with it', async (body, advice) => {
+    const { thingId, thingToken } = await createThing(server)
+    await fetch(`${server.url}/v2/things/${thingToken}`, { method: 'POST', body })
+    const found = await findings([thingId], server.adminKey)
+    expect(found.find(({ check }) => check === 'refused write')?.advice).toMatch(advice)
   })
 })

@@ -92,7 +92,7 @@ describe('thingwire write --file', () => {
       const file = join(directory, 'records.ndjson')
       await writeFile(file, content)
       const setup = { server, environment: { XDG_STATE_HOME: join(directory, 'state') } }
-      const run = () => runCommand(['write', thing.thingId, '--file', file, ...args], setup)
+      const run = () => runCommand(['write', thing.thingId, '--file', file, '--now', ...args], setup)
       return { thing, file, run }
     }
 
@@ -156,9 +156,10 @@ describe('thingwire write --file', () => {
       const { run } = await load([...lines, '[]\n'].join(''))
       const { code, stderr } = await run()
       expect(code).toBe(1)
-      expect(stderr.split('\n').slice(1)).toEqual([
-        '  3 lines from 2 to 7: the line must be an object {"key","value"}',
-        '  lines 5 to 6: the line is not JSON',
+      const [, refused = ''] = stderr.split(/^thingwire: .*\n/m)
+      expect(refused.split('\n')).toEqual([
+        expect.stringMatching(/^ {2}3 lines from 2 to 7: a line is one record, .* is a list: /),
+        '  lines 5 to 6: the line is not JSON (for CSV: --format csv)',
         '',
       ])
     })
@@ -167,7 +168,7 @@ describe('thingwire write --file', () => {
       const thing = await createThing(server)
       const setup = { server, environment: { THINGWIRE_TOKEN: thing.thingToken } }
       for (const _ of [1, 2]) {
-        const written = await runCommand(['write'], { ...setup, input: '{"key":"n","value":1}\n' })
+        const written = await runCommand(['write', '--now'], { ...setup, input: '{"key":"n","value":1}\n' })
         expect(written).toMatchObject({ code: 0 })
       }
       expect(await readAll(server, thing, 'n')).toHaveLength(2)

@@ -44,7 +44,7 @@ const record = '{"key":"n","value":1}\n'
 describe('thingwire write, where the server', () => {
   it('is not there yet, waits for it with records of stdin', async () => {
     const { server, thing, start } = await stopped()
-    const write = startCommand(['write', thing.thingId], { server, input: record })
+    const write = startCommand(['write', thing.thingId, '--now'], { server, input: record })
     await write.told(/: again in 1 s/)
     const again = await start()
     expect(await write.ended).toMatchObject({ code: 0 })
@@ -75,7 +75,7 @@ describe('thingwire write, where the server', () => {
     const thingId = 'abcdefgh234567ab'
     const reading = await runCommand(['write', thingId, 'n=1'], { server })
     expect(reading).toMatchObject({ code: 1, stderr: expect.stringMatching(/HTTP 503\)\n$/) })
-    const records = startCommand(['write', thingId], { server, input: record })
+    const records = startCommand(['write', thingId, '--now'], { server, input: record })
     await records.told(/HTTP 503\): again in 120 s/)
   })
 })

@@ -72,11 +72,19 @@ describe('thingwire export and import', () => {
   it('import names a line that is none of an export', async () => {
     const directory = await temporaryDirectory()
     const file = join(directory, 'not.ndjson')
-    await writeFile(file, '{"key":"n","value":1}\n')
     const environment = { XDG_STATE_HOME: directory }
-    const { code, stderr } = await runCommand(['import', file], { server, environment })
-    expect(code).toBe(1)
-    expect(stderr).toContain('line 1 ')
+    for (const line of [
+      '{"key":"n","value":1}',
+      '{"thingId":"abcdefgh234567ab","name":"boat","key":"n","value":1}',
+      '{"thingId":"abcdefgh234567ab","name":"boat","key":"n","value":1,"datetime":null}',
+      '[]',
+      'n=1',
+    ]) {
+      await writeFile(file, `${line}\n`)
+      const { code, stderr } = await runCommand(['import', file], { server, environment })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/line 1 is not a line of an export/)
+    }
   })
 })
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -158,8 +158,39 @@ describe('a start that cannot be', () => {
   })
 
   it('names the data directory that cannot be made', async () => {
-    const dataDir = join(import.meta.filename, 'data')
-    await expectRefusal(['--data-dir', dataDir, '--http-port', '0'], new RegExp(dataDir))
+    const directory = await temporaryDirectory()
+    await symlink(join(directory, 'nowhere'), join(directory, 'link'))
+    const cannotBe = [
+      join(import.meta.filename, 'data'),
+      join(import.meta.filename, 'a/b/c'),
+      '/proc/thingwire',
+      '/proc/thingwire/a/b',
+      '/proc/1/thingwire',
+      join(directory, 'link'),
+      join(directory, 'link/data'),
+      join(directory, 'link/a/b/c'),
+      join(directory, 'x'.repeat(300)),
+    ]
+    for (const dataDir of cannotBe) {
+      await expectRefusal(['--data-dir', dataDir, '--http-port', '0'], new RegExp(dataDir))
+    }
+  })
+
+  it('leaves no admin key behind: the start that succeeds says where it is', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as { port: number }
+    const dataDir = await newDataDir()
+    for (const options of [
+      ['--http-port', `${port}`, '--mqtt-port', '0'],
+      ['--http-port', '0', '--mqtt-port', `${port}`],
+    ]) {
+      await expectRefusal(['--data-dir', dataDir, ...options], new RegExp(`${port}.* in use`))
+      expect(await readdir(dataDir)).not.toContain('admin-key')
+    }
+    const server = await start({ dataDir })
+    expect((await server.stop()).stdout).toContain(join(dataDir, 'admin-key'))
   })
 
   it.each([

@@ -75,7 +75,10 @@ async function examine(
   socket?.destroy()
   await tell(findings)
   const isHttpThere = findings.every(({ isOk }) => isOk)
-  if (isHttpThere) await tell(await checkReady(base))
+  const ready = isHttpThere ? await checkReady(base) : []
+  await tell(ready)
+  // What else another program would say misleads.
+  if (ready.some(({ check }) => check === 'server')) return
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error
     await tell([fault('credential', 'there is no credential to test', error.message)])
@@ -87,12 +90,22 @@ async function examine(
   const known = await checkCredential(client)
   await tell([known])
   if (!known.isOk) return
-  await tell(await checkRefusedCredentials(client))
+  await tell(await answered('credentials', checkRefusedCredentials(client)))
   const ofThing = await thingFindings(client, named)
   await tell(ofThing)
   // A thing that is not there has none.
   if (ofThing.every(({ check, isOk }) => isOk || check !== 'thing'))
-    await tell(await checkFutureRecords(client, named))
+    await tell(await answered('future records', checkFutureRecords(client, named)))
+}
+
+/** A check whose request fails has found that. */
+async function answered(check: string, looking: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await looking
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    return [fault(check, 'this cannot be checked', error.message)]
+  }
 }
 
 async function examineMqtt(url: URL, credential: Credential | undefined, tell: Tell): Promise<void> {

@@ -49,6 +49,8 @@ async function exportThings(named: string | undefined, flags: Flags): Promise<vo
   if (flags.all && named !== undefined) throw usageError('give either a thing or --all')
   const client = await connect(flags, 'any')
   const progress = new Progress()
+  // Whoever reads the counts as JSON reads nothing else there.
+  const isShown = !flags.json || process.stderr.isTTY
   const counts = { things: 0, resources: 0, records: 0 }
   const fill = async (append: Append): Promise<void> => {
     for await (const thing of thingsToExport(client, named, flags)) {
@@ -58,7 +60,8 @@ async function exportThings(named: string | undefined, flags: Flags): Promise<vo
         for await (const lines of exportResource(client, thing, key)) {
           await append(lines.join(''))
           counts.records += lines.length
-          progress.show(() => `${grouped(counts.records)} records, ${thing.name || thing.thingId} ${key}`)
+          if (isShown)
+            progress.show(() => `${grouped(counts.records)} records, ${thing.name || thing.thingId} ${key}`)
         }
       }
     }

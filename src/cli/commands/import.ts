@@ -10,8 +10,8 @@ import { load } from '../load/loader.ts'
 import { findThing, readPrincipal, thingCalled } from '../named-thing.ts'
 import { counted, grouped, printJson, printLine } from '../output.ts'
 import { Progress } from '../progress.ts'
-import { ndjsonRecords } from '../records/ndjson.ts'
-import type { Sourced, WrittenRecord } from '../records/sourced.ts'
+import { type JsonLine, jsonLines } from '../records/ndjson.ts'
+import type { WrittenRecord } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
 import { teach } from '../teach.ts'
 import { ExpectedCounts } from '../transfer/expected-counts.ts'
@@ -65,7 +65,7 @@ async function importFile(file: string, flags: Flags): Promise<void> {
   const progress = new Progress()
   async function* source(): AsyncGenerator<Addressed> {
     expected.clear()
-    for await (const line of ndjsonRecords(decoded(createReadStream(file)))) {
+    for await (const line of jsonLines(decoded(createReadStream(file)))) {
       const { thingId, name, record } = partsOf(line)
       const target = await targets.idFor({ thingId, name })
       expected.add(target, record)
@@ -100,20 +100,19 @@ async function importFile(file: string, flags: Flags): Promise<void> {
 }
 
 /** @throws CommandError failed, naming the line */
-function partsOf({ line, records, fault }: Sourced): {
+function partsOf(read: JsonLine): {
   thingId: string
   name: string
   record: WrittenRecord
 } {
-  const [exported] = records as readonly Partial<ExportedRecord>[]
-  const { thingId, name, key, value, geo, datetime } = exported ?? {}
-  const isWhole = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
-  if (fault || !isWhole) {
-    const reason =
-      fault?.message ??
-      'it must be {"thingId","name","key","value","datetime"}, as thingwire export writes it'
-    throw failure(`line ${line} is not a line of an export: ${reason}`)
+  const fields: Partial<ExportedRecord> = 'fields' in read ? read.fields : {}
+  const { thingId, name, key, value, geo, datetime } = fields
+  const isNamed = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
+  // Without its time a record would get that of the import.
+  if (!isNamed || typeof datetime !== 'string') {
+    const form = 'it must be {"thingId","name","key","value","datetime"}, as thingwire export writes it'
+    throw failure(`line ${read.line} is not a line of an export: ${form}`)
   }
-  const record = { key, value, ...(geo ? { geo } : {}), ...(datetime ? { datetime } : {}) }
+  const record = { key, value, ...(geo ? { geo } : {}), datetime }
   return { thingId, name, record }
 }

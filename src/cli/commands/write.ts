@@ -4,7 +4,6 @@ import { usageError } from '../exit.ts'
 import { isReading } from '../records/argument.ts'
 import { teach } from '../teach.ts'
 import type { Flags } from '../writing/flags.ts'
-import { writeFile } from '../writing/write-file.ts'
 import { writeReadings } from '../writing/write-readings.ts'
 
 /** `thingwire write`. */
@@ -23,9 +22,18 @@ export function addWrite(program: Command): void {
         '--file <file>',
         'file with records, NDJSON or CSV; - is stdin, also the default without readings',
       )
-      .option('--format <format>', 'ndjson or csv; default: csv for a name in .csv, else ndjson')
-      .option('--key <key>', 'key for all records of a CSV file with a column value and no column key')
-      .option('--date <YYYY-MM-DD>', 'day of the first row of a CSV file that has only times of day (UTC)')
+      .option('--format <format>', 'ndjson or csv; default: csv for a name in .csv or .tsv, else ndjson')
+      .option(
+        '--dry-run',
+        'show what each column is taken for, the first records and what cannot be read; ask no server',
+      )
+      .option('--time-column <name>', 'column of the times; default: found by its name')
+      .option('--time-unit <unit>', 'unit of a column of Unix times: s, ms, us or ns')
+      .option('--date <YYYY-MM-DD>', 'day of the first row of a file that has only times of day (UTC)')
+      .option('--now', 'give records without a time that of their receipt')
+      .option('--geo-columns <lat,long>', 'columns of the position; default: found by their names')
+      .option('--key <key>', 'key for all records of a file with a column value and no column key')
+      .option('--decimal <character>', 'character before the decimals of a CSV file: . (the default) or ,')
       .option('--partial', 'leave out refused records, and store the rest')
       .option('--no-store', 'send the live message only, and store nothing')
       .option('--no-broadcast', 'store only, and send no live message')
@@ -34,6 +42,7 @@ export function addWrite(program: Command): void {
     {
       examples: [
         [`write boat temperature=21.5 'state={"on":true}' --geo 60.08,23.54`, 'two readings, in one write'],
+        ['write boat --file voyage.csv --dry-run', 'what a file would be read as, without a server'],
         [
           'write boat --file voyage.csv --date 2026-11-20',
           'a file; a second run goes on, or changes nothing',
@@ -41,8 +50,10 @@ export function addWrite(program: Command): void {
         ['write boat < readings.ndjson', 'one record a line: {"key":"depth","value":9.8,"datetime":"…"}'],
       ],
       notes: [
-        `A CSV file has a header line. Its columns are datetime,key,value,lat,long (with --key there is no column key); or datetime,lat,long and one column for each key, where lat and long also become the position ($geo). Only the columns of values are required.`,
-        'write sends a file in batches of about 500 records. Each batch is stored as a whole or not at all. The place where a run stopped is kept in $XDG_STATE_HOME/thingwire (~/.local/state/thingwire). A second run of the same file stores no record twice if the records have a datetime. Records without one are recognised within 24 hours and the last 1,000 writes of the thing; from stdin they are always new.',
+        `A CSV file has a header line. Cells are separated by commas, semicolons or tabs (or as a first line sep=; says). Columns are found by their names in any case and spelling: the time (time, Timestamp, created_at, …; a date and a time of day apart are joined), the position (lat, latitude; long, lon, lng, longitude). With a column value (or _value) a row is one record, and its key is from a column key (or _field, metric, variable, …) or --key. Otherwise each other column is a key, and the position is written as $geo, too. A column without a name is left out.`,
+        'A line of NDJSON is one record, {"key","value","datetime","geo"}. Its fields are found by their names like the columns of a CSV file.',
+        'Every record needs a time, unless --now is given. Times without a zone are UTC. Numbers are Unix times only with --time-unit. Times of day without a day need --date: a step back of more than 12 h is the next day, and any other one ends the command. Before anything is written, stderr says what each column is taken for, and shows the first records.',
+        'write sends a file in batches of about 500 records. Each batch is stored as a whole or not at all. The place where a run stopped is kept in $XDG_STATE_HOME/thingwire (~/.local/state/thingwire). A second run of the same file stores no record twice if the records have a time. Records without one are recognised within 24 hours and the last 1,000 writes of the thing; from stdin they are always new.',
         'With a file or stdin, write waits without limit for a server that answers 429 or 503, and up to a minute for a server that does not answer. With readings on the command line it waits up to a minute; without any answer at the start it fails at once (exit status 3).',
       ],
       exit: '0 all is stored; 1 records were refused, each with line and field; 2 wrong command line; 3 no answer from the server; 4 credential missing, unknown or not allowed; 130 Ctrl-C',
@@ -59,15 +70,31 @@ async function write(first: string | undefined, rest: readonly string[], flags: 
       ['datetime', 'geo'],
       'only for readings on the command line: in a file each record has its own',
     )
+    // The reader of CSV is loaded where a file is read.
+    const { writeFile } = await import('../writing/write-file.ts')
     return await writeFile(named, flags.file ?? '-', flags)
   }
   if (flags.file !== undefined) throw usageError('give either readings or --file')
-  refuseOptions(flags, ['format', 'key', 'date'], 'only for a file: add --file, or leave this option out')
+  refuseOptions(flags, fileFlags, 'only for a file: add --file, or leave this option out')
   await writeReadings(named, operands, flags)
 }
+
+const fileFlags = [
+  'format',
+  'dryRun',
+  'timeColumn',
+  'timeUnit',
+  'date',
+  'now',
+  'geoColumns',
+  'key',
+  'decimal',
+] as const satisfies readonly (keyof Flags)[]
 
 /** @throws CommandError usage if one of the options was given */
 function refuseOptions(flags: Flags, names: readonly (keyof Flags)[], why: string): void {
   const given = names.find(name => flags[name] !== undefined)
-  if (given !== undefined) throw usageError(`--${given} is ${why}`)
+  if (given === undefined) return
+  const option = given.replace(/[A-Z]/g, capital => `-${capital.toLowerCase()}`)
+  throw usageError(`--${option} is ${why}`)
 }

@@ -3,7 +3,6 @@ import { catalogue, type Reason } from '../../errors.ts'
 /** What to change in a device whose write was refused, where the text of the reason does not say it. */
 const advices: Partial<Record<Reason, string>> = {
   invalid_utf8: 'send text as UTF-8, binary values as base64',
-  invalid_json: 'check whether a small buffer of the device cuts the body off; else check quotes and commas',
   invalid_body: 'send an object: {"values":[{"key":"temperature","value":21.5}]}',
   invalid_values: 'send {"values":[{"key":"temperature","value":21.5}]}, with at least one record',
   too_many_records: 'send fewer records in a write, and more writes',
@@ -27,8 +26,52 @@ const advices: Partial<Record<Reason, string>> = {
   record_rate_exceeded: 'write fewer records',
 }
 
+export interface Refusal {
+  readonly reason: string
+  readonly message: string
+  /** The begin of the body, as JSON or not. */
+  readonly excerpt: string
+}
+
 /** What to do about a refused write. */
-export function adviceFor(reason: string): string {
+export function adviceFor({ reason, message, excerpt }: Refusal): string {
   if (!Object.hasOwn(catalogue, reason)) return 'see docs/reference/errors.md'
+  if (reason === 'invalid_json') return jsonAdvice(message, excerpt)
   return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/reference/errors.md)`
+}
+
+/** What programs print in the place of a value that is missing, and what they call true and false. */
+const noValue = /(?<!\w)(?:[+-]?(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inity)?|INF)|None|undefined)(?!\w)/
+const capitalised = /(?<!\w)(?:True|TRUE|False|FALSE|NULL|Null)(?!\w)/
+const string = /"(?:[^"\\]|\\.)*"/g
+/** Characters of an excerpt at most: of a longer body its end is not known. */
+const excerptLength = 200
+
+function jsonAdvice(message: string, excerpt: string): string {
+  // The end of a long body is in no excerpt, but the message may name what stands there.
+  const text = `${excerpt.replace(string, '""')} ${message.replace(string, '""')}`
+  const [missing] = noValue.exec(text) ?? []
+  if (missing !== undefined) return `leave out a failed reading: ${missing} is not JSON`
+  const [word] = capitalised.exec(text) ?? []
+  if (word !== undefined) return `${word} is not JSON: write it in small letters`
+  if (excerpt === '') return 'the body is empty: does the device send one, with its length?'
+  if (excerpt.length >= excerptLength) {
+    return 'check whether a small buffer of the device cuts the body off; else check quotes, commas and numbers'
+  }
+  if (endsTooEarly(excerpt)) {
+    return 'the body ends too early: is a buffer of the device, or the length that it announces, too small?'
+  }
+  return 'check quotes, commas and numbers of the body'
+}
+
+/** Whether a text is JSON as far as it goes: V8 says so, or that it misses something at the end. */
+function endsTooEarly(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return false
+  } catch (error) {
+    const { message } = error as Error
+    const [, position] = / at position (\d+)/.exec(message) ?? []
+    return /unexpected end|unterminated/i.test(message) || Number(position) === text.length
+  }
 }

@@ -67,5 +67,5 @@ function finding(kind: readonly ListedRefusal[], newest: number): Finding {
   const when = `${times}${datetime} over ${door}${isOver ? ', and records were stored since' : ''}`
   const shown = excerpt === '' ? '' : `: ${excerpt}`
   const title = ofConnections.has(reason) ? 'turned away' : 'refused write'
-  return (isOver ? note : fault)(title, `${when}: ${message} (${reason})${shown}`, adviceFor(reason))
+  return (isOver ? note : fault)(title, `${when}: ${message} (${reason})${shown}`, adviceFor(last))
 }

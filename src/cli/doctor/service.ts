@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client.ts'
+import { RefusedError, type ServerClient, UnreachableError } from '../client.ts'
 import { CommandError } from '../exit.ts'
 import { readPrincipal } from '../named-thing.ts'
 import { durationText } from '../progress.ts'
@@ -8,7 +8,13 @@ import { stepTimeout } from './network.ts'
 /** Difference of clocks that is worth a word, milliseconds. */
 const clockTolerance = 10_000
 
-/** `/readyz`, and what the clock of the server says. */
+interface Readiness {
+  readonly status?: unknown
+  readonly reason?: unknown
+  readonly clock_behind?: unknown
+}
+
+/** `/readyz`, and what the clock of the server says; nothing of the clock of another program. */
 export async function checkReady(url: string): Promise<Finding[]> {
   let response: Response
   const before = Date.now()
@@ -18,17 +24,35 @@ export async function checkReady(url: string): Promise<Finding[]> {
     const advice = 'the port accepts connections but does not answer HTTP: is it the HTTP port?'
     return [fault('ready', `no answer: ${(error as Error).message}`, advice)]
   }
-  const answer = (await response.json().catch(() => ({}))) as { reason?: string; clock_behind?: boolean }
-  return [readyFinding(response.status, answer), ...clockFindings(response, before)]
+  const answer = (await response.json().catch(() => undefined)) as Readiness | null | undefined
+  if (isThingwire(answer)) {
+    return [readyFinding(response.status, answer), ...clockFindings(response, before)]
+  }
+  // A proxy may keep `/readyz` to itself.
+  const refusal = await fetch(`${url}/v2/principal`, { signal: AbortSignal.timeout(stepTimeout) })
+    .then(answered => answered.json() as Promise<Readiness | null>)
+    .catch(() => undefined)
+  const what = `/readyz answers HTTP ${response.status}`
+  if (isThingwire(refusal)) {
+    return [fault('ready', what, 'does a proxy keep /readyz back? Ask for it on the machine of the server')]
+  }
+  const advice =
+    response.status >= 500
+      ? 'a proxy seems to answer in its place: does the server run behind it?'
+      : `is ${url} the address of the server, with the port and the path that a proxy gives it?`
+  return [fault('server', `no Thingwire server answers at ${url}: ${what}`, advice)]
 }
 
-function readyFinding(status: number, answer: { reason?: string; clock_behind?: boolean }): Finding {
-  if (status === 503) {
-    const text = `the server takes no writes (${answer.reason ?? 'HTTP 503'})`
+/** Every answer of the server under these paths has a status; an error has a reason, too. */
+function isThingwire(answer: Readiness | null | undefined): answer is Readiness {
+  return answer?.status === 'ready' || (answer?.status === 'error' && typeof answer.reason === 'string')
+}
+
+function readyFinding(status: number, answer: Readiness): Finding {
+  if (status !== 200) {
+    const text = `the server takes no writes (${answer.reason ?? `HTTP ${status}`})`
     return fault('ready', text, 'look at the log of the server: its store is away or full, or it is stopping')
   }
-  if (status !== 200)
-    return fault('ready', `HTTP ${status}`, 'is this a Thingwire server, and is the URL right?')
   if (answer.clock_behind) {
     const text = 'the clock of the server is behind its newest stored receipt time'
     return fault('ready', text, 'set the clock of the server (NTP)')
@@ -58,8 +82,18 @@ export async function checkCredential(client: ServerClient): Promise<Finding> {
     return ok('HTTP credential', `the token of ${principal.name || 'the thing'} (${principal.thingId})`)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    const advice =
-      'was the token changed or revoked? The operator can create a new one: thingwire tokens add <thing>'
-    return fault('HTTP credential', error.message, advice)
+    return fault('HTTP credential', error.message, credentialAdvice(error))
   }
+}
+
+function credentialAdvice(error: CommandError): string {
+  if (error instanceof UnreachableError)
+    return 'the credential could not be tested: is the server overloaded or stopping?'
+  if (error instanceof RefusedError && error.reason === '') {
+    return 'the credential could not be tested: does a proxy keep /v2 back?'
+  }
+  if (error instanceof RefusedError && error.retryAfter !== undefined) {
+    return 'the credential could not be tested: try again later'
+  }
+  return 'was the token changed or revoked? The operator can create a new one: thingwire tokens add <thing>'
 }

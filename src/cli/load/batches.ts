@@ -17,6 +17,8 @@ export interface Batch {
   readonly lines: readonly number[]
   /** Lines of which no records could be made. */
   readonly faults: readonly Addressed[]
+  /** Bytes of the file up to its end, where they are known. */
+  readonly end: number
 }
 
 /**
@@ -41,6 +43,7 @@ export async function* batchesOf(source: AsyncIterable<Addressed>): AsyncGenerat
     open.texts.push(...texts)
     open.lines.push(...texts.map(() => line.line))
     if (line.fault) open.faults.push(line)
+    open.end = line.end ?? 0
     characters += added
   }
   if (!isEmpty(open)) yield open
@@ -51,10 +54,11 @@ interface OpenBatch extends Batch {
   readonly texts: string[]
   readonly lines: number[]
   readonly faults: Addressed[]
+  end: number
 }
 
 function emptyBatch(thingId: string): OpenBatch {
-  return { thingId, records: [], texts: [], lines: [], faults: [] }
+  return { thingId, records: [], texts: [], lines: [], faults: [], end: 0 }
 }
 
 function isEmpty({ texts, faults }: Batch): boolean {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../core/make-directory.ts'
 
 /** How far a load has come. */
 export interface LoadPosition {
@@ -58,7 +59,7 @@ export class LoadState {
   /** @throws Error if the file cannot be written */
   async keep(change: Partial<Omit<Kept, 'version'>>): Promise<void> {
     this.#kept = { ...this.#kept, ...change }
-    await mkdir(join(this.#file, '..'), { recursive: true, mode: 0o700 })
+    await makeDirectory(dirname(this.#file), 0o700)
     // Whole or not at all, also if this process is killed.
     await writeFile(`${this.#file}.new`, JSON.stringify(this.#kept))
     await rename(`${this.#file}.new`, this.#file)

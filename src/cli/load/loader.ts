@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { FieldError } from '../../errors.ts'
 import { RefusedError, type ServerClient } from '../client.ts'
-import { failure } from '../exit.ts'
 import { counted } from '../output.ts'
 import type { Progress } from '../progress.ts'
-import type { Sourced } from '../records/sourced.ts'
 import { type Addressed, type Batch, batchesOf } from './batches.ts'
 import { folded } from './folded.ts'
 import { atBegin, type LoadPosition, type LoadState } from './load-state.ts'
 import { patiently } from './patiently.ts'
-
-/** Lines that one message names at most. */
-const namedLines = 20
+import { faultText, refusedLines } from './refused-lines.ts'
 
 /** Top-level members of each write (contract §2, §3). */
 export interface WriteFlags {
@@ -28,8 +24,8 @@ export interface LoadOptions {
   /** Makes the write ids of what comes from no file differ from those of another run. */
   readonly salt: string
   readonly progress: Progress
-  /** Told after each batch. */
-  readonly onBatch: (done: LoadCounts) => void
+  /** Told after each batch, with the bytes of the file up to its end. */
+  readonly onBatch: (done: LoadCounts, end: number) => void
 }
 
 export interface LoadCounts {
@@ -82,7 +78,7 @@ async function loadFrom(
     }
     refused += await sendBatch(batch, chain, options)
     await state?.keep({ batches, chain, refused }).catch(() => {})
-    onBatch({ records: records - refused, before, refused })
+    onBatch({ records: records - refused, before, refused }, batch.end)
   }
   if (batches < position.batches) return undefined
   return { records: records - refused, before, refused }
@@ -92,7 +88,7 @@ async function loadFrom(
 async function sendBatch(batch: Batch, chain: string, options: LoadOptions): Promise<number> {
   const { client, flags, progress } = options
   const { faults, texts, thingId } = batch
-  const told = folded(faults.map(({ line, fault }) => ({ line, text: fieldText(fault) })))
+  const told = folded(faults.map(({ line, fault }) => ({ line, text: fault ? faultText(fault) : '' })))
   if (faults.length > 0 && !flags.partial) throw refusedLines(batch, told)
   for (const text of told) progress.say(text)
   if (texts.length === 0) return faults.length
@@ -122,27 +118,12 @@ function idOf({ records }: Batch, chain: string, { store }: WriteFlags): { id?: 
   return isKnownByContent ? {} : { id: chain.slice(0, 24) }
 }
 
-function refusedLines({ lines, faults }: Batch, told: readonly string[]) {
-  const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
-  const range = all[0] === all.at(-1) ? `line ${all[0]} is` : `lines ${all[0]} to ${all.at(-1)} are`
-  const rule =
-    `${range} not written; all lines before are. Correct the file and run the same command again: it goes on there. ` +
-    'Or leave out refused records with --partial'
-  return failure(rule, told.slice(0, namedLines))
-}
-
 function refusedTexts({ lines }: Batch, errors: readonly FieldError[]): string[] {
   return folded(
     errors.map(({ index, field, message, reason }) => {
-      return { line: lines[index] ?? 0, text: fieldText({ field, message: `${message} (${reason})` }) }
+      return { line: lines[index] ?? 0, text: faultText({ field, message: `${message} (${reason})` }) }
     }),
   )
-}
-
-function fieldText(fault: Sourced['fault']): string {
-  if (!fault) return ''
-  const { field, message } = fault
-  return field === '' || message.startsWith(field) ? message : `${field}: ${message}`
 }
 
 function digest(text: string): string {

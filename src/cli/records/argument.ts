@@ -1,11 +1,11 @@
+import { isMagicKey, isOrdinaryKey } from '../../core/key.ts'
 import { usageError } from '../exit.ts'
+import { isNearlyNumber } from './number-text.ts'
 import type { WrittenRecord } from './sourced.ts'
-
-const form = /^([$A-Za-z0-9._-]+)=([\s\S]*)$/
 
 /** Whether an operand is a reading, not the name of a thing. */
 export function isReading(operand: string): boolean {
-  return form.test(operand)
+  return operand.includes('=')
 }
 
 /**
@@ -14,9 +14,18 @@ export function isReading(operand: string): boolean {
  * @throws CommandError usage
  */
 export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'> {
-  const [, key, text] = form.exec(operand) ?? []
-  if (key === undefined || text === undefined) {
+  if (!isReading(operand)) {
     throw usageError(`${operand} is not a reading: write key=value, such as temperature=21.5`)
+  }
+  const end = operand.indexOf('=')
+  const [key, text] = [operand.slice(0, end), operand.slice(end + 1)]
+  if (!isMagicKey(key) && !isOrdinaryKey(key)) {
+    throw usageError(
+      `${JSON.stringify(key)} in ${operand} is no key: a key is 1 to 128 letters, digits, ".", "-" or "_"`,
+    )
+  }
+  if (text.trim() === '') {
+    throw usageError(`${key} has no value; to write an empty text on purpose, write '${key}=""'`)
   }
   return { key, value: jsonOrText(key, text) }
 }
@@ -32,15 +41,11 @@ function jsonOrText(key: string, text: string): unknown {
   }
 }
 
-/** Spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `NaN`. */
-const nearlyNumber =
-  /^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}(,\d{3})+(\.\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*$/i
-
 /** Of an operand whose value becomes a string and was probably meant as a number: none or one. */
 export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
   // One that is quoted is meant as a string.
-  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !nearlyNumber.test(value)) return []
+  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !isNearlyNumber(value)) return []
   return [`${key}: ${value} is not a JSON number and is stored as text; write a number as 21.5`]
 }
 

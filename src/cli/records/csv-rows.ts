@@ -1,3 +1,7 @@
+import { CsvError, type Parser, parse } from 'csv-parse'
+import { parse as parseAtOnce } from 'csv-parse/sync'
+import { lenience, separatorOf, withoutSeparatorLine } from './csv-separator.ts'
+
 /** A cell; undefined if it is empty and not quoted. */
 export type Cell = string | undefined
 
@@ -5,69 +9,145 @@ export interface CsvRow {
   /** On which it begins, from 1. */
   readonly line: number
   readonly cells: readonly Cell[]
-  /** Whether a quote was opened and never closed: nothing can be said of the cells then. */
-  readonly isBroken: boolean
+  /** Bytes up to its end, as UTF-8. */
+  readonly end: number
 }
 
-/** RFC 4180, line ends LF or CRLF. Empty lines are skipped. */
+/** A row cannot be read, and so nothing behind it can. */
+export class BrokenRow extends Error {
+  readonly line: number
+
+  constructor(line: number, message: string) {
+    super(message)
+    this.name = 'BrokenRow'
+    this.line = line
+  }
+}
+
+/** Characters of a row at most: a value has 64 KiB, and a quote that is never closed must not fill the memory. */
+const maximumRow = 4 * 1024 * 1024
+
+/**
+ * Rows of CSV (RFC 4180), also with `;` or tabs between the cells, and every line end. Empty lines are skipped.
+ *
+ * @throws BrokenRow behind all rows before it
+ */
 export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow> {
-  const reader = new RowReader()
-  for await (const text of texts) yield* reader.read(text)
-  yield* reader.end()
+  const source = texts[Symbol.asyncIterator]()
+  const begin = await headAndRow(source)
+  const { character, lines: linesBefore } = separatorOf(begin)
+  const lines = new LineCount(linesBefore)
+  const rows: CsvRow[] = []
+  const parser = parserOf(character, (cells, info) => {
+    rows.push({ line: lines.of(cells, info.lines), cells, end: info.bytes })
+  })
+  try {
+    for await (const text of joined(linesBefore === 0 ? begin : withoutSeparatorLine(begin), source)) {
+      await written(parser, text)
+      yield* rows.splice(0)
+    }
+    await ended(parser)
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    yield* rows.splice(0)
+    throw new BrokenRow(lines.next, brokenText(error))
+  }
+  yield* rows.splice(0)
 }
 
-type State = 'begin' | 'plain' | 'quoted' | 'quote in quoted'
+type OnRow = (cells: readonly Cell[], info: { readonly lines: number; readonly bytes: number }) => void
 
-class RowReader {
-  #state: State = 'begin'
-  #cell = ''
-  #wasQuoted = false
-  #cells: Cell[] = []
-  #line = 1
-  #rowLine = 1
+/** Rows are taken as they are found: of a stream that fails, those that wait in it are lost. */
+function parserOf(delimiter: string, onRow: OnRow): Parser {
+  const parser = parse({
+    ...lenience,
+    delimiter,
+    max_record_size: maximumRow,
+    on_record: (found, info) => {
+      // With `raw` it is no list of cells, whatever the types say.
+      const { record, raw } = found as unknown as Found
+      onRow(cellsOf(record, raw, delimiter), info)
+      return null
+    },
+    raw: true,
+    trim: true,
+  })
+  // The callbacks below are told.
+  return parser.on('error', () => {}).resume()
+}
 
-  #endCell(): void {
-    const text = this.#wasQuoted ? this.#cell : this.#cell.trim()
-    this.#cells.push(text === '' && !this.#wasQuoted ? undefined : text)
-    this.#cell = ''
-    this.#wasQuoted = false
-    this.#state = 'begin'
+interface Found {
+  readonly record: readonly string[]
+  /** The row as it stands in the file. */
+  readonly raw: string
+}
+
+/**
+ * An empty text in quotes is a text, and nothing at all is no cell. The parser tells them apart only through `cast`, which takes
+ * seven times as long as all the rest: only a row that may have such a text is read so.
+ */
+function cellsOf(record: readonly string[], raw: string, delimiter: string): readonly Cell[] {
+  if (!record.includes('')) return record
+  if (!raw.includes('""')) return record.map(text => (text === '' ? undefined : text))
+  const cast = (text: string, { quoting }: { readonly quoting: boolean }) =>
+    text === '' && !quoting ? undefined : text
+  const [cells = []] = parseAtOnce(raw, { ...lenience, cast, delimiter, trim: true }) as unknown as Cell[][]
+  return cells
+}
+
+function written(parser: Parser, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.write(text, error => (error ? reject(error) : resolve()))
+  })
+}
+
+function ended(parser: Parser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.end((error?: Error | null) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** Enough of the text to hold two lines, if there are so many. */
+async function headAndRow(source: AsyncIterator<string>): Promise<string> {
+  let begin = ''
+  // A line `sep=;` may stand before the two.
+  while (begin.length < maximumRow && !/(?:[^\r\n]+[\r\n]+){3}/.test(begin)) {
+    const { value, done } = await source.next()
+    if (done) break
+    begin += value
+  }
+  return begin
+}
+
+async function* joined(begin: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
+  yield begin
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+}
+
+/** Says on which line a row begins: the parser counts where it ends, and the two characters of CRLF in a cell as two lines. */
+class LineCount {
+  #tooMany: number
+  /** The line behind the last row. */
+  next = 1
+
+  constructor(linesBefore: number) {
+    this.#tooMany = -linesBefore
+    this.next += linesBefore
   }
 
-  *read(text: string): Generator<CsvRow> {
-    for (const character of text) {
-      if (character === '\n') this.#line++
-      if (this.#state === 'quoted') {
-        if (character === '"') this.#state = 'quote in quoted'
-        else this.#cell += character
-      } else if (this.#state === 'quote in quoted' && character === '"') {
-        this.#cell += '"'
-        this.#state = 'quoted'
-      } else if (character === ',') this.#endCell()
-      else if (character === '\n') yield* this.#endRow()
-      else if (character === '"' && this.#state === 'begin') {
-        this.#wasQuoted = true
-        this.#state = 'quoted'
-      } else {
-        this.#cell += character
-        this.#state = 'plain'
-      }
-    }
+  of(record: readonly Cell[], endLine: number): number {
+    const breaks = record.flatMap(cell => cell?.match(/[\r\n]/g) ?? []).length
+    const pairs = record.flatMap(cell => cell?.match(/\r\n/g) ?? []).length
+    const line = endLine - breaks - this.#tooMany
+    this.#tooMany += pairs
+    this.next = endLine - this.#tooMany + 1
+    return line
   }
+}
 
-  *end(): Generator<CsvRow> {
-    const isBroken = this.#state === 'quoted'
-    if (isBroken || this.#cells.length > 0 || this.#cell !== '' || this.#wasQuoted)
-      yield* this.#endRow(isBroken)
+function brokenText({ code }: CsvError): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE') {
+    return 'a quote is opened but never closed'
   }
-
-  *#endRow(isBroken = false): Generator<CsvRow> {
-    if (this.#cell.endsWith('\r')) this.#cell = this.#cell.slice(0, -1)
-    this.#endCell()
-    const row = { line: this.#rowLine, cells: this.#cells, isBroken }
-    this.#cells = []
-    this.#rowLine = this.#line
-    const isEmpty = row.cells.length === 1 && row.cells[0] === undefined
-    if (!isEmpty || isBroken) yield row
-  }
+  return 'a quote is closed, but its cell goes on'
 }

@@ -1,82 +1,76 @@
-import { type Columns, columnsOf } from './csv-columns.ts'
-import { type Cell, type CsvRow, csvRows } from './csv-rows.ts'
-import { faultAt, type Sourced, type WrittenRecord } from './sourced.ts'
-import { Day, isTimeOfDay } from './time-of-day.ts'
+import { CommandError, usageError } from '../exit.ts'
+import { type ColumnOptions, type Columns, columnsOf } from './columns.ts'
+import { BrokenRow, type CsvRow, csvRows } from './csv-rows.ts'
+import { type RowOptions, RowReader } from './row-records.ts'
+import { faultAt, type Sourced } from './sourced.ts'
+import type { TextNotes } from './text-notes.ts'
 
-export interface CsvOptions {
-  /** Of every record, where the file has no keys. */
-  readonly key: string | undefined
-  /** `YYYY-MM-DD` of the first row, where the file has times of day alone. */
-  readonly date: string | undefined
+export interface FileOptions extends ColumnOptions, RowOptions {}
+
+export interface FileListener {
+  /** What columns are, before the first record of them. */
+  readonly onColumns: (columns: Columns) => void
+  readonly notes: TextNotes
 }
 
-const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+/** What databases write about a result in front of its header, and of each further one in the same file. */
+const annotation = /^#(?:group|datatype|default)$/
 
 /**
- * Records of CSV with a head, see `columnsOf`. Where the columns are keys, `lat` and `long` are also written as
- * the position, `$geo`.
+ * Records of a CSV file with a header (`columnsOf`).
  *
- * @throws CommandError usage: the head does not say where the values are
+ * @throws CommandError usage: the header does not say what the columns are; or failed, as `RowReader`
  */
 export async function* csvRecords(
   texts: AsyncIterable<string>,
-  options: CsvOptions,
+  options: FileOptions,
+  { onColumns, notes }: FileListener,
 ): AsyncGenerator<Sourced> {
-  const day = options.date === undefined ? undefined : new Day(options.date)
+  const reader = new RowReader(options, notes, true)
   let columns: Columns | undefined
-  for await (const row of csvRows(texts)) {
-    if (columns === undefined) columns = columnsOf(row.cells, options.key)
-    else yield rowRecords(row, columns, day)
-  }
-}
-
-function rowRecords({ line, cells, isBroken }: CsvRow, columns: Columns, day: Day | undefined): Sourced {
-  if (isBroken) return faultAt(line, '', 'a quote is opened but never closed')
-  if (cells.length !== columns.count) {
-    return faultAt(line, '', `the row has ${cells.length} cells, the header has ${columns.count}`)
-  }
-  const time = cellAt(cells, columns.datetime)
-  if (time !== undefined && isTimeOfDay(time) && !day) {
-    return faultAt(
-      line,
-      'datetime',
-      'the time has no day: give the day of the first row with --date YYYY-MM-DD',
-    )
-  }
-  const datetime = time !== undefined && day && isTimeOfDay(time) ? day.datetime(time) : time
-  const [lat, long] = [cellAt(cells, columns.lat), cellAt(cells, columns.long)]
-  if ((lat === undefined) !== (long === undefined))
-    return faultAt(line, 'geo', 'one of lat and long is empty')
-  const place = {
-    ...(lat === undefined ? {} : { geo: { lat, long } }),
-    ...(datetime === undefined ? {} : { datetime }),
-  }
-  if (columns.values.kind === 'key') {
-    const { key, value } = columns.values
-    const name = typeof key === 'string' ? key : (cells[key] ?? '')
-    return { line, records: [{ key: name, value: cellValue(cells[value]), ...place }] }
-  }
-  const readings = columns.values.keys.flatMap(([column, key]): WrittenRecord[] => {
-    const cell = cells[column]
-    return cell === undefined ? [] : [{ key, value: cellValue(cell), ...place }]
-  })
-  const position = lat === undefined ? [] : [{ key: '$geo', value: null, ...place }]
-  return { line, records: [...position, ...readings] }
-}
-
-function cellAt(cells: readonly Cell[], column: number | undefined): Cell {
-  return column === undefined ? undefined : cells[column]
-}
-
-/** Numbers, true, false, objects and arrays as JSON spells them; everything else is a string. */
-function cellValue(cell: Cell): unknown {
-  if (cell === undefined) return null
-  if (number.test(cell)) return Number(cell)
-  if (cell === 'true' || cell === 'false') return cell === 'true'
-  if (!/^[[{]/.test(cell)) return cell
   try {
-    return JSON.parse(cell)
-  } catch {
-    return cell
+    for await (const row of csvRows(texts)) {
+      // Behind it comes a header, also in the middle of a file.
+      if (annotation.test(row.cells[0] ?? '')) columns = undefined
+      else if (columns) {
+        if (!isHeader(row, columns)) yield { ...rowRecords(row, columns, reader), end: row.end }
+      } else {
+        columns = headerColumns(row, options)
+        onColumns(columns)
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof BrokenRow)) throw error
+    yield faultAt(error.line, '', error.message)
   }
+}
+
+function headerColumns({ cells }: CsvRow, options: FileOptions): Columns {
+  try {
+    return columnsOf(
+      cells.map(name => name ?? ''),
+      options,
+    )
+  } catch (error) {
+    if (error instanceof CommandError)
+      throw usageError(`the header, the first line of the CSV file: ${error.message}`)
+    throw error
+  }
+}
+
+/** Files that were joined have their header again. */
+function isHeader({ cells }: CsvRow, { names }: Columns): boolean {
+  return cells.length === names.length && names.every((name, column) => name === (cells[column] ?? ''))
+}
+
+function rowRecords(row: CsvRow, columns: Columns, reader: RowReader): Sourced {
+  const { line, cells } = row
+  const count = columns.names.length
+  // Some programs end rows with a separator, but not the header.
+  const isSurplus = cells.slice(count).some(cell => cell !== undefined)
+  if (cells.length < count || isSurplus) {
+    const hint = isSurplus ? '; is a cell with a separator in it, such as a decimal comma, not quoted?' : ''
+    return faultAt(line, '', `the row has ${cells.length} cells, the header has ${count}${hint}`)
+  }
+  return reader.read(row, columns)
 }

@@ -1,25 +1,93 @@
-import { faultAt, type Sourced, type WrittenRecord } from './sourced.ts'
+import { CommandError } from '../exit.ts'
+import { type Columns, columnsOf, recordShape } from './columns.ts'
+import type { FileListener, FileOptions } from './csv.ts'
+import { RowReader } from './row-records.ts'
+import { type Fault, faultAt, type Sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
 
-/** NDJSON: a record a line, `{"key","value","datetime"?,"geo"?}`. Empty lines are skipped. */
-export async function* ndjsonRecords(texts: AsyncIterable<string>): AsyncGenerator<Sourced> {
-  let line = 0
+/** A line of NDJSON: an object, or why it is none. */
+export type JsonLine = { readonly line: number; readonly end: number } & (
+  | { readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly fault: Fault }
+)
+
+/** Objects, one a line. Empty lines are skipped. */
+export async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<JsonLine> {
+  let [line, end] = [0, 0]
   for await (const text of linesOf(texts)) {
     line++
-    if (text.trim() !== '') yield parseLine(line, text)
+    end += Buffer.byteLength(text) + 1
+    if (text.trim() !== '') yield { line, end, ...parseLine(text) }
   }
 }
 
-function parseLine(line: number, text: string): Sourced {
-  let record: unknown
+function parseLine(text: string): { fields: Record<string, unknown> } | { fault: Fault } {
+  let fields: unknown
   try {
-    record = JSON.parse(text)
+    fields = JSON.parse(text)
   } catch {
-    return faultAt(line, '', 'the line is not JSON')
+    return { fault: { field: '', message: 'the line is not JSON (for CSV: --format csv)' } }
   }
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
-    return faultAt(line, '', 'the line must be an object {"key","value"}')
+  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
+    return { fields: fields as Record<string, unknown> }
   }
-  // Its fields are for the server to judge.
-  return { line, records: [record as WrittenRecord] }
+  const found = Array.isArray(fields) ? 'is a list: put each of its records on a line of its own' : 'is none'
+  return { fault: { field: '', message: `a line is one record, ${recordShape}: this one ${found}` } }
+}
+
+/**
+ * Records of NDJSON: one a line, with a key, a value, a time and maybe a position (`geo`, or latitude and longitude). Its
+ * fields are found by their names as the columns of CSV are (`columnsOf`).
+ *
+ * @throws CommandError failed, as `RowReader`
+ */
+export async function* ndjsonRecords(
+  texts: AsyncIterable<string>,
+  options: FileOptions,
+  { onColumns, notes }: FileListener,
+): AsyncGenerator<Sourced> {
+  const reader = new RowReader(options, notes, false)
+  const known = new Map<string, Columns | Fault>()
+  for await (const read of jsonLines(texts)) {
+    if ('fault' in read) {
+      yield { ...read, records: [] }
+      continue
+    }
+    const { line, end, fields } = read
+    const { geo, ...others } = fields
+    const names = Object.keys(others)
+    const form = JSON.stringify(names)
+    const columns = known.get(form) ?? fieldColumns(names, options)
+    if (!known.has(form)) {
+      known.set(form, columns)
+      if ('names' in columns) onColumns(columns)
+    }
+    const found =
+      'names' in columns
+        ? withGeo(reader.read({ line, cells: Object.values(others) }, columns), geo)
+        : faultAt(line, columns.field, columns.message)
+    yield { ...found, end }
+  }
+}
+
+/** As the server takes it, so that it goes before a latitude and longitude. */
+function withGeo(sourced: Sourced, geo: unknown): Sourced {
+  if (geo === undefined || geo === null) return sourced
+  return {
+    ...sourced,
+    records: sourced.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } })),
+  }
+}
+
+function fieldColumns(names: readonly string[], options: FileOptions): Columns | Fault {
+  if (names.includes('values')) {
+    const message = `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
+    return { field: '', message }
+  }
+  try {
+    return columnsOf(names, options, true)
+  } catch (error) {
+    if (error instanceof CommandError) return { field: '', message: error.message }
+    throw error
+  }
 }

@@ -6,12 +6,21 @@ export interface WrittenRecord {
   readonly datetime?: unknown
 }
 
+/** Why no record can be read out of a line. */
+export interface Fault {
+  /** Empty: the line as a whole. */
+  readonly field: string
+  readonly message: string
+}
+
 /** What one line of a file holds: records, or why none can be read out of it. */
 export interface Sourced {
   /** From 1. */
   readonly line: number
   readonly records: readonly WrittenRecord[]
-  readonly fault?: { readonly field: string; readonly message: string }
+  readonly fault?: Fault
+  /** Bytes of the file up to its end, as UTF-8. */
+  readonly end?: number
 }
 
 export function faultAt(line: number, field: string, message: string): Sourced {

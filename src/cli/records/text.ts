@@ -1,18 +1,41 @@
+import { TextDecoder } from 'node:util'
 import { failure } from '../exit.ts'
 
-/** UTF-8 text of a file, part by part, less a byte order mark. @throws CommandError failed if it is none */
+/**
+ * Text of a file, part by part, less a byte order mark: UTF-8, or UTF-16 where such a mark says so, as spreadsheets write it.
+ *
+ * @throws CommandError failed if it is no such text
+ */
 export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  const decode = (chunk?: Uint8Array) => {
-    try {
-      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
-    } catch {
-      throw failure('the input is not UTF-8 text: convert it, or give a binary value as base64')
+  let decoder: TextDecoder | undefined
+  let begin: Uint8Array = new Uint8Array()
+  for await (const chunk of chunks) {
+    if (decoder) yield decode(decoder, chunk)
+    else {
+      begin = Buffer.concat([begin, chunk])
+      if (begin.length < 2) continue
+      decoder = decoderFor(begin)
+      yield decode(decoder, begin)
     }
   }
-  for await (const chunk of chunks) yield decode(chunk)
-  const rest = decode()
+  decoder ??= decoderFor(begin)
+  const rest = begin.length < 2 ? decode(decoder, begin) + decode(decoder) : decode(decoder)
   if (rest !== '') yield rest
+}
+
+function decoderFor([first, second]: Uint8Array): TextDecoder {
+  const mark =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
+  return new TextDecoder(mark, { fatal: true })
+}
+
+/** @param chunk undefined: there is no more */
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
+  } catch {
+    throw failure('the input is not UTF-8 text: convert it, or give a binary value as base64')
+  }
 }
 
 /** Lines without their ends, LF or CRLF. */

@@ -6,7 +6,13 @@ export interface Flags extends ConnectionFlags {
   readonly file?: string
   readonly format?: string
   readonly key?: string
+  readonly timeColumn?: string
+  readonly timeUnit?: string
   readonly date?: string
+  readonly now?: true
+  readonly geoColumns?: string
+  readonly decimal?: string
+  readonly dryRun?: true
   readonly datetime?: string
   readonly geo?: string
   readonly partial?: true

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { ServerClient } from '../client.ts'
@@ -9,16 +8,15 @@ import { LoadState } from '../load/load-state.ts'
 import { type LoadCounts, load } from '../load/loader.ts'
 import { patiently } from '../load/patiently.ts'
 import { findThing, type NamedThing } from '../named-thing.ts'
-import { counted, grouped } from '../output.ts'
+import { counted, grouped, shown } from '../output.ts'
 import { durationText, Progress } from '../progress.ts'
-import { csvRecords } from '../records/csv.ts'
-import { ndjsonRecords } from '../records/ndjson.ts'
-import { decoded } from '../records/text.ts'
-import { isDate } from '../records/time-of-day.ts'
+import { fileOptions, formatOf } from './file-options.ts'
+import { FileReader } from './file-reader.ts'
 import { type Flags, writeFlags } from './flags.ts'
 import { tellResult } from './result.ts'
+import { tryFile } from './try-file.ts'
 
-/** Writes the records of a file, or of stdin (`-`). */
+/** Writes the records of a file, or of stdin (`-`); with `--dry-run` only says what it would write. */
 export async function writeFile(named: string | undefined, file: string, flags: Flags): Promise<void> {
   const isStdin = file === '-'
   if (isStdin && process.stdin.isTTY) {
@@ -26,22 +24,24 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   }
   if (isStdin && flags.credentialFile === '-')
     throw usageError('stdin can be either the credential or the records')
-  if (flags.date !== undefined && !isDate(flags.date))
-    throw usageError('--date must be a day such as 2026-11-21')
-  const format = flags.format ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson')
-  if (format !== 'csv' && format !== 'ndjson') throw usageError('--format must be ndjson or csv')
-  if (format === 'ndjson' && (flags.key ?? flags.date) !== undefined) {
-    throw usageError('--key and --date are for CSV: add --format csv')
-  }
+  const source = { file, format: formatOf(file, flags), options: fileOptions(flags) }
   const size = isStdin ? undefined : await sizeOf(file)
+  const name = isStdin ? 'stdin' : basename(file)
+  const progress = new Progress()
+  if (flags.dryRun) {
+    const say = flags.json ? () => {} : (line: string) => console.log(shown(line))
+    return await tryFile(new FileReader(source, say), { name, json: flags.json })
+  }
   const client = await connect(flags, 'any')
   const thing = await patiently(() => findThing(client, named), {
     isExpected: true,
     isEndless: true,
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
-  const done = await loadFile({ client, thing, file, size, format, flags })
-  const text = resultText(done, thing, { name: isStdin ? 'stdin' : basename(file), isStored: flags.store })
+  const reader = new FileReader(source, line => progress.say(shown(line)))
+  const done = await loadFile({ client, thing, file, size, reader, progress, flags })
+  for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${shown(note)}`)
+  const text = resultText(done, thing, { name, isStored: flags.store })
   await tellResult(thing, done, { text, json: flags.json })
 }
 
@@ -63,28 +63,24 @@ interface FileLoad {
   readonly file: string
   /** Bytes; undefined for stdin. */
   readonly size: number | undefined
-  readonly format: 'csv' | 'ndjson'
+  readonly reader: FileReader
+  readonly progress: Progress
   readonly flags: Flags
 }
 
-async function loadFile({ client, thing, file, size, format, flags }: FileLoad): Promise<LoadCounts> {
-  const progress = new Progress()
+async function loadFile({
+  client,
+  thing,
+  file,
+  size,
+  reader,
+  progress,
+  flags,
+}: FileLoad): Promise<LoadCounts> {
   const isStdin = size === undefined
   const begin = Date.now()
-  let bytes = 0
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    bytes = 0
-    const stream: AsyncIterable<Buffer> = isStdin ? process.stdin : createReadStream(file)
-    for await (const chunk of stream) {
-      bytes += chunk.length
-      yield chunk
-    }
-  }
   async function* source() {
-    const texts = decoded(chunks())
-    const lines =
-      format === 'csv' ? csvRecords(texts, { key: flags.key, date: flags.date }) : ndjsonRecords(texts)
-    for await (const line of lines) yield { ...line, thingId: thing.thingId }
+    for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
   }
   const state = isStdin ? undefined : new LoadState(['write', client.url, thing.thingId, resolve(file)])
   const done = await load(source, {
@@ -93,7 +89,7 @@ async function loadFile({ client, thing, file, size, format, flags }: FileLoad):
     state,
     salt: isStdin ? randomUUID() : '',
     progress,
-    onBatch: counts => progress.show(() => progressText(counts, Date.now() - begin, bytes, size)),
+    onBatch: (counts, end) => progress.show(() => progressText(counts, Date.now() - begin, end, size)),
   })
   progress.clear()
   await state?.remove()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
+import { makeDirectory } from '../../core/make-directory.ts'
 import type { Database } from './database.ts'
 import { newIdentity } from './identity.ts'
 import { everyKey, identityKey } from './keys.ts'
@@ -50,7 +51,7 @@ export async function restoreLevelStore(
   location: string,
   onProgress: (keys: number) => void = () => {},
 ): Promise<{ keys: number }> {
-  await mkdir(location, { recursive: true })
+  await makeDirectory(location)
   if ((await readdir(location)).length > 0)
     throw new Error(`cannot restore into ${location}: it is not empty`)
   const level = new ClassicLevel<Buffer, Buffer>(location, { keyEncoding: 'buffer', valueEncoding: 'buffer' })

@@ -5,7 +5,7 @@ const refused: RefusedWrite = {
   datetime: '2026-11-22T01:00:00.000Z',
   door: 'mqtt',
   reason: 'invalid_key',
-  message: 'record 0: key must be …',
+  message: 'values[0]: key must be …',
   excerpt: '{}',
 }
 const field = { index: 0, field: 'key', reason: 'invalid_key' }

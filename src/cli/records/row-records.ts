@@ -1,0 +1,117 @@
+import type { Columns } from './columns.ts'
+import { type Decimal, plainNumber } from './number-text.ts'
+import { RowTimes, type TimeOptions } from './row-times.ts'
+import { faultAt, type Sourced, type WrittenRecord } from './sourced.ts'
+import type { TextNotes } from './text-notes.ts'
+
+export interface RowOptions extends TimeOptions {
+  readonly decimal?: Decimal | undefined
+}
+
+/** A row of a CSV file, or the fields of a line of JSON, in the order of the columns. */
+export interface Row {
+  /** On which it begins, from 1. */
+  readonly line: number
+  /** Texts of CSV, values of JSON; undefined: empty. */
+  readonly cells: readonly unknown[]
+}
+
+type Reading = Pick<WrittenRecord, 'key' | 'value'>
+
+/** Makes records of the rows of one file, in their order. */
+export class RowReader {
+  readonly #times: RowTimes
+  readonly #toValue: (cell: unknown) => unknown
+  readonly #decimal: Decimal
+  readonly #notes: TextNotes
+  /** Of a query result: the table in which a key was first. */
+  readonly #tables = new Map<string, unknown>()
+
+  /**
+   * @param notes is told of texts that were probably meant as numbers
+   * @param isText whether cells are texts, out of which values are still to be read
+   */
+  constructor(options: RowOptions, notes: TextNotes, isText: boolean) {
+    this.#times = new RowTimes(options)
+    this.#decimal = options.decimal ?? '.'
+    this.#toValue = cell => (isText && typeof cell === 'string' ? jsonOrText(cell, this.#decimal) : cell)
+    this.#notes = notes
+  }
+
+  /**
+   * The records of a row. Where the columns are keys, its position is a record of its own, too: `$geo`.
+   *
+   * @throws CommandError failed if the file as a whole cannot be read rightly, with what to add to it
+   */
+  read({ line, cells }: Row, columns: Columns): Sourced {
+    const time = at(cells, columns.time)
+    // Of an empty row, too: a midnight may lie in it.
+    const found = this.#times.of(
+      line,
+      time,
+      columns.date === undefined ? undefined : (cells[columns.date] ?? ''),
+    )
+    const [lat, long] = (columns.geo ?? []).map(column => this.#degrees(cells[column]))
+    const readings = this.#readings(cells, columns).filter(
+      ({ value }) => value !== undefined || lat !== undefined,
+    )
+    if (readings.length === 0 && lat === undefined && long === undefined) return { line, records: [] }
+    if ('fault' in found) return { line, records: [], fault: found.fault }
+    if ((lat === undefined) !== (long === undefined)) {
+      return faultAt(line, 'geo', 'one of latitude and longitude is empty')
+    }
+    const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, at(cells, columns.series)))
+    if (mixed) return faultAt(line, '', mixedText(mixed.key))
+    for (const { key, value } of readings) this.#notes.add(line, key, value)
+    const place = { ...(lat === undefined ? {} : { geo: { lat, long } }), ...found }
+    const own = lat === undefined || columns.values.kind === 'key' ? [] : [{ key: '$geo', value: null }]
+    const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
+    return { line, records }
+  }
+
+  #readings(cells: readonly unknown[], { values, names }: Columns): Reading[] {
+    if (values.kind === 'key') {
+      const key = typeof values.key === 'string' ? values.key : cells[values.key]
+      // The server refuses a key that is none.
+      return [{ key: typeof key === 'string' ? key : '', value: this.#toValue(cells[values.value]) }]
+    }
+    return values.columns
+      .filter(column => cells[column] !== undefined)
+      .map(column => ({ key: names[column] ?? '', value: this.#toValue(cells[column]) }))
+  }
+
+  /** What is no number is for the server to judge. */
+  #degrees(cell: unknown): unknown {
+    if (typeof cell !== 'string') return cell ?? undefined
+    return plainNumber(cell, this.#decimal) ?? plainNumber(cell) ?? cell
+  }
+
+  /** Tables of a query result tell series apart: two places that measure the same are two tables with one key. */
+  #isOfAnotherTable(key: string, table: unknown): boolean {
+    if (table === undefined) return false
+    const known = this.#tables.get(key)
+    if (known === undefined) this.#tables.set(key, table)
+    return known !== undefined && known !== table
+  }
+}
+
+function mixedText(key: string): string {
+  return `${key} comes from more than one table of the query, so these are several series with one key: filter the query to one of them, or group it by _field`
+}
+
+function at(cells: readonly unknown[], column: number | undefined): unknown {
+  return column === undefined ? undefined : cells[column]
+}
+
+/** Numbers, true, false, objects and arrays as JSON spells them; every other text is a string. */
+function jsonOrText(text: string, decimal: Decimal): unknown {
+  const number = plainNumber(text, decimal)
+  if (number !== undefined) return number
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (!/^[[{]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,72 @@
+import { createReadStream } from 'node:fs'
+import { summaryLines } from '../records/column-summary.ts'
+import type { Columns } from '../records/columns.ts'
+import { csvRecords, type FileOptions } from '../records/csv.ts'
+import { ndjsonRecords } from '../records/ndjson.ts'
+import type { Sourced } from '../records/sourced.ts'
+import { decoded } from '../records/text.ts'
+import { TextNotes } from '../records/text-notes.ts'
+import type { Format } from './file-options.ts'
+
+/** Records that are shown as they will be stored. */
+const shownRecords = 3
+/** Of each: a value may have 64 KiB. */
+const shownCharacters = 300
+
+/** Reads the records of a file or of stdin (`-`), and says what it takes its columns for before it gives the first one. */
+export class FileReader {
+  readonly #file: string
+  readonly #format: Format
+  readonly #options: FileOptions
+  readonly #say: (line: string) => void
+  /** Lines that were said: a file is read anew where it has changed, and lines of JSON come in many forms. */
+  readonly #said = new Set<string>()
+  /** What columns are taken for, each form once. */
+  readonly columns: Columns[] = []
+  readonly first: object[] = []
+  notes: TextNotes
+
+  /** @param say is told, a line at a time */
+  constructor(
+    {
+      file,
+      format,
+      options,
+    }: { readonly file: string; readonly format: Format; readonly options: FileOptions },
+    say: (line: string) => void,
+  ) {
+    this.#file = file
+    this.#format = format
+    this.#options = options
+    this.#say = say
+    this.notes = new TextNotes(options.decimal)
+  }
+
+  /** From the first line on. @throws CommandError usage or failed, as `csvRecords` and `ndjsonRecords` */
+  async *read(): AsyncGenerator<Sourced> {
+    this.notes = new TextNotes(this.#options.decimal)
+    const texts = decoded(this.#file === '-' ? process.stdin : createReadStream(this.#file))
+    const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
+    const records = this.#format === 'csv' ? csvRecords : ndjsonRecords
+    for await (const line of records(texts, this.#options, listener)) {
+      for (const record of line.records) this.#show(record)
+      yield line
+    }
+  }
+
+  #tell(columns: Columns): void {
+    const lines = summaryLines(columns, this.#options)
+    if (this.#said.has(lines.join('\n'))) return
+    this.#said.add(lines.join('\n'))
+    this.columns.push(columns)
+    for (const line of lines) this.#say(line)
+  }
+
+  #show(record: object): void {
+    if (this.first.length === shownRecords) return
+    this.first.push(record)
+    const text = JSON.stringify(record)
+    const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text
+    this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)
+  }
+}

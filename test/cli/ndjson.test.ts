@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { jsonLines } from '../../src/cli/records/ndjson.ts'
+import { decoded } from '../../src/cli/records/text.ts'
+import { inPieces, readNdjson } from './read-file.ts'
+
+const at = '2026-11-20T09:30:00.000Z'
+
+describe('ndjsonRecords()', () => {
+  it.each([
+    `{"key":"T","value":21.5,"datetime":"20261120093000"}`,
+    `{"key":"T","value":21.5,"time":"${at}"}`,
+    `{"Timestamp":"2026-11-20 09:30:00 UTC","Key":"T","Value":21.5}`,
+    `{"createdAt":"${at}","field":"T","value":21.5,"id":7}`,
+    `{"_time":"${at}","_field":"T","_value":21.5,"table":0,"result":"_result"}`,
+    `{"thingId":"abcdefgh234567ab","name":"boat","key":"T","value":21.5,"datetime":"${at}"}`,
+    `{"key":"T","value":21.5,"date":"2026-11-20","time":"09:30"}`,
+    `{"entity_id":"T","state":21.5,"last_changed":"2026-11-20T11:30:00+02:00"}`,
+    `{"metric":"T","value":21.5,"ts":"2026-11-20T09:30Z","geo":null}`,
+  ])('finds time, key and value of %s', async line => {
+    const { records, faults } = await readNdjson(line)
+    expect({ records, faults }).toEqual({ records: [{ key: 'T', value: 21.5, datetime: at }], faults: [] })
+  })
+
+  it.each([
+    [
+      `{"key":"T","value":1,"datetime":"${at}","geo":{"lat":60.1,"long":"23.5"}}`,
+      { lat: 60.1, long: '23.5' },
+    ],
+    [`{"key":"T","value":1,"datetime":"${at}","latitude":60.1,"lng":23.5}`, { lat: 60.1, long: 23.5 }],
+    [`{"key":"T","value":1,"datetime":"${at}","Lat":"60.1","Lon":"23.5"}`, { lat: 60.1, long: 23.5 }],
+  ])('finds the position of %s', async (line, geo) => {
+    expect((await readNdjson(line)).records).toEqual([{ key: 'T', value: 1, datetime: at, geo }])
+  })
+
+  it.each([
+    ['{"key":"T","value":1795167000,"ts":1795167000}', { timeUnit: 's' }],
+    ['{"key":"T","value":1795167000,"ts":1795167000000}', { timeUnit: 'ms' }],
+  ] as const)('asks for the unit of a Unix time: %s', async (line, options) => {
+    expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 datetime: .*--time-unit/)])
+    const { records } = await readNdjson(line, options)
+    expect(records).toEqual([{ key: 'T', value: 1795167000, datetime: at }])
+  })
+
+  it.each([
+    '{"key":"T","value":1}',
+    '{"key":"T","value":1,"datetime":null}',
+    '{"key":"T","value":1,"datetime":""}',
+    '{"key":"T","value":1,"when":"2026-11-20T09:30:00Z"}',
+  ])('refuses %s without a time, and takes it with --now', async line => {
+    expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 .*--now/)])
+    expect((await readNdjson(line, { now: true })).records).toEqual([{ key: 'T', value: 1 }])
+  })
+
+  it.each([
+    [`{"Time":"${at}","temperature":21.5}`, /a line is one record, \{"key".*this one has Time, temperature/],
+    ['{"temperature":21.5}', /a line is one record.*this one has temperature; write a line for each/],
+    ['{}', /a line is one record.*no fields/],
+    [`{"values":[{"key":"T","value":1}]}`, /a line is one record.*a whole write.*on a line of its own/],
+    [`{"id":"x","values":[]}`, /a whole write/],
+    ['[{"key":"T","value":1}]', /a line is one record.*is a list/],
+    ['[]', /is a list/],
+    ['21.5', /a line is one record.*is none/],
+    ['null', /is none/],
+    ['{"key":"T","value":', /not JSON/],
+    ['time,T', /not JSON \(for CSV: --format csv\)/],
+    [`{"key":"T","datetime":"${at}"}`, /a line is one record.*this one has key, datetime/],
+    [`{"key":"T","value":1,"created_at":"${at}","updated_at":"${at}"}`, /could each be the time/],
+    [`{"key":"T","value":1,"datetime":"${at}","lat":1}`, /none of the longitude/],
+  ])('says what a line is: %s', async (line, message) => {
+    const { records, faults } = await readNdjson(`\n${line}\r\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(/^2 : /)])
+    expect(faults[0]).toMatch(message)
+  })
+
+  it('tells its fields once for each form, with those that are not used', async () => {
+    const record = `{"key":"T","value":1,"datetime":"${at}","device":"a","rssi":-60}\n`
+    const { columns } = await readNdjson(record + record + record.replace('device', 'board'))
+    expect(columns.map(({ leftOut, names }) => leftOut.map(field => names[field]))).toEqual([
+      ['device', 'rssi'],
+      ['board', 'rssi'],
+    ])
+  })
+
+  it('notes strings that look like numbers', async () => {
+    const record = (value: unknown) => `${JSON.stringify({ key: 'T', value, datetime: at })}\n`
+    const { records, notes } = await readNdjson(record('21,5') + record('21.5') + record(21.5))
+    expect(records.map(({ value }) => value)).toEqual(['21,5', '21.5', 21.5])
+    expect(notes).toEqual([
+      expect.stringMatching(/^T: 2 values are stored as text, the first on line 1: 21,5;/),
+    ])
+  })
+
+  it('reads times of day with --date', async () => {
+    const record = (time: string) => `{"key":"T","value":1,"time":"${time}"}\n`
+    const { records } = await readNdjson(record('23:59') + record('00:01'), { date: '2026-11-20' })
+    expect(records.map(({ datetime }) => datetime)).toEqual([
+      '2026-11-20T23:59:00.000Z',
+      '2026-11-21T00:01:00.000Z',
+    ])
+  })
+})
+
+describe('jsonLines()', () => {
+  it('counts lines from 1, empty ones too', async () => {
+    const lines = []
+    for await (const line of jsonLines(decoded(inPieces('{"ä":1}\r\n\n[1]\n{"key"')))) lines.push(line)
+    expect(lines).toMatchObject([
+      { line: 1, fields: { ä: 1 } },
+      { line: 3, fault: {} },
+      { line: 4, fault: {} },
+    ])
+  })
+})

@@ -1,0 +1,59 @@
+import type { Addressed } from '../../src/cli/load/batches.ts'
+import type { Columns } from '../../src/cli/records/columns.ts'
+import { csvRecords, type FileOptions } from '../../src/cli/records/csv.ts'
+import { ndjsonRecords } from '../../src/cli/records/ndjson.ts'
+import type { Sourced, WrittenRecord } from '../../src/cli/records/sourced.ts'
+import { decoded } from '../../src/cli/records/text.ts'
+import { TextNotes } from '../../src/cli/records/text-notes.ts'
+
+export interface ReadFile {
+  readonly lines: readonly Sourced[]
+  readonly records: readonly WrittenRecord[]
+  /** Line, field and message of each. */
+  readonly faults: readonly string[]
+  readonly columns: readonly Columns[]
+  readonly notes: readonly string[]
+}
+
+/** In pieces of some bytes, so that many boundaries are met. */
+export async function* inPieces(content: string | Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
+  const all = Buffer.from(content)
+  for (let at = 0; at < all.length; at += size) yield all.subarray(at, at + size)
+}
+
+export async function readCsv(content: string | Uint8Array, options: FileOptions = {}): Promise<ReadFile> {
+  return await read(csvRecords, content, options)
+}
+
+export async function readNdjson(content: string, options: FileOptions = {}): Promise<ReadFile> {
+  return await read(ndjsonRecords, content, options)
+}
+
+async function read(
+  format: typeof csvRecords,
+  content: string | Uint8Array,
+  options: FileOptions,
+): Promise<ReadFile> {
+  const notes = new TextNotes(options.decimal)
+  const columns: Columns[] = []
+  const lines: Sourced[] = []
+  const listener = { notes, onColumns: (found: Columns) => void columns.push(found) }
+  for await (const { end: _, ...line } of format(decoded(inPieces(content)), options, listener))
+    lines.push(line)
+  return {
+    lines,
+    records: lines.flatMap(({ records }) => records),
+    faults: lines.flatMap(({ line, fault }) => (fault ? [`${line} ${fault.field}: ${fault.message}`] : [])),
+    columns,
+    notes: notes.lines(),
+  }
+}
+
+/** The lines of a file as a load gets them. */
+export async function* readEnds(format: 'csv' | 'ndjson', content: string): AsyncGenerator<Addressed> {
+  const records = format === 'csv' ? csvRecords : ndjsonRecords
+  const listener = { notes: new TextNotes(), onColumns: () => {} }
+  for await (const line of records(decoded(inPieces(content, 65_536)), {}, listener)) {
+    yield { ...line, thingId: 'abcdefgh234567ab' }
+  }
+}
