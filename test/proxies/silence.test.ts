@@ -81,7 +81,7 @@ async function openWebSocket(url: string, { thingToken }: Thing, name: string): 
   const cut = once(webSocket, 'close').then(() => Promise.reject(new Error(`${name} was cut`)))
   cut.catch(() => {})
   await once(webSocket, 'open')
-  const connect = { cmd: 'connect', clientId: 'silent', keepalive: 0, username: thingToken } as const
+  const connect = { cmd: 'connect', clientId: name, keepalive: 0, username: thingToken } as const
   const subscriptions = [{ topic: `things/${thingToken}/values/late`, qos: 0 as const }]
   webSocket.send(encodePackets(connect, { cmd: 'subscribe', messageId: 1, subscriptions }))
   const pings = async () => {
