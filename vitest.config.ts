@@ -45,10 +45,10 @@ const longNodesTests = [
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
 /**
- * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture.
- * Each installs or builds for minutes, which no other test should have beside it: `npm run pages`, one file after another.
+ * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture;
+ * and a minute of silence behind proxies. Each installs, builds or waits for minutes, which no other test should have beside it: `npm run pages`, one file after another.
  */
-const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture'].map(
+const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture', 'proxies/silence'].map(
   name => `test/${name}.test.ts`,
 )
 

@@ -13,7 +13,7 @@ export type MqttEffect = 'report' | 'close' | 'connack 3' | 'connack 4' | 'conna
 
 interface CatalogueEntry {
   /** HTTP status (contract §6, status codes). */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 415 | 429 | 500 | 503
+  readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 415 | 426 | 429 | 431 | 500 | 503
   /** Whether the same request can succeed later without being changed. */
   readonly retryable: boolean
   readonly mqtt: MqttEffect
@@ -56,7 +56,10 @@ export const catalogue = {
 
   // One field of one record
   invalid_record: { ...refusedContent, text: 'An item of `values` is not an object.' },
-  invalid_key: { ...refusedContent, text: 'The key is not 1 to 128 letters, digits, `.`, `-` or `_`.' },
+  invalid_key: {
+    ...refusedContent,
+    text: 'The key is not 1 to 128 letters, digits, `.`, `-` or `_`, or it is `.` or `..`.',
+  },
   unknown_magic_resource: { ...refusedContent, text: 'The key starts with `$` but names no magic resource.' },
   invalid_value: {
     ...refusedContent,
@@ -104,6 +107,24 @@ export const catalogue = {
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
   too_many_tokens: { ...badRequest, text: 'The thing already has ten tokens.' },
   too_many_sessions: { ...badRequest, text: 'The thing already has 100 live sessions.' },
+  request_timeout: {
+    status: 408,
+    retryable: false,
+    mqtt: 'none',
+    text: 'The request did not come to its end in time.',
+  },
+  head_too_large: {
+    status: 431,
+    retryable: false,
+    mqtt: 'none',
+    text: 'The request line and the headers are too large.',
+  },
+  websocket_elsewhere: {
+    status: 426,
+    retryable: false,
+    mqtt: 'none',
+    text: 'MQTT over WebSocket is at `/mqtt`, with an upgrade.',
+  },
   body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
   unsupported_media_type: {
     status: 415,

@@ -5,6 +5,8 @@ const running = process.env.THINGWIRE_URL ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Behind a proxy the page may be under any prefix.
+  base: './',
   build: {
     outDir: '../dist/web',
     emptyOutDir: true,

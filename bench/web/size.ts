@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 /** What `npm run build` makes of web/. */
 export const webDirectory = fileURLToPath(new URL('../../dist/web/', import.meta.url))
 
-/** Bytes that all files may have together. */
+/** Bytes that all files but the finest coastline may have together. */
 export const maximumBytes = 500_000
+/** Bytes of the finest coastline, which is asked for only when someone looks closely at a map. */
+export const maximumCoastBytes = 800_000
 
 export interface SentFile {
   readonly name: string
@@ -31,6 +33,11 @@ export async function sentFiles(): Promise<readonly SentFile[]> {
     files.push({ name, bytes: (await stat(join(webDirectory, form))).size })
   }
   return files.sort((one, other) => other.bytes - one.bytes)
+}
+
+/** Whether a file is the finest coastline. */
+export function isFineCoast({ name }: SentFile): boolean {
+  return /land-10m/.test(name)
 }
 
 export function totalBytes(files: readonly SentFile[]): number {

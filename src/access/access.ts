@@ -70,6 +70,8 @@ export interface ThingSummary {
   readonly createdAt: number
   /** When the thing last wrote or was read by its own token, milliseconds; undefined if never. */
   readonly lastSeen: number | undefined
+  /** When a write of the thing was last stored, by whomever, milliseconds; undefined if none was noted. */
+  readonly lastWrite: number | undefined
   readonly position?: { readonly lat: number; readonly long: number }
 }
 

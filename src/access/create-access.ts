@@ -45,6 +45,10 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   assertAdminKey(adminKey, 'the admin key')
   const documents = telling(parts.documents, names => elsewhere.look(names))
   const lastSeen = new LastSeen(documents)
+  const stopNoting = records.onCommit(commit => {
+    const isOwnWrite = commit.stored && !commit.isElsewhere && commit.records.length > 0
+    if (isOwnWrite) lastSeen.noteWrite(commit.thingId, commit.receivedAt)
+  })
   const revocations = new Revocations()
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
   const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
@@ -82,6 +86,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     activationCodes: createActivationCodes(documents),
     close: async () => {
       stopTelling()
+      stopNoting()
       isolation?.close()
       elsewhere.close()
       expiry.close()

@@ -73,7 +73,12 @@ export function withoutLast({ last: _, ...code }: ActivationCodeDocument): Activ
 }
 
 /** `seen/<thing id>` */
-export type SeenDocument = { readonly at: number }
+export type SeenDocument = {
+  /** When its own token was last used; absent if never. */
+  readonly at?: number
+  /** When a write of it was last stored, by whomever; absent if none was since this is noted. */
+  readonly written?: number
+}
 
 /** `removals/<thing id>`: there while the data of a removed thing may still be in the store. */
 export type RemovalDocument = { readonly startedAt: number }

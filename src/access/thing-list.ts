@@ -66,8 +66,8 @@ export function createThingList({ documents, records, lastSeen }: ThingListParts
   }
 
   async function summarise(thingId: string, { name, createdAt }: ThingDocument): Promise<ThingSummary> {
-    const [seen, position] = await Promise.all([lastSeen.read(thingId), positionOf(thingId)])
-    return { thingId, name, createdAt, lastSeen: seen, ...(position ? { position } : {}) }
+    const [{ at, written }, position] = await Promise.all([lastSeen.read(thingId), positionOf(thingId)])
+    return { thingId, name, createdAt, lastSeen: at, lastWrite: written, ...(position ? { position } : {}) }
   }
 
   async function positionOf(thingId: string): Promise<Position | undefined> {

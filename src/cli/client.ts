@@ -90,10 +90,12 @@ export class ServerClient {
     return (await this.page<Answer>(path, options)).answer
   }
 
-  /** As `call`, with the path of the next page if the answer names one (RFC 8288). */
+  /** As `call`, with the path of the next page if the answer names one (RFC 8288), relative to `path`. */
   async page<Answer>(path: string, options: RequestOptions = {}) {
     const response = await this.open(path, options)
-    const next = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    const link = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    const url = link === undefined ? undefined : new URL(link, new URL(path, this.url))
+    const next = url && url.pathname + url.search
     try {
       return { answer: (await response.json()) as Answer, next }
     } catch (error) {

@@ -14,6 +14,7 @@ export interface ListedThing {
   readonly name: string
   readonly createdAt: string
   readonly lastSeen: string | null
+  readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
 }
 

@@ -1,5 +1,8 @@
-/** Names of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2]. */
-export const ordinaryKey = /^[A-Za-z0-9._-]{1,128}$/
+/**
+ * Names of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. Not `.` or `..`, which no URL can
+ * name: libraries fold them away, `%2e` too.
+ */
+export const ordinaryKey = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/
 
 /** Whether `key` may name an ordinary resource. */
 export function isOrdinaryKey(key: string): boolean {

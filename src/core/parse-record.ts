@@ -28,7 +28,10 @@ export function parseRecord(input: unknown, place: number, context: RecordContex
   const sent = input as SentRecord
   const { key } = sent
   if (typeof key !== 'string' || !(isMagicKey(key) || isOrdinaryKey(key))) {
-    const message = 'key must be 1 to 128 letters, digits, ".", "-" or "_"'
+    const isDots = key === '.' || key === '..'
+    const message = isDots
+      ? `key must not be ${key} alone: no URL can name it`
+      : 'key must be 1 to 128 letters, digits, ".", "-" or "_"'
     return { field: 'key', reason: 'invalid_key', message }
   }
   const geo = sent.geo === undefined || sent.geo === null ? undefined : parseGeo(sent.geo)

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { type FieldError, ThingwireError } from '../errors.ts'
 import { parseRecord, type RecordContext } from './parse-record.ts'
 import { atRecord, isProblem, placeText } from './problem.ts'
+import { readJson } from './read-json.ts'
 import type { NewRecord } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
@@ -10,9 +10,6 @@ export const maximumRecords = 10_000
 /** Most bad records that one refusal names. */
 export const maximumNamedErrors = 20
 
-const placeInJson = /JSON at (position \d+)(?: \(line \d+ column \d+\))?$/
-const stringMarksAndNoNumbers = /\\.|"|[+-]?\b(?:nan|inf(?:inity)?)\b/gis
-const replacementCharacter = '\ufffd'
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
@@ -76,53 +73,11 @@ export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const text = bytes.toString()
-  // What is no UTF-8 is read as this character, which it may hold itself, too.
-  if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw new ThingwireError('invalid_utf8')
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch (error) {
-    const noNumber = onlyNoNumbers(text)
-    if (noNumber) throw new ThingwireError('invalid_json', noNumber)
-    // V8's message quotes the body; only the place is safe to give out, and only where V8 itself says it.
-    const place = placeInJson.exec(error instanceof Error ? error.message : '')?.[1]
-    throw new ThingwireError(
-      'invalid_json',
-      `the body must be JSON${place ? `: the error is at ${place}` : ''}`,
-    )
-  }
+  const parsed = readJson(body)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
   }
   return parsed as Record<string, unknown>
-}
-
-/**
- * What a program prints of a measurement that failed. V8 names no place for it, and its sender takes it for JSON.
- *
- * @returns what to say of a text that would be JSON if it were not for them; else undefined
- */
-function onlyNoNumbers(text: string): string | undefined {
-  let isInString = false
-  let problem: string | undefined
-  const mended = text.replace(stringMarksAndNoNumbers, (found, position: number) => {
-    if (found === '"') isInString = !isInString
-    if (isInString || found === '"' || found.startsWith('\\')) return found
-    problem ??= `${found} at position ${position} is not JSON: leave the record out, or send null with geo`
-    return 'null'
-  })
-  return problem !== undefined && isJson(mended) ? problem : undefined
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function writeId(id: unknown): string | undefined {

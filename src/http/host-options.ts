@@ -1,7 +1,8 @@
-import type { Server, ServerResponse } from 'node:http'
+import { maxHeaderSize, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../errors.ts'
+import { bodyLoss, giveUpBody, isRefusing } from './body-bytes.ts'
 import { maximumPathPart } from './paths.ts'
 import { rawRefusal } from './raw-refusal.ts'
 import { replyError } from './reply-error.ts'
@@ -30,7 +31,7 @@ export const hostOptions = {
 
 const refused = new WeakSet<Socket>()
 
-/** Answers bytes that are no HTTP, then closes. */
+/** Answers bytes that are no HTTP, or that come too slowly, then closes. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket)) return
   refused.add(socket)
@@ -40,11 +41,24 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const answering = answerUnderWay(socket)
   // Bytes after a body [field]: they are no reason to lose the answer to what came before them.
-  if (answering?.req.complete) closeAfter(answering, socket)
-  else
-    socket.end(answering?.headersSent ? '' : rawRefusal(new ThingwireError('bad_request')), () =>
-      socket.destroy(),
-    )
+  if (answering && (answering.req.complete || isRefusing(socket))) {
+    closeAfter(answering, socket)
+    return
+  }
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const loss = answering && bodyLoss(answering.req, isLate ? 'request_timeout' : 'bad_request')
+  const isAnswered = answering?.headersSent || isRefusing(socket)
+  const answer = isAnswered ? '' : rawRefusal(loss ?? refusalOf(error))
+  socket.end(answer, () => socket.destroy())
+  // Behind the answer: that of the route goes nowhere.
+  if (loss) giveUpBody(answering.req, loss)
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException): ThingwireError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ThingwireError('request_timeout')
+  if (code !== 'HPE_HEADER_OVERFLOW') return new ThingwireError('bad_request')
+  const message = `the request line and the headers must be at most ${maxHeaderSize} bytes: are cookies of other applications on this host name among them?`
+  return new ThingwireError('head_too_large', message)
 }
 
 /** Closes when this answer, and those to pipelined requests behind it, are out. */

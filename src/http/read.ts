@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { PageQuery } from '../core/ports.ts'
 import { arrayText, recordText } from '../core/record-text.ts'
 import { ThingwireError } from '../errors.ts'
@@ -25,7 +25,8 @@ export function readRoute(scope: FastifyInstance, { access, records, magic }: Ht
       const key = resourceKey(request.params)
       const query = new Query(request)
       const linkNext = (parameters: Readonly<Record<string, string>>): void => {
-        linkTo(reply, `/v2/things/${ref}/resources/${encodeURIComponent(key)}?${query.with(parameters)}`)
+        // Relative: a proxy may have put the server under a prefix that it does not know.
+        reply.header('link', `<?${query.with(parameters)}>; rel="next"`)
       }
 
       const aggregation = aggregationOf(query)
@@ -47,14 +48,6 @@ export function readRoute(scope: FastifyInstance, { access, records, magic }: Ht
       return replyJson(reply, 200, arrayText(page.records.map(recordText)))
     },
   )
-}
-
-/**
- * A path with the `<ref>` that the requester used, be it a token: a thing id would need a credential that the
- * requester may not have, and the answer goes to nobody else.
- */
-function linkTo(reply: FastifyReply, path: string): void {
-  reply.header('link', `<${path}>; rel="next"`)
 }
 
 function pageQuery(query: Query): PageQuery {

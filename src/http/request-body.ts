@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { ThingwireError } from '../errors.ts'
+import { readJson } from '../core/read-json.ts'
+import { type Reason, ThingwireError } from '../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
 
 /** The body as it came, be there a problem or none; empty if there is no body. */
@@ -22,6 +22,16 @@ export function bodyOf(request: FastifyRequest, limit: number): Buffer {
 }
 
 /**
+ * To be called where a request needs a body.
+ *
+ * @throws ThingwireError `reason` if none was announced: what the client sent of one stands behind the request
+ */
+export function refuseMissingBody({ headers }: FastifyRequest, reason: Reason): void {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
+  throw new ThingwireError(reason, 'no body came, it ends at position 0: is Content-Length missing?')
+}
+
+/**
  * The body of a request as JSON of a given shape; an empty body is `{}`.
  *
  * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
@@ -31,20 +41,12 @@ export function jsonBodyOf<Shape extends z.ZodType>(
   limit: number,
   shape: Shape,
 ): z.output<Shape> {
-  const result = shape.safeParse(parseJson(bodyOf(request, limit)))
+  const body = bodyOf(request, limit)
+  const result = shape.safeParse(body.byteLength === 0 ? {} : readJson(body))
   if (result.success) return result.data
+  refuseMissingBody(request, 'invalid_body')
   const [issue] = result.error.issues
   throw new ThingwireError('invalid_body', [...(issue?.path ?? []), issue?.message].join(' '))
-}
-
-function parseJson(body: Buffer): unknown {
-  if (body.byteLength === 0) return {}
-  if (!isUtf8(body)) throw new ThingwireError('invalid_utf8')
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    throw new ThingwireError('invalid_json')
-  }
 }
 
 function inflate(body: Buffer, encoding: string | undefined, limit: number): Buffer {

@@ -11,8 +11,8 @@ import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import type { HttpThings } from './things.ts'
 
-/** Milliseconds (contract §8). */
-const keepAliveRange = { minimum: 1_000, fallback: 60_000, maximum: 600_000 }
+/** Milliseconds (contract §8.1). Common proxies cut after 60 s of silence. */
+const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
 
 /**
  * `GET /v2/things/<ref>`: the writes of a thing as they come, chunked JSON or server-sent events (contract §8).

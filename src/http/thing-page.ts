@@ -21,12 +21,13 @@ export async function thingPage(
   return JSON.stringify({ things: things.map(describe), next })
 }
 
-function describe({ thingId, name, createdAt, lastSeen, position }: ThingSummary) {
+function describe({ thingId, name, createdAt, lastSeen, lastWrite, position }: ThingSummary) {
   return {
     thingId,
     name,
     createdAt: formatDatetime(createdAt),
     lastSeen: lastSeen === undefined ? null : formatDatetime(lastSeen),
+    lastWrite: lastWrite === undefined ? undefined : formatDatetime(lastWrite),
     position,
   }
 }

@@ -9,7 +9,7 @@ import { writeRecords } from './operations/write.ts'
 import type { OfThing } from './paths.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'
-import { bodyOf, receivedBody } from './request-body.ts'
+import { bodyOf, receivedBody, refuseMissingBody } from './request-body.ts'
 import type { HttpThings } from './things.ts'
 import { WriteOrder } from './write-order.ts'
 
@@ -64,6 +64,7 @@ export function writeRoute(
     try {
       options = writeOptions(request)
       body = bodyOf(request, bodyLimit)
+      if (body.byteLength === 0) refuseMissingBody(request, 'invalid_json')
     } catch (error) {
       return refuse(thingId, request, error)
     }

@@ -34,6 +34,7 @@ import { TrustedProxies } from './trusted-proxies.ts'
 import { tellTurnedAway } from './turned-away.ts'
 import { readVersion } from './version.ts'
 import { acceptWebSockets } from './websocket.ts'
+import { refuseWebSocketsElsewhere } from './websocket-elsewhere.ts'
 
 export interface HttpDoor {
   /** Of the plain listener. */
@@ -91,7 +92,8 @@ export async function openHttpDoor(
     genReqId: request => requestIdOf(request, redactor),
     bodyLimit: options.bodyLimit,
     trustProxy: address => proxies.trusts(address),
-    serverFactory: listener => createHttpServer(listener, timeouts, { insecureHTTPParser: false }),
+    serverFactory: listener =>
+      createHttpServer(listener, timeouts, { insecureHTTPParser: false, bodyLimit: options.bodyLimit }),
     // A request that is already on its way when the server stops is served, and is the last of its connection.
     return503OnClosing: false,
   })
@@ -101,6 +103,7 @@ export async function openHttpDoor(
   await collectOperations(app, version)
   let isLeaving = false
   if (options.trustedProxies) countForwarded(app, proxies, limit)
+  refuseWebSocketsElsewhere(app)
   await app.register(thingsHttp, {
     things,
     allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
@@ -121,12 +124,15 @@ export async function openHttpDoor(
   const isMqttLoopback = isLoopback(mqtt.address.address) && isTlsLoopback
   await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback })
   await docsRoutes(app, { version, mqttPort, mqttsPort, httpsPort: certificate && options.httpsPort })
-  const lenient = createHttpServer(app.routing, timeouts, { insecureHTTPParser: true })
+  const lenient = createHttpServer(app.routing, timeouts, {
+    insecureHTTPParser: true,
+    bodyLimit: options.bodyLimit,
+  })
   lenient.on('clientError', hostOptions.clientErrorHandler)
   const servers = [app.server, lenient]
   for (const server of servers) {
     limit.guard(server)
-    acceptWebSockets(server, mqtt, limit, options, log, stopping)
+    acceptWebSockets(server, mqtt, limit, options, log, stopping, timeouts.ping)
   }
   closeConnectionsWhen(() => stopping.aborted, app, servers)
 

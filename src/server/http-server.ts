@@ -11,6 +11,8 @@ export interface HttpTimeouts {
   /** How often Node looks at the two above; between looks they are not enforced. */
   readonly check: number
   readonly keepAlive: number
+  /** Between two pings of a WebSocket. */
+  readonly ping: number
   /** Nothing moved in either direction. */
   readonly idle: number
 }
@@ -23,6 +25,8 @@ export function httpTimeouts(storeTimeout: number): HttpTimeouts {
     check: 2_000,
     // Longer than the minute for which load balancers keep a connection, so that they are the ones to close it.
     keepAlive: 75_000,
+    // As the sign of life of a live stream. Common proxies cut after 60 s of silence, and a keep-alive of MQTT may be as long.
+    ping: 25_000,
     idle: storeTimeout + 120_000,
   }
 }
@@ -31,11 +35,12 @@ export function httpTimeouts(storeTimeout: number): HttpTimeouts {
  * A server of Node as each of ours is: its timeouts, and its tolerance of simple clients.
  *
  * @param insecureHTTPParser docs/use/tls.md says what it takes that it should not
+ * @param bodyLimit bytes
  */
 export function createHttpServer(
   listener: RequestListener,
   timeouts: HttpTimeouts,
-  { insecureHTTPParser }: { readonly insecureHTTPParser: boolean },
+  { insecureHTTPParser, bodyLimit }: { readonly insecureHTTPParser: boolean; readonly bodyLimit: number },
 ): Server {
   const server: Server = createServer(
     {
@@ -58,5 +63,11 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true })
   // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  // A client that asks whether to send a body that is too large is told before it does.
+  server.on('checkContinue', (request, response) => {
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimit) response.shouldKeepAlive = false
+    else response.writeContinue()
+    server.emit('request', request, response)
+  })
   return server
 }

@@ -238,6 +238,13 @@ export const optionDeclarations = {
     meaning: 'Web origins whose pages may call the server; `*` allows all.',
     reason: 'There are no cookies: a page has only the credentials that it was given.',
   },
+  publicMetrics: {
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Whether `/metrics` needs no admin key from anywhere.',
+    reason:
+      'The figures tell how much a service is used. A Prometheus on the same machine needs no key anyway.',
+  },
   ...limitDeclarations,
 } as const satisfies Record<string, OptionDeclaration>
 

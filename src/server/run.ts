@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createLogger } from './log.ts'
 import type { ServerOptions } from './options.ts'
+import { linesForDevices, onThisMachine } from './reachable.ts'
 import { createServer, type Server } from './server.ts'
 
 /**
@@ -24,12 +25,17 @@ export async function runServer(options: ServerOptions): Promise<void> {
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
   tellAdminKey(server.adminKey)
-  if (server.lenientUrl !== undefined) console.log(`HTTP for devices without CRLF at ${server.lenientUrl}`)
-  if (server.httpsUrl !== undefined) {
-    console.log(`With TLS: ${server.httpsUrl}, ${server.mqttsUrl}, ${server.secureWebSocketUrl}`)
-  }
-  console.log(`MQTT at ${server.mqttUrl}, over WebSocket at ${server.webSocketUrl}`)
-  console.log(`Thingwire is ready at ${server.url}`)
+  tellPlaces(server)
+}
+
+function tellPlaces(server: Server): void {
+  const { url, mqttUrl, webSocketUrl, lenientUrl, httpsUrl, mqttsUrl, secureWebSocketUrl } = server
+  if (lenientUrl !== undefined) console.log(`HTTP for devices without CRLF at ${onThisMachine(lenientUrl)}`)
+  const secure = [httpsUrl, mqttsUrl, secureWebSocketUrl].filter(each => each !== undefined)
+  if (secure.length > 0) console.log(`With TLS: ${secure.map(onThisMachine).join(', ')}`)
+  console.log(`MQTT at ${onThisMachine(mqttUrl)}, over WebSocket at ${onThisMachine(webSocketUrl)}`)
+  console.log(`Thingwire is ready at ${onThisMachine(url)}`)
+  for (const line of linesForDevices(server)) console.log(line)
 }
 
 function stopOnSignal(starting: Promise<Server>, shutdownTimeout: number, log: Logger): void {

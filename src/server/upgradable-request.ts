@@ -1,5 +1,4 @@
 import { IncomingMessage, type Server } from 'node:http'
-import { ThingwireError } from '../errors.ts'
 
 const urlForm = /^\/+mqtt\/*(?:\?|$)/
 
@@ -24,12 +23,25 @@ export class UpgradableRequest extends IncomingMessage {
   get isUpgradeIgnored(): boolean {
     return this.upgradeAsked === true && !this.upgrade
   }
+
+  /** Whether it asks for a WebSocket at another path. */
+  get isWebSocketElsewhere(): boolean {
+    return this.isUpgradeIgnored && asksForWebSocket(this)
+  }
 }
 
-function asksForMqtt({ method, url = '', headers, httpVersion }: IncomingMessage): boolean {
+/** Whether a URL is that of MQTT over WebSocket. */
+export function isWebSocketPath(url = ''): boolean {
+  return urlForm.test(url)
+}
+
+function asksForMqtt(request: IncomingMessage): boolean {
+  return asksForWebSocket(request) && isWebSocketPath(request.url)
+}
+
+function asksForWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean {
   // One in HTTP/1.0 has to be ignored (RFC 9110, 7.8).
-  if (method !== 'GET' || httpVersion !== '1.1') return false
-  return headers.upgrade?.toLowerCase() === 'websocket' && urlForm.test(url)
+  return method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /**
@@ -42,8 +54,13 @@ export function refuseCutUpgrade(server: Server, request: IncomingMessage): void
   if (!(request instanceof UpgradableRequest && request.isUpgradeIgnored)) return
   const { socket } = request
   const ended = () => {
-    if (!request.complete) server.emit('clientError', new ThingwireError('bad_request'), socket)
+    if (!request.complete) server.emit('clientError', cutError(), socket)
   }
   socket.once('end', ended)
   request.once('close', () => socket.off('end', ended))
+}
+
+/** As Node's parser makes it. */
+function cutError(): Error {
+  return Object.assign(new Error('the body was cut off'), { code: 'HPE_INVALID_EOF_STATE' })
 }

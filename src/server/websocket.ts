@@ -22,6 +22,7 @@ const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
  * @param server made with `UpgradableRequest`
  * @param limit met by what trusted proxies forward; other connections are counted when they are opened
  * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
+ * @param ping between two pings of a WebSocket, milliseconds
  */
 export function acceptWebSockets(
   server: Server,
@@ -30,6 +31,7 @@ export function acceptWebSockets(
   { allowedOrigins, maxPacketSize }: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,
+  ping: number,
 ): void {
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -56,6 +58,7 @@ export function acceptWebSockets(
         log.debug({ message }, 'WebSocket broken off')
         request.socket.destroySoon()
       })
+      keepAlive(webSocket, ping)
       mqtt.handle(streamOf(webSocket), request)
     })
   })
@@ -74,6 +77,13 @@ function problemOf(
   const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
   if (offered.some(name => subprotocols.includes(name))) return undefined
   return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
+}
+
+/** Lets no proxy in between take silence for the end. */
+function keepAlive(webSocket: WebSocket, ping: number): void {
+  const pings = setInterval(() => webSocket.ping(), ping)
+  pings.unref()
+  webSocket.once('close', () => clearInterval(pings))
 }
 
 /** The bytes of the binary messages. Reading slowly slows down the socket. Of a message that is begun it says how far it has come. */

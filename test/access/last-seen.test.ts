@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { DocumentStore } from '../../src/core/ports.ts'
+import type { ThingRegistry } from '../../src/access/access.ts'
+import type { Append, DocumentStore } from '../../src/core/ports.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -116,5 +117,48 @@ describe('ThingSummary.lastSeen', () => {
     expect(await documentsUnder(store.documents, 'seen/')).toEqual([[`seen/${thingId}`, { at: later }]])
     await reader.close()
     await store.close()
+  })
+})
+
+describe('ThingSummary.lastWrite', () => {
+  const write = (thingId: string, changes: Partial<Append> = {}): Append => ({
+    thingId,
+    records: [{ key: 'n', value: '1', datetime: Number.NaN, place: 0, explicit: false }],
+    store: true,
+    broadcast: true,
+    answer: {},
+    ...changes,
+  })
+  const lastWrite = async ({ registry }: { readonly registry: ThingRegistry }) => {
+    return (await registry.list({ limit: 1 })).things[0]?.lastWrite
+  }
+
+  it('is the receipt time of the last write that was stored, whoever wrote', async () => {
+    const opened = await openAccess()
+    const { thingId } = await opened.registry.create({})
+    expect(await lastWrite(opened)).toBeUndefined()
+    const times: number[] = []
+    opened.store.records.onCommit(({ receivedAt }) => times.push(receivedAt))
+    await opened.store.records.append(write(thingId))
+    expect(await lastWrite(opened)).toBe(times[0])
+    await opened.store.records.append(write(thingId, { store: false }))
+    await opened.store.records.remove(thingId, 'n', {})
+    expect(await lastWrite(opened)).toBe(times[0])
+  })
+
+  it('survives a restart, beside when the thing was last seen', async () => {
+    const driver = createMemoryStore()
+    const first = await openAccess({ driver })
+    const { thingId, thingToken } = await first.registry.create({})
+    await first.store.records.append(write(thingId))
+    const written = await lastWrite(first)
+    await first.close()
+    const second = await openAccess({ driver })
+    await second.access.thingOfToken(thingToken)
+    const { things } = await second.registry.list({ limit: 1 })
+    expect(things).toMatchObject([{ lastWrite: written, lastSeen: expect.any(Number) }])
+    await second.close()
+    const third = await openAccess({ driver })
+    expect((await third.registry.list({ limit: 1 })).things).toEqual(things)
   })
 })

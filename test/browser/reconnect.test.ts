@@ -31,3 +31,35 @@ test('the page says that it is not live while the server is away, and goes on by
   await expectText(value, '11.5')
   expect(await page.evaluate(body => document.body === body, isLoadedOnce)).toBe(true)
 })
+
+test('the page of the operator, opened while the server is away, is there when the server is back', async () => {
+  const dataDir = await temporaryDirectory()
+  let server = await startServer({ dataDir })
+  onTestFinished(async () => void (await server.stop()))
+  await createThing(server)
+  const headers = { authorization: `Bearer ${server.adminKey}` }
+  await fetch(`${server.url}/v2/admin/activation-codes`, { method: 'POST', headers, body: '{}' })
+  const sessions = { method: 'POST', headers, body: JSON.stringify({ things: '*', access: 'read' }) }
+  await fetch(`${server.url}/v2/admin/sessions`, sessions)
+  const page = await browser.open(server.url, { expectedErrors: away })
+  await signIn(page, server.adminKey)
+  // Its code is loaded.
+  await page.getByRole('link', { name: 'Operator' }).click()
+  await page.getByRole('button', { name: 'Revoke' }).first().waitFor()
+  await page.getByRole('link', { name: 'Things', exact: true }).click()
+
+  await server.stop()
+  await page.getByRole('status').filter({ hasText: 'The connection was lost' }).waitFor()
+  await page.getByRole('link', { name: 'Operator' }).click()
+  const problems = page.getByRole('region').getByText('The server does not answer.')
+  await expect.poll(() => problems.count()).toBeGreaterThanOrEqual(3)
+  const { port } = new URL(server.url)
+  server = await startServer({ dataDir, args: ['--http-port', port] })
+  for (const name of ['Things', 'Activation codes', 'Sessions', 'This node']) {
+    const region = page.getByRole('region', { name, exact: true })
+    await region.getByText('The server does not answer.').waitFor({ state: 'detached' })
+    const content =
+      name === 'This node' ? region.getByRole('heading', { level: 3 }) : region.getByRole('listitem')
+    await content.first().waitFor()
+  }
+})

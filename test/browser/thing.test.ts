@@ -159,6 +159,35 @@ describe('the page of a thing', () => {
     expect(await painted(page, 'marker')).toBeGreaterThan(20)
   })
 
+  it('draws no line over a gap of the track, and says that there is one', async () => {
+    const thing = await createNamedThing(server(), 'parted')
+    const minute = 60_000
+    const times = [0, 1, 2, 3, 1_203, 1_204, 1_205].map(time => Date.now() - (1_210 - time) * minute)
+    const values = times.map((time, at) => {
+      return { key: '$geo', value: [23 + at / 10, 60], datetime: new Date(time).toISOString() }
+    })
+    await write(server(), thing, { values })
+    const page = await open(thing)
+    await expectText(
+      region(page, 'Position'),
+      '7 positions shown. 1 gap without positions: no line is drawn there',
+    )
+  })
+
+  it('draws the finest coast where it looks closely, and not before', async () => {
+    const asked: string[] = []
+    const near = await createNamedThing(server(), 'near a coast')
+    const page = await browser.open(server().url)
+    page.on('request', request => asked.push(request.url()))
+    await signIn(page, near.thingToken)
+    await expectText(region(page, 'Position'), 'No position yet')
+    expect(asked.filter(url => /land-10m/.test(url))).toEqual([])
+    const fine = page.waitForResponse(/land-10m/)
+    await write(server(), near, { values: [{ key: '$geo', value: [23.5, 59.8] }] })
+    expect((await fine).status()).toBe(200)
+    expect(asked.some(url => /land-110m/.test(url))).toBe(true)
+  })
+
   it('moves the position with a write of $geo', async () => {
     const thing = await createNamedThing(server(), 'drifter')
     const page = await open(thing)

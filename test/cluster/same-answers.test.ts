@@ -53,7 +53,7 @@ async function answer(
   const next = /^<(.*)>/.exec(headers.get('link') ?? '')?.[1]
   const text = (await response.text()).replace(receiptTime, '"datetime":"received"')
   const told = [status, headers.get('content-type'), headers.get('retry-after'), text]
-  return { told, next: next?.replace(thingToken, '<ref>') }
+  return { told, next: next && path.replace(/\?.*/, '') + next }
 }
 
 async function expectSameAnswers(asked: Asked, turn: number): Promise<void> {

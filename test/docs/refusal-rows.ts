@@ -19,6 +19,8 @@ type Request = (scene: Scene, server: DocumentedServer) => Differences | Promise
 /** Reasons, of all operations or of one, that take more than one request or another store: where they are tested. */
 export const heldElsewhere: ReadonlyMap<string, string> = new Map([
   ['bad_request', 'test/http/host-options.test.ts'],
+  ['head_too_large', 'test/http/host-options.test.ts'],
+  ['request_timeout', 'test/server/timeouts.test.ts'],
   ['internal_error', 'test/http/plugin.test.ts'],
   ['too_many_connections', 'test/server/connection-limit.test.ts'],
   ['too_many_failed_credentials', 'test/http/failed-credentials.test.ts'],

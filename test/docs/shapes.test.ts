@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { readJson } from '../../src/core/read-json.ts'
 import { write } from '../../src/http/operations/shapes.ts'
 import type { Case, Step } from '../doors/case.ts'
 import { cases } from '../doors/cases/index.ts'
@@ -51,7 +52,7 @@ function stepsOf({ steps }: Case): readonly Step[] {
 function matches(body: Step['body']): boolean {
   const isText = typeof body === 'string' || body instanceof Uint8Array
   try {
-    return write.safeParse(isText ? JSON.parse(Buffer.from(body).toString()) : body).success
+    return write.safeParse(isText ? readJson(Buffer.from(body)) : body).success
   } catch {
     return false
   }

@@ -17,11 +17,9 @@ const nextLink = /<([^>]+)>;\s*rel="next"/
 
 /** What a thing holds, as the HTTP API gives it. */
 export class ReadBack {
-  readonly #url: string
   readonly #things: string
 
   constructor({ url }: ServerAddress, { thingToken }: Thing) {
-    this.#url = url
     this.#things = `${url}/v2/things/${thingToken}`
   }
 
@@ -40,7 +38,7 @@ export class ReadBack {
         records.push(record)
       }
       const link = nextLink.exec(response.headers.get('link') ?? '')?.[1]
-      next = link === undefined ? undefined : new URL(link, this.#url).href
+      next = link === undefined ? undefined : new URL(link, response.url).href
     }
     return records
   }

@@ -77,9 +77,8 @@ describe('hostOptions', () => {
 
   it('answers what is no HTTP in the one error shape, and closes', async () => {
     const { app, path } = await openHost()
-    const long = `GET /v2/ HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`
     const chunked = `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
-    for (const bytes of ['nonsense\r\n\r\n', long, chunked]) {
+    for (const bytes of ['nonsense\r\n\r\n', chunked]) {
       const connection = await connectTo(app)
       connection.send(bytes)
       const [head = '', json = ''] = (await connection.closed()).split('\r\n\r\n')
@@ -87,6 +86,26 @@ describe('hostOptions', () => {
       expect(head).toContain('Content-Type: application/json')
       expect(JSON.parse(json)).toMatchObject({ status: 'error', code: 400, reason: 'bad_request' })
     }
+  })
+
+  it.each([
+    ['cookies', `GET /v2/ HTTP/1.1\r\nHost: a\r\nCookie: ${'a=b; '.repeat(4_000)}\r\n\r\n`],
+    ['a header', `GET /v2/ HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['headers', `GET /v2/ HTTP/1.1\r\n${'X-Some: header\r\n'.repeat(1_800)}\r\n`],
+    ['the name of a header', `GET /v2/ HTTP/1.1\r\n${'x'.repeat(20_000)}: 1\r\n\r\n`],
+    ['a path', `GET /v2/${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`],
+    ['a query', `GET /v2/?${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`],
+    [
+      'the head of a write',
+      `POST /v2/ HTTP/1.1\r\nCookie: ${'x'.repeat(20_000)}\r\nContent-Length: 2\r\n\r\n{}`,
+    ],
+  ])('answers 20 KB of %s with 431', async (_what, bytes) => {
+    const { app } = await openHost()
+    const connection = await connectTo(app)
+    connection.send(bytes)
+    const [head = '', json = ''] = (await connection.closed()).split('\r\n\r\n')
+    expect(head).toContain('HTTP/1.1 431 Request Header Fields Too Large')
+    expect(JSON.parse(json)).toMatchObject({ status: 'error', code: 431, reason: 'head_too_large' })
   })
 
   it('lets a client that sends far too much read the answer, and go on', async () => {

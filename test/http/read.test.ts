@@ -85,10 +85,11 @@ describe('GET …/resources/<key>', () => {
       const link = answer.headers.link as string | undefined
       if (link === undefined) break
       expect(link).not.toContain('{')
-      const [, url = ''] = /^<(.+)>; rel="next"$/.exec(link) ?? []
-      expect(url.startsWith(`${path}/resources/t?limit=3&order=asc&startDate=`)).toBe(true)
-      expect(new URL(url, 'http://a').searchParams.get('mine')).toBe('{')
-      answer = await inject({ url })
+      const [, query = ''] = /^<(.+)>; rel="next"$/.exec(link) ?? []
+      // Alone, it is of any prefix that a proxy may have put in front of the path.
+      expect(query.startsWith('?limit=3&order=asc&startDate=')).toBe(true)
+      expect(new URLSearchParams(query).get('mine')).toBe('{')
+      answer = await inject({ url: `${path}/resources/t${query}` })
     }
     expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })

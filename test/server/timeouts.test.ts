@@ -1,16 +1,18 @@
+import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
 import { createToken } from '../../src/core/token.ts'
-import { openHttpDoor } from '../../src/server/http-door.ts'
-import { httpTimeouts } from '../../src/server/http-server.ts'
+import { type HttpDoor, openHttpDoor } from '../../src/server/http-door.ts'
+import { type HttpTimeouts, httpTimeouts } from '../../src/server/http-server.ts'
 import { completeOptions } from '../../src/server/load-options.ts'
 import { openMqttDoor } from '../../src/server/mqtt-door.ts'
 import { ServedCertificate } from '../../src/server/served-certificate.ts'
 import { openTlsListener } from '../../src/server/tls-listener.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings } from '../../src/things.ts'
+import { createThings, type Things } from '../../src/things.ts'
 import { createCertificate } from '../helpers/certificate.ts'
 import { CollectedLog } from '../helpers/collected-log.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -35,14 +37,14 @@ describe.each(['url', 'secureUrl', 'lenientUrl'] as const)('the HTTP listener of
     const socket = await openConnection(listener, { headers: 300, request: long })
     socket.write('GET /healthz HTTP/1.1\r\nX-Slow: ')
     drip(socket)
-    expect(await closed(socket)).toMatch(/^(HTTP\/1.1 400 .*"reason":"bad_request".*)?$/s)
+    expect(await closed(socket)).toMatch(/^(HTTP\/1.1 408 .*"reason":"request_timeout".*)?$/s)
   })
 
   it('closes a connection whose request body comes drop by drop', async () => {
     const socket = await openConnection(listener, { headers: 300, request: 600 })
     socket.write(`POST /v2/things HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n{"activationCode":"`)
     drip(socket)
-    expect(await closed(socket)).toMatch(/^(HTTP\/1.1 400 .*"reason":"bad_request".*)?$/s)
+    expect(await closed(socket)).toMatch(/^(HTTP\/1.1 408 .*"reason":"request_timeout".*)?$/s)
   })
 
   it('closes a connection whose second request does not come to an end', async () => {
@@ -50,6 +52,59 @@ describe.each(['url', 'secureUrl', 'lenientUrl'] as const)('the HTTP listener of
     socket.write('GET /healthz HTTP/1.1\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ')
     drip(socket)
     expect(await closed(socket)).toMatch(/^HTTP\/1.1 200 /)
+  })
+})
+
+describe('a body that does not come to its end in time', () => {
+  const body = '{"values":[{"key":"e","value":1}]}'
+  const size = body.length
+
+  it.each([
+    ['2 bytes too few', size + 2, body, `Content-Length says ${size + 2} bytes, ${size} came, 2 missing`],
+    ['half', size, body.slice(0, 17), `Content-Length says ${size} bytes, 17 came, ${size - 17} missing`],
+    ['nothing', 5, '', 'Content-Length says 5 bytes, 0 came, 5 missing'],
+  ])(
+    'is answered with 408, and noted, and says what is missing: %s',
+    async (_case, length, sent, missing) => {
+      const { things, http } = await openDoor({ request: 300, headers: 300 })
+      const { thingId, thingToken } = await things.registry.create({})
+      for (const listener of ['url', 'secureUrl', 'lenientUrl'] as const) {
+        const socket = connectTo(http, listener)
+        socket.write(
+          `POST /v2/things/${thingToken} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${sent}`,
+        )
+        const answer = await closed(socket)
+        expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/)
+        expect(answer).toMatch(/^connection: close\r$/im)
+        expect(answer).toContain(`the body did not come to its end in time: ${missing}`)
+      }
+      const noted = { reason: 'request_timeout', door: 'http', excerpt: sent }
+      await expect.poll(() => things.refused.list(thingId, 9)).toMatchObject([noted, noted, noted])
+    },
+  )
+
+  it('is noted for no thing where the credential is unknown', async () => {
+    const { things, http } = await openDoor({ request: 300, headers: 300 })
+    const { thingId } = await things.registry.create({})
+    const socket = connectTo(http, 'url')
+    socket.write(`POST /v2/things/${createToken()} HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{`)
+    expect(await closed(socket)).toMatch(/^HTTP\/1.1 408 /)
+    expect(await things.refused.list(thingId, 9)).toEqual([])
+  })
+})
+
+describe('a WebSocket on which nothing is said', () => {
+  it.each(['url', 'secureUrl', 'lenientUrl'] as const)('is sent pings at the %s', async listener => {
+    const { http } = await openDoor({ ping: 50 })
+    const url = `${http[listener]?.replace(/^http/, 'ws')}/mqtt`
+    const webSocket = new WebSocket(url, 'mqtt', { ca: pair.cert })
+    onTestFinished(() => webSocket.terminate())
+    for (let pings = 0; pings < 3; pings++) await once(webSocket, 'ping')
+    expect(webSocket.readyState).toBe(WebSocket.OPEN)
+  })
+
+  it('is sent one every 25 s, as a live stream its sign of life', () => {
+    expect(httpTimeouts(5_000)).toMatchObject({ ping: 25_000 })
   })
 })
 
@@ -86,11 +141,15 @@ async function prepare(log: CollectedLog) {
   return { certificate, options: completeOptions({ dataDir, ...ports }) }
 }
 
-/** A connection to an HTTP door with these timeouts, looked at more often than in earnest. */
-async function openConnection(
-  listener: 'url' | 'secureUrl' | 'lenientUrl',
-  timeouts: { readonly headers: number; readonly request: number },
-): Promise<Socket> {
+type Listener = 'url' | 'secureUrl' | 'lenientUrl'
+
+async function openConnection(listener: Listener, timeouts: Partial<HttpTimeouts>): Promise<Socket> {
+  const { http } = await openDoor(timeouts)
+  return connectTo(http, listener)
+}
+
+/** An HTTP door with these timeouts, looked at more often than in earnest. */
+async function openDoor(timeouts: Partial<HttpTimeouts>): Promise<{ things: Things; http: HttpDoor }> {
   const log = new CollectedLog()
   const { certificate, options } = await prepare(log)
   const store = createLevelStore({ location: join(options.dataDir, 'store') })
@@ -98,13 +157,25 @@ async function openConnection(
   const stopping = new AbortController()
   const mqtt = await openMqttDoor(things, options, log.logger, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log.logger, stopping.signal, certificate, {
-    timeouts: { ...timeouts, check: 50, keepAlive: long, idle: long },
+    timeouts: {
+      headers: long,
+      request: long,
+      keepAlive: long,
+      ping: long,
+      idle: long,
+      ...timeouts,
+      check: 50,
+    },
   })
   onTestFinished(async () => {
     stopping.abort()
     await Promise.all([mqtt.close(), http.close()])
     await things.close()
   })
+  return { things, http }
+}
+
+function connectTo(http: HttpDoor, listener: Listener): Socket {
   const { protocol, hostname: host, port } = new URL(http[listener] ?? '')
   const address = { host, port: Number(port) }
   const socket = protocol === 'https:' ? connectTls({ ...address, ca: pair.cert }) : connectTcp(address)

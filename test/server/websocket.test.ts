@@ -80,16 +80,43 @@ describe('an upgrade to WebSocket', () => {
   })
 
   it.each([
-    ['/', 200],
-    ['/mqttt', 404],
-    ['/mqtt/more', 404],
-    ['/v2/mqtt', 404],
-  ])('at %s is answered like any request there', async (path, answer) => {
-    const { body, status } = await upgrade(server, { path })
-    const plain = await fetch(server.url + path)
-    expect({ status, body }).toEqual({ status: plain.status, body: await plain.text() })
-    expect(status).toBe(answer)
+    '/',
+    '/?clientId=a',
+    '/mqttt',
+    '/mqtt/more',
+    '/MQTT',
+    '/v2',
+    '/v2/mqtt',
+    '/ws',
+    '/websocket',
+    '/docs',
+    '/healthz',
+    '/v2/things/<token>',
+    '/dashboard.json',
+  ])('at %s is told where it belongs', async path => {
+    const { body, status, headers } = await upgrade(server, {
+      path: path.replace('<token>', thing.thingToken),
+    })
+    expect({ status, upgrade: headers.upgrade }).toEqual({ status: 426, upgrade: 'websocket' })
+    expect(JSON.parse(body)).toMatchObject({
+      reason: 'websocket_elsewhere',
+      message: 'MQTT over WebSocket is at /mqtt, not at this path',
+    })
   })
+
+  it.each([
+    { upgrade: undefined },
+    { upgrade: 'h2c' },
+    { upgrade: 'websocket, h2c' },
+    { connection: undefined },
+  ])(
+    'that a proxy has taken away from a request for /mqtt is named, with what the proxy must do: %o',
+    async headers => {
+      const { body, status } = await upgrade(server, { headers })
+      expect(status).toBe(426)
+      expect(JSON.parse(body).message).toContain('a proxy')
+    },
+  )
 
   it('to another protocol is ignored: the request is served', async () => {
     const body = '{"values":[{"key":"n","value":1}]}'

@@ -1,4 +1,7 @@
-const name = 'thingwire.credential'
+import { prefixOf } from './api/address.ts'
+
+/** Servers under other prefixes of the host share the storage. */
+const name = `thingwire.credential${prefixOf()}`
 
 /** The credential of this tab, or else of this device. */
 export function keptCredential(): string | undefined {

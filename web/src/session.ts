@@ -23,6 +23,9 @@ const headerText = /^[ -~]+$/
 /** A session token is 32 random bytes as base64url. */
 const sessionForm = /^[\w-]{43}$/
 
+/** Milliseconds. */
+const retryDelay = 5_000
+
 const current = signal<Session>({ kind: 'signed out', hasEnded: false })
 const problemOfLink = signal<string | undefined>(undefined)
 
@@ -46,6 +49,14 @@ export async function resume(): Promise<void> {
     const isSignedOut = current.value.kind === 'signed out'
     if (linkSession.value !== undefined && isSignedOut && keptCredential() === undefined) void useLink()
   })
+  setInterval(tryAgain, retryDelay)
+}
+
+/** A server that was away when the page was opened is asked again with what was kept. */
+function tryAgain(): void {
+  const now = current.peek()
+  const kept = keptCredential()
+  if (now.kind === 'signed out' && now.problem?.status === 0 && kept !== undefined) void signIn(kept)
 }
 
 /**

@@ -121,14 +121,15 @@ async function list(flags: Flags & { readonly name?: string; readonly bbox?: str
     const advice = isOperator && query === '' ? ': create one with thingwire things create <name>' : ''
     return await printLine(`no things${advice}`)
   }
-  const rows = found.map(({ thingId, name, createdAt, lastSeen, position }) => [
+  const rows = found.map(({ thingId, name, createdAt, lastSeen, lastWrite, position }) => [
     thingId,
     name,
     createdAt,
     lastSeen ?? 'never',
+    lastWrite ?? '',
     position ? `${position.lat}, ${position.long}` : '',
   ])
-  await print(table(['thing', 'name', 'created', 'last seen', 'lat, long'], rows))
+  await print(table(['thing', 'name', 'created', 'last seen', 'last write', 'lat, long'], rows))
 }
 
 /** @throws CommandError usage */

@@ -20,7 +20,7 @@ export const streamWrites: Operation = {
     {
       name: 'keepAlive',
       in: 'query',
-      description: 'Milliseconds between signs of life: 1,000 to 600,000, default 60,000.',
+      description: 'Milliseconds between signs of life: 1,000 to 600,000, default 25,000.',
       schema: z.int().min(1),
       example: 10_000,
     },

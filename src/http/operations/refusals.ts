@@ -1,7 +1,13 @@
 import type { Reason } from '../../errors.ts'
 
 /** What stands before every request. */
-export const everywhere = ['bad_request', 'too_many_connections', 'internal_error'] as const
+export const everywhere = [
+  'bad_request',
+  'head_too_large',
+  'request_timeout',
+  'too_many_connections',
+  'internal_error',
+] as const
 
 /** Where a credential is looked up; looking it up asks the store. */
 const lookedUp = ['too_many_failed_credentials', 'store_timeout', 'store_unavailable'] as const

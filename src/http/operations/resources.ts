@@ -70,7 +70,9 @@ export const readResource: Operation = {
         },
         'application/x-ndjson': { schema: z.string(), example: `${JSON.stringify(record)}\n` },
       },
-      headers: { Link: 'Path of the next page, if there is one: `<…>; rel="next"`.' },
+      headers: {
+        Link: 'Address of the next page, if there is one: `<?…>; rel="next"`, relative to that of the request.',
+      },
     },
   },
   refusals: [

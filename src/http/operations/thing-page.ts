@@ -23,7 +23,8 @@ export const thingPageParameters: readonly Parameter[] = [
 ]
 
 export const thingPage = json(
-  'A page of things in the order of their ids.',
+  'A page of things in the order of their ids. `lastSeen`: when the thing last used its own token, null if never. `lastWrite`: ' +
+    'when a write of it was last stored, with whichever credential.',
   z.object({
     things: z.array(
       z.object({
@@ -31,6 +32,7 @@ export const thingPage = json(
         name: z.string(),
         createdAt: datetime,
         lastSeen: datetime.nullable(),
+        lastWrite: datetime.optional(),
         position: geo.optional(),
       }),
     ),
@@ -43,6 +45,7 @@ export const thingPage = json(
         name: 'boat',
         createdAt: '2026-11-20T08:00:00.000Z',
         lastSeen: '2026-11-21T09:30:00.000Z',
+        lastWrite: '2026-11-21T09:30:00.000Z',
         position: { lat: 59.9, long: 23.4 },
       },
     ],

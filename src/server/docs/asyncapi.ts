@@ -37,7 +37,7 @@ id. CONNECT needs no credential: the token in a topic is enough.
   latest record of each resource, with RETAIN set. A session with \`clean=false\` gets the messages that it missed.
 - A will must be on a write topic.
 
-[OpenAPI](/docs) describes HTTP.
+[OpenAPI](../docs) describes HTTP.
 `.trim()
 
 interface ParameterObject {

@@ -11,7 +11,8 @@ export async function collectOperations(app: FastifyInstance, version: string): 
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Thingwire', version, description: introduction },
-      servers: [{ url: '/' }],
+      // Relative to `/docs/json`: a proxy may have put the server under a prefix.
+      servers: [{ url: '..' }],
       tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
       components: { securitySchemes },
     },

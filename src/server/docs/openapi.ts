@@ -11,7 +11,7 @@ An answer is JSON unless its description says otherwise, and it is never empty. 
 on its \`reason\`. A path with GET also answers HEAD. Every path answers OPTIONS for pages of other origins. Unknown query
 parameters and members are ignored. A wrong method on a known path is 405 \`method_not_allowed\`.
 
-[AsyncAPI](/docs/asyncapi) describes MQTT: writes and live messages.
+[AsyncAPI](docs/asyncapi) describes MQTT: writes and live messages.
 `.trim()
 
 export const groups: Readonly<Record<Operation['group'], string>> = {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import fastifySwaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { replyJson } from '../../http/reply-json.ts'
 import { asyncApi } from './asyncapi.ts'
 import { asyncApiPage, pageStyleHash } from './asyncapi-page.ts'
@@ -28,7 +28,10 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
   const { version, mqttPort, mqttsPort, httpsPort } = parts
   await app.register(fastifySwaggerUi, {
     routePrefix: '/docs',
+    // Its addresses are then relative to `/docs`.
+    indexPrefix: '.',
     staticCSP: uiPolicy,
+    uiHooks: { onRequest: leaveSlash },
     theme: { title: 'Thingwire', css: [withoutTopBar] },
   })
   app.get('/docs/asyncapi', async (request, reply) => {
@@ -39,6 +42,12 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
     if (!wantsPage(request.headers.accept)) return replyJson(reply, 200, JSON.stringify(document))
     return sendPage(reply, asyncApiPage(document))
   })
+}
+
+/** The page is at `/docs` alone: relative addresses would lead elsewhere from `/docs/`. */
+function leaveSlash(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  if (!/^\/docs\/(?:\?|$)/.test(request.raw.url ?? '')) done()
+  else replyJson(reply.header('location', '../docs'), 308, JSON.stringify({ status: 'moved' }))
 }
 
 function wantsPage(accept = ''): boolean {

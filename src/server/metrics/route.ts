@@ -11,14 +11,15 @@ const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as con
 
 /**
  * `GET /metrics` (contract §6): what docs/reference/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
- * machine that ask without a proxy.
+ * machine that ask without a proxy; with `publicMetrics` for everybody.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
+  const { publicMetrics } = sources.options
   // Made when it is asked for first: it watches the event loop and the garbage collector from then on.
   let registry: Registry | undefined
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
-    if (!isLocal(request)) {
+    if (!publicMetrics && !isLocal(request)) {
       await access.authoriseAdmin(credentialOf(request)).catch((error: unknown) => {
         throw error instanceof ThingwireError ? limits.judge(error, request.ip) : error
       })

@@ -30,7 +30,8 @@ const notJson: readonly (readonly [what: string, body: string | Uint8Array])[] =
   ['plain text', 'temperature=21.5'],
   ['cut off', write.slice(0, -3)],
   ['followed by another', write + write],
-  ['behind a byte order mark', `\ufeff${write}`],
+  ['behind two byte order marks', `\ufeff\ufeff${write}`],
+  ['a byte order mark', '\ufeff'],
   ['in single quotes', write.replaceAll('"', "'")],
   ['with a comma too many', `{"values":[${record},]}`],
   ['with a comment', `{"values":[${record}]/* */}`],
@@ -87,6 +88,11 @@ export const hostileBodies: readonly Case[] = [
     'value_too_deep',
     [{ index: 0, field: 'value', reason: 'value_too_deep' }],
   ),
+  {
+    name: 'a byte order mark in front of a body is ignored',
+    steps: [{ body: `\ufeff${write}`, answer: created }],
+    records: { reading: [received(1)] },
+  },
   {
     name: '100,000 levels in a field that is ignored are ignored',
     steps: [{ body: `{"deep":${deepArray},"values":[${record}]}`, answer: created }],

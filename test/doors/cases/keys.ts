@@ -1,6 +1,8 @@
 import { type Case, received, refused, taken, written } from '../case.ts'
 
 const invalidKeys: readonly (readonly [what: string, key: unknown])[] = [
+  ['a dot alone', '.'],
+  ['two dots alone', '..'],
   ['the empty key', ''],
   ['a key of 129 characters', 'k'.repeat(129)],
   ['a key with a space', 'room temperature'],
@@ -23,6 +25,9 @@ export const keys: readonly Case[] = [
   taken('a key of one character is taken', { key: 'a', value: 1 }),
   taken('a key of 128 characters is taken', { key: 'k'.repeat(128), value: 1 }),
   taken('a key may hold letters, digits, dots, dashes and underscores', { key: '0.Az-9_', value: 1 }),
+  ...['...', '.a', '..a', 'a.', 'a..', '.-.', '._', '-', '_', '....'].map(key =>
+    taken(`the key ${key} is taken, and can be read`, { key, value: 1 }),
+  ),
   taken('constructor is a key like any other', { key: 'constructor', value: 1 }),
   {
     name: 'keys that begin alike or differ in case are resources of their own',

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, write } from '../../helpers/http-client.ts'
+import { startServer } from '../../helpers/server-process.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { DoorService, reading } from '../../mqtt/door-service.ts'
 
 /** The sample of each limit, by its label. */
@@ -42,6 +44,25 @@ describe('GET /metrics', () => {
       expect((await ask({ authorization: `Bearer ${service.adminKey}` })).status).toBe(200)
     },
   )
+
+  it('asks nobody for a credential with publicMetrics', async () => {
+    const dataDir = await temporaryDirectory()
+    const server = await startServer({ dataDir, args: ['--public-metrics', 'true'] })
+    onTestFinished(async () => void (await server.stop()))
+    for (const headers of [
+      { 'X-Forwarded-For': '192.0.2.1' },
+      { Via: '1.1 proxy' },
+      { authorization: 'Bearer wrong' },
+      {},
+    ]) {
+      const answer = await fetch(`${server.url}/metrics`, { headers })
+      expect([answer.status, await answer.text()]).toEqual([
+        200,
+        expect.stringContaining('thingwire_store_ready 1'),
+      ])
+    }
+    expect((await fetch(`${server.url}/v2/admin/things`)).status).toBe(401)
+  })
 
   it('is refused like any other path with any other method', async () => {
     const service = await DoorService.start()

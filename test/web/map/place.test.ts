@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatPosition, unwrapped } from '../../../web/src/map/place.ts'
+import { formatPosition, unwrapped, unwrappedParts } from '../../../web/src/map/place.ts'
 
 describe('formatPosition()', () => {
   it.each([
@@ -22,6 +22,18 @@ describe('unwrapped()', () => {
 
   it('leaves a track as it is that crosses no antimeridian', () => {
     expect(longsOf(-10, 0, 10)).toEqual([-10, 0, 10])
+  })
+})
+
+describe('unwrappedParts()', () => {
+  it('goes on beyond 180 degrees from one part to the next', () => {
+    const parts = [[179, -179], [-178], [], [179, -179]].map(longs => longs.map(long => ({ lat: 0, long })))
+    expect(unwrappedParts(parts).map(part => part.map(({ long }) => long))).toEqual([
+      [179, 181],
+      [182],
+      [],
+      [179, 181],
+    ])
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nextOf } from '../../../web/src/api/link.ts'
 import type { Fix } from '../../../web/src/thing/fix.ts'
-import { grown, type Pages, readTrack } from '../../../web/src/thing/track.ts'
+import { grown, type Pages, readTrack, stretchesOf, type Track } from '../../../web/src/thing/track.ts'
 import { serve } from '../../clients/serve.ts'
 import { createThing, type Thing, write } from '../../helpers/http-client.ts'
 
@@ -37,6 +37,45 @@ describe('readTrack()', () => {
     const fixes = await sail(thing, 10)
     const range = { label: 'Last day', length: 86_400_000 }
     expect((await readTrack(apiOf(thing), thing.thingId, range, signal)).fixes).toEqual(fixes)
+  })
+})
+
+describe('stretchesOf()', () => {
+  const minutes = 60_000
+  const lengthsOf = (track: Track) => stretchesOf(track).map(({ length }) => length)
+  const at = (...times: number[]) => times.map(time => fixAt(time * minutes))
+
+  it.each([
+    ['none', at(), []],
+    ['one position', at(5), [1]],
+    ['two positions, however far apart', at(0, 1_200), [2]],
+    ['an even track', at(0, 1, 2, 3, 4), [5]],
+    ['steps of up to five times the usual one', at(0, 1, 2, 7, 8), [5]],
+    ['20 hours between two days', at(0, 1, 2, 3, 1_203, 1_204, 1_205), [4, 3]],
+    ['a lone position between two gaps', at(0, 1, 2, 3, 100, 200, 201, 202, 203), [4, 1, 4]],
+    ['a lone position at the end', at(0, 1, 2, 60), [3, 1]],
+    ['a lone position at the beginning', at(0, 60, 61, 62, 63), [1, 4]],
+    ['several gaps', at(0, 1, 2, 50, 51, 52, 100, 101, 102), [3, 3, 3]],
+    ['slow positions, hours apart', at(0, 60, 120, 180, 600), [4, 1]],
+  ])('parts %s', (_what, fixes, lengths) => {
+    expect(lengthsOf({ fixes })).toEqual(lengths)
+  })
+
+  it('loses no position, and keeps their order', () => {
+    const fixes = at(0, 1, 2, 50, 200, 201, 900)
+    expect(stretchesOf({ fixes }).flat()).toEqual(fixes)
+  })
+
+  it('judges the thinned part by its intervals, and the rest by its own steps', () => {
+    const thinnedPart = at(0, 60, 120, 480)
+    const whole = at(540, 541, 542, 560, 561, 562)
+    const track = { fixes: [...thinnedPart, ...whole], every: 60 * minutes, wholeFrom: 540 * minutes }
+    expect(lengthsOf(track)).toEqual([3, 4, 3])
+  })
+
+  it('leaves the gap open between the two parts of a track', () => {
+    const track = { fixes: at(0, 1, 2, 3, 300, 301, 302), every: minutes, wholeFrom: 300 * minutes }
+    expect(lengthsOf(track)).toEqual([4, 3])
   })
 })
 
@@ -83,7 +122,7 @@ function apiOf({ thingToken }: Thing): Pages {
         headers: { authorization: `Bearer ${thingToken}` },
       })
       if (!response.ok) throw new Error(`nothing was read: ${response.status}`)
-      const next = nextOf(response.headers.get('link'))
+      const next = nextOf(response.headers.get('link'), response.url)
       return { body: (await response.json()) as T, ...(next === undefined ? {} : { next }) }
     },
   }

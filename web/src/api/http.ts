@@ -1,3 +1,4 @@
+import { addressOf } from './address.ts'
 import { nextOf } from './link.ts'
 
 /** One fault of a refused write. */
@@ -40,13 +41,13 @@ export class ApiError extends Error {
 
 export interface Page<T> {
   readonly body: T
-  /** The path of what follows (`Link: rel="next"`). */
+  /** The address of what follows (`Link: rel="next"`), to be given to `getPage`. */
   readonly next?: string
 }
 
 /** The server's HTTP interface as one principal sees it. All methods throw `ApiError`; an aborted one an AbortError. */
 export interface Api {
-  /** @param path such as `/v2/things` */
+  /** @param path such as `/v2/things`, or an address of `Page.next` */
   get<T>(path: string, signal?: AbortSignal): Promise<T>
   getPage<T>(path: string, signal?: AbortSignal): Promise<Page<T>>
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>
@@ -55,7 +56,7 @@ export interface Api {
 /** @param onDoubt called when an answer is 401: the credential may have ended */
 export function createApi(credential: string, onDoubt: () => void = () => {}): Api {
   async function request<T>(path: string, init: RequestInit): Promise<Page<T>> {
-    const response = await fetch(path, {
+    const response = await fetch(addressOf(path), {
       ...init,
       headers: { authorization: `Bearer ${credential}`, accept: 'application/json' },
       cache: 'no-store',
@@ -68,7 +69,7 @@ export function createApi(credential: string, onDoubt: () => void = () => {}): A
       if (response.status === 401) onDoubt()
       throw await refusalOf(response)
     }
-    const next = nextOf(response.headers.get('link'))
+    const next = nextOf(response.headers.get('link'), response.url)
     const body: T = await response.json()
     return next === undefined ? { body } : { body, next }
   }

@@ -6,8 +6,10 @@ export interface ThingSummary {
   readonly name: string
   /** RFC 3339. */
   readonly createdAt: string
-  /** RFC 3339; null before its first write. */
+  /** When it last used its own token: RFC 3339; null if never. */
   readonly lastSeen: string | null
+  /** When a write of it was last stored, with whichever credential: RFC 3339; absent if none was noted. */
+  readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
 }
 

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import mqtt from 'mqtt'
+import { addressOf } from '../api/address.ts'
 import { openWebSocket } from './open-web-socket.ts'
 import { matchesFilter } from './topic-filter.ts'
 
@@ -38,7 +39,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
   const state = signal<LiveState>({ kind: 'connecting', since: Date.now() })
   const subscribers = new Map<string, Set<OnMessage>>()
   const toSubscribe = new Set<string>()
-  const client = mqtt.connect(webSocketUrl(location), {
+  const client = mqtt.connect(addressOf('/mqtt').replace(/^http/, 'ws'), {
     protocolVersion: 4,
     clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
     // MQTT 3.1.1 has no password without a user name (MQTT-3.1.2-22); the server goes by the password.
@@ -110,9 +111,4 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
       client.once('close', end)
     },
   }
-}
-
-/** Where MQTT is on the server that the page came from. */
-function webSocketUrl({ protocol, host }: Pick<Location, 'protocol' | 'host'>): string {
-  return `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/mqtt`
 }

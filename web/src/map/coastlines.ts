@@ -1,55 +1,73 @@
+import Feature from 'ol/Feature.js'
 import TopoJSON from 'ol/format/TopoJSON.js'
 import MultiPolygon from 'ol/geom/MultiPolygon.js'
+import Polygon from 'ol/geom/Polygon.js'
 import VectorSource from 'ol/source/Vector.js'
 import type View from 'ol/View.js'
-import fineLand from 'world-atlas/land-50m.json?url'
+import fineLand from 'world-atlas/land-10m.json?url'
+import middleLand from 'world-atlas/land-50m.json?url'
 import coarseLand from 'world-atlas/land-110m.json?url'
 import { onPlane, type Ring } from './rings.ts'
 
-/** Zoom level from which the coarse coastline looks wrong. */
-const fineFrom = 3.5
+/** A coastline, and the zoom level from which the one before looks wrong. */
+interface Level {
+  readonly url: string
+  readonly from: number
+}
 
-/**
- * The world's land in outline, from this server: a coarse one at once, a fine one (eight times the bytes) when someone
- * looks closer (1:50 million: 1:10 million would be larger than the rest of the page).
- */
+/** 1:110 million, 1:50 million, 1:10 million. The last is larger than the rest of the page. */
+const levels: readonly [Level, ...Level[]] = [
+  { url: coarseLand, from: 0 },
+  { url: middleLand, from: 3.5 },
+  { url: fineLand, from: 6 },
+]
+
+/** The world's land in outline, from this server: a coarse one at once, finer ones when someone looks closer. */
 export function createCoastlines(view: View): VectorSource {
   const source = new VectorSource({
-    attributions: 'Coastlines: Natural Earth, a few km off',
+    attributions: 'Coastlines: Natural Earth, up to a few km off',
     wrapX: true,
   })
-  let asked: string | undefined
+  let asked = -1
+  let shown = -1
 
-  async function load(url: string): Promise<void> {
-    asked = url
+  async function load(place: number, { url }: Level): Promise<void> {
+    asked = place
     const response = await fetch(url).catch(() => undefined)
     if (!response?.ok) {
       // The track is readable without a coast; the next zoom asks again.
-      if (asked === url) asked = undefined
+      if (asked === place) asked = shown
       return
     }
-    const features = new TopoJSON().readFeatures(await response.json())
-    for (const feature of features) feature.setGeometry(landOf(feature.getGeometry()))
-    if (asked !== url) return
+    const land = landOf(await response.json())
+    // A finer one may have come before.
+    if (place <= shown) return
+    shown = place
     source.clear(true)
-    source.addFeatures(features)
+    source.addFeatures(land)
   }
 
   function loadWhatIsWanted(): void {
-    if (asked === fineLand) return
-    const wanted = (view.getZoom() ?? 0) >= fineFrom ? fineLand : coarseLand
-    if (asked !== wanted) void load(wanted)
+    const zoom = view.getZoom() ?? 0
+    const place = levels.findLastIndex(({ from }) => zoom >= from)
+    const level = levels[place]
+    if (level && place > asked) void load(place, level)
   }
   view.on('change:resolution', loadWhatIsWanted)
+  void load(0, levels[0])
   loadWhatIsWanted()
   return source
 }
 
-function landOf(geometry: unknown): MultiPolygon | undefined {
-  if (!(geometry instanceof MultiPolygon)) return undefined
-  const land = new MultiPolygon(
-    onPlane(geometry.getCoordinates() as unknown as Ring[][]) as unknown as number[][][][],
-  )
-  land.transform('EPSG:4326', 'EPSG:3857')
-  return land
+/** A feature for each island and continent: only those in sight are drawn. */
+function landOf(topology: object): Feature<Polygon>[] {
+  return new TopoJSON().readFeatures(topology).flatMap(feature => {
+    const geometry = feature.getGeometry()
+    if (!(geometry instanceof MultiPolygon)) return []
+    return onPlane(geometry.getCoordinates() as unknown as Ring[][]).map(rings => {
+      const polygon = new Polygon(rings as unknown as number[][][])
+      polygon.transform('EPSG:4326', 'EPSG:3857')
+      return new Feature(polygon)
+    })
+  })
 }

@@ -19,6 +19,10 @@ function shortened(name: string): string {
   return characters.length <= longestName ? name : `${characters.slice(0, longestName - 1).join('')}…`
 }
 
+function dot(color: string, radius: number): CircleStyle {
+  return new CircleStyle({ radius, fill: new Fill({ color }) })
+}
+
 export function readMapStyles(element: HTMLElement): MapStyles {
   const computed = getComputedStyle(element)
   const color = (name: string) => computed.getPropertyValue(`--map-${name}`).trim()
@@ -35,8 +39,8 @@ export function readMapStyles(element: HTMLElement): MapStyles {
     }),
     // A line with a rim is seen on any background.
     track: [
-      new Style({ stroke: new Stroke({ color: color('halo'), width: 6 }) }),
-      new Style({ stroke: new Stroke({ color: color('track'), width: 3 }) }),
+      new Style({ stroke: new Stroke({ color: color('halo'), width: 6 }), image: dot(color('halo'), 5) }),
+      new Style({ stroke: new Stroke({ color: color('track'), width: 3 }), image: dot(color('track'), 3) }),
     ],
     place: name =>
       new Style({

@@ -9,8 +9,8 @@ import { WorldMap } from './world-map.ts'
 interface MapViewProps {
   /** What the map shows, for who does not see it. */
   readonly label: string
-  /** Oldest first. */
-  readonly track?: readonly Position[]
+  /** Oldest first; between its parts no line is drawn. */
+  readonly track?: readonly (readonly Position[])[]
   readonly places: readonly Place[]
   readonly onPick?: (id: string) => void
 }

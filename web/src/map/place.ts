@@ -18,6 +18,12 @@ export function formatPosition({ lat, long }: Position): string {
   return `${Math.abs(lat).toFixed(5)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(long).toFixed(5)}° ${long < 0 ? 'W' : 'E'}`
 }
 
+/** The same for the parts of a track, each going on from the one before. */
+export function unwrappedParts(parts: readonly (readonly Position[])[]): Position[][] {
+  const all = unwrapped(parts.flat())
+  return parts.map(part => all.splice(0, part.length))
+}
+
 /**
  * The same positions, each at the longitude nearest to the one before it, be that beyond ±180: a line through them then
  * crosses the antimeridian rather than the world.

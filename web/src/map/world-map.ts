@@ -2,7 +2,8 @@ import { defaults as defaultControls } from 'ol/control/defaults.js'
 import ScaleLine from 'ol/control/ScaleLine.js'
 import { createEmpty, extend, isEmpty } from 'ol/extent.js'
 import Feature from 'ol/Feature.js'
-import LineString from 'ol/geom/LineString.js'
+import MultiLineString from 'ol/geom/MultiLineString.js'
+import MultiPoint from 'ol/geom/MultiPoint.js'
 import Point from 'ol/geom/Point.js'
 import { defaults as defaultInteractions } from 'ol/interaction/defaults.js'
 import TileLayer from 'ol/layer/Tile.js'
@@ -14,7 +15,7 @@ import XYZ from 'ol/source/XYZ.js'
 import View from 'ol/View.js'
 import { createCoastlines } from './coastlines.ts'
 import { readMapStyles } from './map-styles.ts'
-import { type Place, type Position, unwrapped } from './place.ts'
+import { type Place, type Position, unwrappedParts } from './place.ts'
 import type { Tiles } from './tiles.ts'
 
 /** How close the map goes by itself, as zoom levels: to a track, about 10 m a pixel; to places alone, 300 m. */
@@ -36,9 +37,11 @@ export class WorldMap {
   readonly #element: HTMLElement
   readonly #land = new VectorLayer({ source: createCoastlines(this.#view), updateWhileInteracting: true })
   readonly #tiles = new TileLayer<XYZ>({ visible: false })
-  readonly #track = new LineString([])
+  readonly #track = new MultiLineString([])
+  /** Positions between two gaps, which no line goes through. */
+  readonly #lonePositions = new MultiPoint([])
   readonly #trackLayer = new VectorLayer({
-    source: new VectorSource({ features: [new Feature(this.#track)] }),
+    source: new VectorSource({ features: [new Feature(this.#track), new Feature(this.#lonePositions)] }),
   })
   readonly #placeSource = new VectorSource<Feature<Point>>()
   readonly #placeLayer = new VectorLayer({ source: this.#placeSource, declutter: true })
@@ -72,9 +75,11 @@ export class WorldMap {
     this.#darkness.addEventListener('change', this.#paint)
   }
 
-  /** @param track oldest first */
-  showTrack(track: readonly Position[]): void {
-    this.#track.setCoordinates(unwrapped(track).map(project))
+  /** @param track its parts, oldest first: no line joins them */
+  showTrack(track: readonly (readonly Position[])[]): void {
+    const parts = unwrappedParts(track).map(part => part.map(project))
+    this.#track.setCoordinates(parts.filter(part => part.length > 1))
+    this.#lonePositions.setCoordinates(parts.flatMap(part => (part.length === 1 ? part : [])))
     this.#fitUnlessMoved()
   }
 
@@ -121,7 +126,8 @@ export class WorldMap {
   #fitUnlessMoved(): void {
     if (this.#isMoved) return
     const extent = extend(this.#placeSource.getExtent() ?? createEmpty(), this.#track.getExtent())
-    const isTrack = this.#track.getCoordinates().length > 1
+    extend(extent, this.#lonePositions.getExtent())
+    const isTrack = this.#track.getCoordinates().length + this.#lonePositions.getCoordinates().length > 0
     const maxZoom = isTrack ? closestToTrack : closestToPlaces
     if (!isEmpty(extent)) this.#view.fit(extent, { padding, maxZoom })
   }

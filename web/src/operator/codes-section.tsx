@@ -7,6 +7,7 @@ import {
 } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
 import { CopyButton } from '../copy-button.tsx'
+import type { SignedIn } from '../signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'
@@ -17,8 +18,8 @@ import { useList } from './use-list.ts'
 const codesAtFirst = 20
 
 /** Codes with which devices register themselves. */
-export function CodesSection({ api }: { readonly api: Api }) {
-  const { items: codes, problem, reload } = useList(() => listActivationCodes(api))
+export function CodesSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
+  const { items: codes, problem, reload } = useList(live, () => listActivationCodes(api))
   const [shown, setShown] = useState(codesAtFirst)
   const [created, setCreated] = useState<ReadonlySet<string>>(new Set())
   const newestFirst = codes?.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt)) ?? []

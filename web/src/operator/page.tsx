@@ -7,13 +7,13 @@ import { ThingsSection } from './things-section.tsx'
 
 /** What the operator watches and does; for the admin key only. */
 export function Operator({ signedIn }: { readonly signedIn: SignedIn }) {
-  const { api, credential } = signedIn
+  const { api, credential, live } = signedIn
   return (
     <div class="operator-page">
       <h1>Operator</h1>
-      <ThingsSection api={api} />
-      <CodesSection api={api} />
-      <SessionsSection api={api} />
+      <ThingsSection signedIn={signedIn} />
+      <CodesSection api={api} live={live} />
+      <SessionsSection api={api} live={live} />
       <Figures credential={credential} />
     </div>
   )

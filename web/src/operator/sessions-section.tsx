@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { listSessions, type NewSession, removeSession, type SessionSummary } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
+import type { SignedIn } from '../signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'
@@ -10,11 +11,11 @@ import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
 /** Sessions for people, pages and apps. */
-export function SessionsSection({ api }: { readonly api: Api }) {
+export function SessionsSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
   const [secret, setSecret] = useState<NewSession>()
   const [more, setMore] = useState<readonly SessionSummary[]>([])
   const [next, setNext] = useState<string>()
-  const first = useList(async () => {
+  const first = useList(live, async () => {
     const page = await listSessions(api)
     setMore([])
     setNext(page.next)

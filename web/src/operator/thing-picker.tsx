@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { listThings } from '../api/admin.ts'
 import { type Api, ApiError } from '../api/http.ts'
+import { fetchAllThings } from '../things/all-things.ts'
 import { Problem } from './problem.tsx'
 
 const thingsShown = 20
@@ -26,9 +26,8 @@ export function ThingPicker({ api, chosen, onChange }: ThingPickerProps) {
     const abort = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const query = { limit: thingsShown, ...(search === '' ? {} : { name: search }) }
-        const { things } = await listThings(api, query, abort.signal)
-        setFound(new Map(things.map(({ thingId, name }) => [thingId, name])))
+        const { things } = await fetchAllThings(api, search, abort.signal)
+        setFound(new Map(things.slice(0, thingsShown).map(({ thingId, name }) => [thingId, name])))
         setProblem(undefined)
       } catch (error) {
         if (error instanceof ApiError) setProblem(error.message)

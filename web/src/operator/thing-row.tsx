@@ -3,6 +3,8 @@ import { removeThing, renameThing } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
 import type { ThingSummary } from '../api/things.ts'
 import { thingHash } from '../route.ts'
+import type { SignedIn } from '../signed-in.ts'
+import { lastHeardOf } from '../things/silence.ts'
 import { Age } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'
@@ -10,16 +12,18 @@ import { Tokens } from './tokens.tsx'
 import { useAction } from './use-action.ts'
 
 interface ThingRowProps {
-  readonly api: Api
+  readonly signedIn: Pick<SignedIn, 'api' | 'live'>
   readonly thing: ThingSummary
   /** Called when it was renamed or deleted. */
   readonly onChange: () => void
 }
 
 /** A thing in the operator's list. */
-export function ThingRow({ api, thing, onChange }: ThingRowProps) {
+export function ThingRow({ signedIn, thing, onChange }: ThingRowProps) {
+  const { api } = signedIn
   const [open, setOpen] = useState<'tokens' | 'rename' | 'delete'>()
   const { thingId, name, lastSeen } = thing
+  const heard = lastHeardOf(thing)
   const called = name || thingId
   const toggle = (part: 'tokens' | 'rename') => setOpen(open === part ? undefined : part)
   return (
@@ -28,8 +32,9 @@ export function ThingRow({ api, thing, onChange }: ThingRowProps) {
         <div class="operator-name">
           <a href={thingHash(thingId)}>{name || 'unnamed'}</a>
           <span class="muted">
-            <code>{thingId}</code>, last seen{' '}
-            {lastSeen === null ? 'never' : <Age milliseconds={Date.parse(lastSeen)} />}
+            <code>{thingId}</code>, last heard of{' '}
+            {heard === undefined ? 'never' : <Age milliseconds={heard} />}
+            {heard !== undefined && lastSeen === null && ', its own token was never used'}
           </span>
         </div>
         <div class="actions">
@@ -59,7 +64,7 @@ export function ThingRow({ api, thing, onChange }: ThingRowProps) {
           </button>
         </div>
       </div>
-      {open === 'tokens' && <Tokens api={api} thingId={thingId} name={called} />}
+      {open === 'tokens' && <Tokens signedIn={signedIn} thingId={thingId} name={called} />}
       {open === 'rename' && (
         <Rename
           api={api}

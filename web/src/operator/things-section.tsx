@@ -1,23 +1,23 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { createThing, listThings, type NewThing } from '../api/admin.ts'
-import { type Api, ApiError } from '../api/http.ts'
-import type { ThingSummary } from '../api/things.ts'
+import type { Api } from '../api/http.ts'
+import type { SignedIn } from '../signed-in.ts'
 import { keepThingToken } from '../thing-tokens.ts'
+import { useAllThings } from '../things/use-all-things.ts'
 import { Problem } from './problem.tsx'
 import { Secret, type SecretProps } from './secret.tsx'
 import { ThingRow } from './thing-row.tsx'
 import { useAction } from './use-action.ts'
 
 const thingsPerPage = 20
-/** Milliseconds without a key pressed. */
-const searchDelay = 200
-/** Milliseconds after which the list is read again, for when the things were last seen. */
-const refreshInterval = 10_000
 
 /** Creates things, and lists them with what can be done to each. */
-export function ThingsSection({ api }: { readonly api: Api }) {
+export function ThingsSection({ signedIn }: { readonly signedIn: SignedIn }) {
+  const { api } = signedIn
   const [search, setSearch] = useState('')
-  const { things, next, problem, reload, showMore } = useThings(api, search)
+  const [limit, setLimit] = useState(thingsPerPage)
+  const { all, problem, reload } = useAllThings(signedIn, search)
+  const things = all?.things
   const [secret, setSecret] = useState<Omit<SecretProps, 'onDone'>>()
   return (
     <section class="card" aria-labelledby="operator-things" aria-busy={!things && !problem}>
@@ -45,15 +45,16 @@ export function ThingsSection({ api }: { readonly api: Api }) {
         <p class="muted">{search === '' ? 'No things yet.' : `No name contains “${search}”.`}</p>
       )}
       <ul class="operator-list">
-        {things?.map(thing => (
-          <ThingRow key={thing.thingId} api={api} thing={thing} onChange={reload} />
+        {things?.slice(0, limit).map(thing => (
+          <ThingRow key={thing.thingId} signedIn={signedIn} thing={thing} onChange={reload} />
         ))}
       </ul>
-      {next !== undefined && (
-        <button type="button" onClick={showMore}>
-          Show more
+      {things !== undefined && things.length > limit && (
+        <button type="button" onClick={() => setLimit(limit + thingsPerPage)}>
+          Show more of {things.length}
         </button>
       )}
+      {all?.isAll === false && <p class="muted">There are more things. Search by name.</p>}
     </section>
   )
 }
@@ -119,45 +120,3 @@ async function isTaken(api: Api, name: string): Promise<boolean> {
   } while (cursor !== undefined)
   return false
 }
-
-interface Things {
-  /** Undefined before the first answer. */
-  readonly things: readonly ThingSummary[] | undefined
-  readonly next: string | undefined
-  readonly problem: string | undefined
-  readonly reload: () => void
-  readonly showMore: () => void
-}
-
-/** The first things of a name, and more of them as they are asked for. */
-function useThings(api: Api, name: string): Things {
-  const [limit, setLimit] = useState(thingsPerPage)
-  const [times, setTimes] = useState(0)
-  const [page, setPage] = useState<{ readonly things: readonly ThingSummary[]; readonly next?: string }>()
-  const [problem, setProblem] = useState<string>()
-  useEffect(() => {
-    const abort = new AbortController()
-    const ask = async () => {
-      try {
-        const page = await listThings(api, { limit, ...(name === '' ? {} : { name }) }, abort.signal)
-        setPage({ ...page, things: page.things.toSorted((one, other) => inOrder(one.name, other.name)) })
-        setProblem(undefined)
-      } catch (error) {
-        if (error instanceof ApiError) setProblem(error.message)
-      }
-    }
-    const timer = setTimeout(ask, name === '' ? 0 : searchDelay)
-    const refresh = setInterval(() => document.hidden || ask(), refreshInterval)
-    return () => {
-      clearTimeout(timer)
-      clearInterval(refresh)
-      abort.abort()
-    }
-  }, [api, name, limit, times])
-  const reload = useCallback(() => setTimes(before => before + 1), [])
-  const showMore = useCallback(() => setLimit(before => Math.min(1000, before + thingsPerPage)), [])
-  return { things: page?.things, next: limit < 1000 ? page?.next : undefined, problem, reload, showMore }
-}
-
-/** The server's order is that of the ids, which nobody looks for. */
-const { compare: inOrder } = new Intl.Collator(undefined, { numeric: true })

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { addToken, listTokens, removeToken, type TokenSummary } from '../api/admin.ts'
-import type { Api } from '../api/http.ts'
+import type { SignedIn } from '../signed-in.ts'
 import { keepThingToken } from '../thing-tokens.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
@@ -10,15 +10,15 @@ import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
 interface TokensProps {
-  readonly api: Api
+  readonly signedIn: Pick<SignedIn, 'api' | 'live'>
   readonly thingId: string
   /** What the thing is called in front of the operator. */
   readonly name: string
 }
 
 /** The tokens of a thing: up to ten, so that a device can be given a new one before the old one is revoked. */
-export function Tokens({ api, thingId, name }: TokensProps) {
-  const { items: tokens, problem, reload } = useList(() => listTokens(api, thingId))
+export function Tokens({ signedIn: { api, live }, thingId, name }: TokensProps) {
+  const { items: tokens, problem, reload } = useList(live, () => listTokens(api, thingId))
   const adding = useAction()
   const [secret, setSecret] = useState<string>()
   const [revoked, setRevoked] = useState<TokenSummary>()

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
+import type { LiveConnection } from '../live/connection.ts'
+import { useReconnects } from '../live/reconnects.ts'
 
 export interface List<Item> {
   /** Undefined before the first answer. */
@@ -10,16 +12,26 @@ export interface List<Item> {
   readonly reload: () => void
 }
 
-/** A list that is asked for once, and again when it has changed. @param load may throw ApiError */
-export function useList<Item>(load: () => Promise<readonly Item[]>): List<Item> {
+/** Milliseconds. */
+const retryDelay = 3_000
+
+/**
+ * A list that is asked for once, and again when it has changed, when the connection is back, and every few seconds as long as
+ * it cannot be read.
+ *
+ * @param load may throw ApiError
+ */
+export function useList<Item>(live: LiveConnection, load: () => Promise<readonly Item[]>): List<Item> {
   const [items, setItems] = useState<readonly Item[]>()
   const [problem, setProblem] = useState<string>()
   /** The newest request: an answer to an older one is of no use. */
   const asked = useRef(0)
   const latestLoad = useRef(load)
   latestLoad.current = load
+  const waiting = useRef(0)
   const reload = useCallback(async () => {
     const place = ++asked.current
+    waiting.current++
     try {
       const loaded = await latestLoad.current()
       if (place !== asked.current) return
@@ -28,13 +40,21 @@ export function useList<Item>(load: () => Promise<readonly Item[]>): List<Item> 
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (place === asked.current) setProblem(error.message)
+    } finally {
+      waiting.current--
     }
   }, [])
+  const reconnects = useReconnects(live)
   useEffect(() => {
     void reload()
     return () => {
       asked.current = -1
     }
-  }, [reload])
+  }, [reload, reconnects])
+  useEffect(() => {
+    if (problem === undefined) return
+    const retry = setInterval(() => waiting.current > 0 || reload(), retryDelay)
+    return () => clearInterval(retry)
+  }, [problem, reload])
   return { items, problem, reload: () => void reload() }
 }

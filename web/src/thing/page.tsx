@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
 import { fetchThings } from '../api/things.ts'
 import { lazily } from '../lazily.tsx'
+import { useReconnects } from '../live/reconnects.ts'
 import { usePageTitle } from '../page-title.ts'
 import type { SignedIn } from '../signed-in.ts'
 import { RefusedWrites } from './refused-writes.tsx'
@@ -52,10 +53,11 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
   readonly name: string | undefined
   readonly problem: string | undefined
 } {
-  const { principal, api } = signedIn
+  const { principal, api, live } = signedIn
   const own = principal.kind === 'thing' && principal.thingId === thingId ? principal.name : undefined
   const [name, setName] = useState(own)
   const [problem, setProblem] = useState<string>()
+  const reconnects = useReconnects(live)
   useEffect(() => {
     if (own !== undefined) return
     const abort = new AbortController()
@@ -70,6 +72,6 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
       },
     )
     return () => abort.abort()
-  }, [api, thingId, own])
+  }, [api, thingId, own, reconnects])
   return { name, problem }
 }

@@ -8,7 +8,7 @@ import { formatDuration } from '../time/format.ts'
 import { Age, Moment } from '../time/moment.tsx'
 import { type Fix, fixOf } from './fix.ts'
 import './position.css'
-import { allTrack, grown, readTrack, type Track, type TrackRange, trackRanges } from './track.ts'
+import { allTrack, grown, readTrack, stretchesOf, type Track, type TrackRange, trackRanges } from './track.ts'
 
 interface PositionProps {
   readonly signedIn: SignedIn
@@ -25,6 +25,7 @@ export function Position({ signedIn, thingId }: PositionProps) {
   const { track, problem } = useTrack(signedIn, thingId, range, current !== undefined)
   const isOlder =
     current !== undefined && range.length !== undefined && current.datetime < Date.now() - range.length
+  const stretches = useMemo(() => (track ? stretchesOf(track) : []), [track])
   const places = useMemo(
     () => (current ? [{ id: thingId, name: '', position: current }] : []),
     [thingId, current],
@@ -70,25 +71,26 @@ export function Position({ signedIn, thingId }: PositionProps) {
               </button>
             </p>
           )}
-          <MapView label="Map of the position and the track" track={track?.fixes ?? []} places={places} />
+          <MapView label="Map of the position and the track" track={stretches} places={places} />
           {problem && (
             <p class="problem" role="alert">
               The track could not be read: {problem}
             </p>
           )}
-          {track && <TrackText track={track} />}
+          {track && <TrackText track={track} gaps={Math.max(0, stretches.length - 1)} />}
         </>
       )}
     </section>
   )
 }
 
-function TrackText({ track: { fixes, every } }: { readonly track: Track }) {
+function TrackText({ track: { fixes, every }, gaps }: { readonly track: Track; readonly gaps: number }) {
   return (
     <details>
       <summary>
         {fixes.length} {fixes.length === 1 ? 'position' : 'positions'} shown
         {every !== undefined && `. Of the older ones, one every ${formatDuration(every)}`}
+        {gaps > 0 && `. ${gaps} ${gaps === 1 ? 'gap' : 'gaps'} without positions: no line is drawn there`}
       </summary>
       <table>
         <caption>

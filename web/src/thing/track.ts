@@ -1,4 +1,5 @@
 import { type Fix, fixAt, fixOf } from './fix.ts'
+import { gapsIn } from './gaps.ts'
 
 /** Where a thing was in a range of time. */
 export interface Track {
@@ -6,6 +7,8 @@ export interface Track {
   readonly fixes: readonly Fix[]
   /** Milliseconds between the fixes of the part that is not shown whole; absent if every fix is there. */
   readonly every?: number
+  /** The first fix of the part that is shown whole, milliseconds; absent if that is all of it. */
+  readonly wholeFrom?: number
 }
 
 /** What of the `Api` a track is read with. */
@@ -65,7 +68,31 @@ export async function readTrack(
   const endDate = new Date(start.datetime).toISOString()
   const thinned = await get({ ...from, ...sample, endDate })
   const fixes = fixesOf(thinned.body, intervalFix).filter(fix => fix.datetime < start.datetime)
-  return { fixes: [...fixes, ...whole], every: seconds * 1000 }
+  return { fixes: [...fixes, ...whole], every: seconds * 1000, wholeFrom: start.datetime }
+}
+
+/** The parts of a track without a gap in them, in order: between them nobody knows where the thing was. */
+export function stretchesOf({
+  fixes,
+  every,
+  wholeFrom = Number.NEGATIVE_INFINITY,
+}: Track): readonly (readonly Fix[])[] {
+  const firstWhole = fixes.findIndex(({ datetime }) => datetime >= wholeFrom)
+  const split = firstWhole === -1 ? fixes.length : firstWhole
+  // The step between the two parts is judged as one of the thinned part.
+  const thinned = gapsOf(fixes.slice(0, split + 1), every)
+  const whole = gapsOf(fixes.slice(split)).map(at => at + split)
+  const starts = [0, ...thinned, ...whole]
+  return starts
+    .map((start, place) => fixes.slice(start, starts[place + 1]))
+    .filter(({ length }) => length > 0)
+}
+
+function gapsOf(fixes: readonly Fix[], interval?: number): readonly number[] {
+  return gapsIn(
+    fixes.map(({ datetime }) => datetime),
+    interval,
+  )
 }
 
 /** The track with one fix more, if that is newer; what stays open for days loses every second fix of its older half. */

@@ -1,68 +1,56 @@
 import './page.css'
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError } from '../api/http.ts'
-import { fetchThings, type ThingsPage as Page, type ThingSummary } from '../api/things.ts'
+import { useState } from 'preact/hooks'
 import { lazily } from '../lazily.tsx'
 import { usePageTitle } from '../page-title.ts'
 import type { SignedIn } from '../signed-in.ts'
+import { isSilent, type Silence, silences } from './silence.ts'
 import { ThingsTable } from './table.tsx'
+import { type ListedThings, useAllThings } from './use-all-things.ts'
 
 const ThingsMap = lazily(() => import('./things-map.tsx').then(({ ThingsMap }) => ThingsMap))
 
 /** Each one shown is two subscriptions, here and on the map, of which a connection may have 100. */
 const thingsPerPage = 45
-/** Milliseconds without a key pressed. */
-const searchDelay = 200
 
 /** The things that the principal may see, as a list and on a map. */
 export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
   const [name, setName] = useState('')
-  /** The cursors of the pages before, and of this one. */
-  const [cursors, setCursors] = useState<readonly (string | undefined)[]>([undefined])
-  const [page, setPage] = useState<Page>()
-  const [problem, setProblem] = useState<string>()
-  const { api, live } = signedIn
-  const connectedSince = live.state.value.kind === 'connected' ? live.state.value.since : 0
-
-  // Once more after the connection was lost: what was missed meanwhile is seen in the list only.
-  useEffect(() => {
-    const abort = new AbortController()
-    const timer = setTimeout(
-      async () => {
-        try {
-          setPage(await fetchFilledPage(signedIn, name, cursors.at(-1), abort.signal))
-          setProblem(undefined)
-        } catch (error) {
-          if (error instanceof ApiError) setProblem(error.message)
-        }
-      },
-      page === undefined ? 0 : searchDelay,
-    )
-    return () => {
-      clearTimeout(timer)
-      abort.abort()
-    }
-  }, [api, name, cursors, connectedSince])
-
-  function search(text: string): void {
-    setName(text)
-    setCursors([undefined])
-  }
-
+  const [silence, setSilence] = useState<Silence>(silences[0])
+  const [asked, setAsked] = useState(0)
+  const listed = useAllThings(signedIn, name)
+  const { all, problem } = listed
+  const found = all?.things.filter(thing => isSilent(thing, silence, Date.now())) ?? []
+  const pages = Math.max(1, Math.ceil(found.length / thingsPerPage))
+  const page = Math.min(asked, pages - 1)
+  const things = found.slice(page * thingsPerPage, (page + 1) * thingsPerPage)
   usePageTitle('Things')
 
-  const things = page?.things ?? []
   return (
     <div class="things-page">
       <section class="card" aria-labelledby="things-heading">
         <div class="card-head">
           <h1 id="things-heading">Things</h1>
+          <select
+            aria-label="Which things"
+            value={silence.label}
+            onChange={event => {
+              setSilence(silences.find(({ label }) => label === event.currentTarget.value) ?? silences[0])
+              setAsked(0)
+            }}
+          >
+            {silences.map(({ label }) => (
+              <option key={label}>{label}</option>
+            ))}
+          </select>
           <input
             type="search"
             placeholder="Search by name"
             aria-label="Search by name"
             value={name}
-            onInput={event => search(event.currentTarget.value)}
+            onInput={event => {
+              setName(event.currentTarget.value)
+              setAsked(0)
+            }}
           />
         </div>
         {problem !== undefined && (
@@ -70,60 +58,63 @@ export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
             {problem}
           </p>
         )}
-        {page === undefined && problem === undefined && <p class="muted loading">Loading…</p>}
-        {page !== undefined && things.length === 0 && <NoThings signedIn={signedIn} name={name} />}
-        {things.length > 0 && <ThingsTable live={live} things={things} />}
-        <Paging cursors={cursors} next={page?.next} onCursors={setCursors} />
+        {!all && problem === undefined && <p class="muted loading">Loading…</p>}
+        <Total listed={listed} found={found.length} />
+        {all && found.length === 0 && <NoThings {...{ signedIn, name, silence }} />}
+        {things.length > 0 && <ThingsTable live={signedIn.live} things={things} />}
+        {pages > 1 && <Paging page={page} pages={pages} onPage={setAsked} />}
       </section>
       <section class="card map-card" aria-label="Map of things">
-        <ThingsMap signedIn={signedIn} things={things} />
+        <ThingsMap signedIn={signedIn} things={things} isPage={pages > 1} />
       </section>
     </div>
   )
 }
 
-/** The server looks at 1,000 things at a time, and none of those may have the name that is searched for. */
-async function fetchFilledPage(
-  { api }: SignedIn,
-  name: string,
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<Page> {
-  const query = { limit: thingsPerPage, ...(name === '' ? {} : { name }) }
-  let page = await fetchThings(api, cursor === undefined ? query : { ...query, cursor }, signal)
-  const things: ThingSummary[] = [...page.things]
-  while (things.length === 0 && page.next !== undefined) {
-    page = await fetchThings(api, { ...query, cursor: page.next }, signal)
-    things.push(...page.things)
-  }
-  return { ...page, things: things.sort((one, other) => inOrder(one.name, other.name)) }
+/** How many there are. */
+function Total({ listed: { all }, found }: { readonly listed: ListedThings; readonly found: number }) {
+  if (!all || all.things.length === 0) return null
+  const total = `${all.isAll ? '' : 'the first '}${all.things.length} ${all.things.length === 1 ? 'thing' : 'things'}`
+  const advice = all.isAll ? '' : '. There are more: search by name'
+  const text = found === all.things.length ? total : `${found} of ${total}`
+  return (
+    <p role="status" class="muted">
+      {`${text[0]?.toUpperCase()}${text.slice(1)}${advice}.`}
+    </p>
+  )
 }
-
-/** The server's order is that of the ids, which nobody looks for. */
-const { compare: inOrder } = new Intl.Collator(undefined, { numeric: true })
 
 interface PagingProps {
-  readonly cursors: readonly (string | undefined)[]
-  readonly next: string | undefined
-  readonly onCursors: (cursors: readonly (string | undefined)[]) => void
+  /** From 0. */
+  readonly page: number
+  readonly pages: number
+  readonly onPage: (page: number) => void
 }
 
-function Paging({ cursors, next, onCursors }: PagingProps) {
-  if (cursors.length === 1 && next === undefined) return null
+function Paging({ page, pages, onPage }: PagingProps) {
   return (
     <nav class="paging" aria-label="Pages of things">
-      <button type="button" disabled={cursors.length === 1} onClick={() => onCursors(cursors.slice(0, -1))}>
+      <button type="button" disabled={page === 0} onClick={() => onPage(page - 1)}>
         Previous
       </button>
-      <span class="muted">Page {cursors.length}</span>
-      <button type="button" disabled={next === undefined} onClick={() => onCursors([...cursors, next])}>
+      <span class="muted">
+        Page {page + 1} of {pages}
+      </span>
+      <button type="button" disabled={page === pages - 1} onClick={() => onPage(page + 1)}>
         Next
       </button>
     </nav>
   )
 }
 
-function NoThings({ signedIn, name }: { readonly signedIn: SignedIn; readonly name: string }) {
+interface NoThingsProps {
+  readonly signedIn: SignedIn
+  readonly name: string
+  readonly silence: Silence
+}
+
+function NoThings({ signedIn, name, silence }: NoThingsProps) {
+  if (silence !== silences[0]) return <p class="muted">None of them is so silent.</p>
   if (name !== '') return <p class="muted">No name contains “{name}”.</p>
   if (signedIn.principal.kind === 'admin') {
     return (

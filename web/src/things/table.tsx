@@ -4,6 +4,7 @@ import type { ThingSummary } from '../api/things.ts'
 import type { LiveConnection } from '../live/connection.ts'
 import { thingHash } from '../route.ts'
 import { Age } from '../time/moment.tsx'
+import { lastHeardOf } from './silence.ts'
 
 interface ThingsTableProps {
   readonly live: LiveConnection
@@ -19,7 +20,7 @@ export function ThingsTable({ live, things }: ThingsTableProps) {
           <th scope="col">Name</th>
           <th scope="col">Thing id</th>
           <th scope="col" class="numeric">
-            Last seen
+            Last heard of
           </th>
         </tr>
       </thead>
@@ -33,7 +34,7 @@ export function ThingsTable({ live, things }: ThingsTableProps) {
               <code>{thing.thingId}</code>
             </td>
             <td class="numeric">
-              <LastSeen live={live} thing={thing} />
+              <LastHeardOf live={live} thing={thing} />
             </td>
           </tr>
         ))}
@@ -42,8 +43,8 @@ export function ThingsTable({ live, things }: ThingsTableProps) {
   )
 }
 
-/** Moves with every write of the thing. */
-function LastSeen({ live, thing }: { readonly live: LiveConnection; readonly thing: ThingSummary }) {
+/** Moves with every write of the thing, whoever writes. */
+function LastHeardOf({ live, thing }: { readonly live: LiveConnection; readonly thing: ThingSummary }) {
   const [written] = useState(() => signal<number | undefined>(undefined))
   useEffect(() => {
     // The topic of whole writes: it has no retained messages, of which there may be 10,000 for each thing.
@@ -51,7 +52,6 @@ function LastSeen({ live, thing }: { readonly live: LiveConnection; readonly thi
       written.value = Date.now()
     })
   }, [live, thing.thingId, written])
-  const listed = thing.lastSeen === null ? undefined : Date.parse(thing.lastSeen)
-  const seen = written.value ?? listed
-  return seen === undefined ? <span class="muted">never</span> : <Age milliseconds={seen} />
+  const heard = written.value ?? lastHeardOf(thing)
+  return heard === undefined ? <span class="muted">never</span> : <Age milliseconds={heard} />
 }

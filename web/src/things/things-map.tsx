@@ -10,10 +10,12 @@ interface ThingsMapProps {
   readonly signedIn: SignedIn
   /** Those that are listed beside it. */
   readonly things: readonly ThingSummary[]
+  /** Whether they are one page of several. */
+  readonly isPage: boolean
 }
 
 /** Where the listed things are, now and as they move. */
-export function ThingsMap({ signedIn, things }: ThingsMapProps) {
+export function ThingsMap({ signedIn, things, isPage }: ThingsMapProps) {
   const live = useLivePositions(signedIn, things)
   const places = useMemo(
     () =>
@@ -27,11 +29,20 @@ export function ThingsMap({ signedIn, things }: ThingsMapProps) {
   return (
     <>
       <MapView label={label} places={places} onPick={thingId => location.assign(thingHash(thingId))} />
-      {places.length === 0 && (
-        <p class="muted">No position yet. A thing appears on the map when it writes the key $geo.</p>
-      )}
+      <p class="muted">
+        {places.length === 0
+          ? 'No position yet. A thing appears on the map when it writes the key $geo.'
+          : shownText(places.length, things.length, isPage)}
+      </p>
     </>
   )
+}
+
+/** Which things the map shows. */
+function shownText(placed: number, listed: number, isPage: boolean): string {
+  const which = isPage ? 'on this page of the list' : 'in the list'
+  if (placed === listed) return `The map shows the ${listed} ${listed === 1 ? 'thing' : 'things'} ${which}.`
+  return `The map shows ${placed} of the ${listed} things ${which}. The others have no position.`
 }
 
 function useLivePositions(

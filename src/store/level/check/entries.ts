@@ -236,7 +236,8 @@ export class EntryCheck {
 }
 
 function areNames(thingId: string, key: string): boolean {
-  return /^[!-~]+$/.test(thingId) && (isOrdinaryKey(key) || /^\$[!-~]+$/.test(key))
+  // `.` and `..` were taken once.
+  return /^[!-~]+$/.test(thingId) && (isOrdinaryKey(key) || /^(?:\.{1,2}|\$[!-~]+)$/.test(key))
 }
 
 /** Whether a key is `<letter>` thing NUL and so many bytes. */

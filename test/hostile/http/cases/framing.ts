@@ -157,7 +157,7 @@ export const framing: readonly HttpCase[] = [
     name: 'a length of 2^53 - 1 of which little comes is refused',
     sends: [head(line, host, 'Content-Length: 9007199254740991'), goodBody],
     halfCloses: true,
-    answers: ['bad_request'],
+    answers: ['body_too_large'],
   },
   {
     name: 'chunks that break off are refused',

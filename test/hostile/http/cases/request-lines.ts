@@ -31,8 +31,6 @@ const unreadable = {
   'with a bare word as path': 'GET thing HTTP/1.1',
   'with a method of bytes above 127': '\xc3\xa9 /v2/ HTTP/1.1',
   'with a method of 64 KiB': `${'G'.repeat(65_536)} /v2/ HTTP/1.1`,
-  'with a path of 64 KiB': `GET /${'p'.repeat(65_536)} HTTP/1.1`,
-  'with a query of 64 KiB': `GET /v2/?${'q'.repeat(65_536)} HTTP/1.1`,
   'that is a quoted string': '"GET /v2/ HTTP/1.1"',
   'that is the preface of HTTP/2': 'PRI * HTTP/2.0',
   'that is SIP': 'REGISTER sip:a SIP/2.0',
@@ -133,6 +131,14 @@ export const requestLines: readonly HttpCase[] = [
       name: `a request line ${name}`,
       sends: [head(line, host)],
       answers: ['bad_request'],
+      closes: true,
+    }),
+  ),
+  ...['/', '/v2/?'].map(
+    (path): HttpCase => ({
+      name: `a request line with 64 KiB behind ${path}`,
+      sends: [head(`GET ${path}${'p'.repeat(65_536)} HTTP/1.1`, host)],
+      answers: ['head_too_large'],
       closes: true,
     }),
   ),

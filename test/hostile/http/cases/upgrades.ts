@@ -137,7 +137,7 @@ export const upgrades: readonly HttpCase[] = [
     // Those beyond the thousandth are not looked at (CVE-2024-37890).
     name: 'an upgrade behind 2,000 headers is none',
     sends: [head('GET /mqtt HTTP/1.1', ...manyHeaders(2_000), ...handshakeLines)],
-    answers: ['not_found'],
+    answers: ['websocket_elsewhere'],
   },
   {
     name: 'an upgrade in front of 2,000 headers is one',
@@ -160,7 +160,7 @@ export const upgrades: readonly HttpCase[] = [
   {
     name: 'an upgrade of HTTP/1.0 is none',
     sends: [head('GET /mqtt HTTP/1.0', ...handshakeLines)],
-    answers: ['not_found'],
+    answers: ['websocket_elsewhere'],
     closes: true,
   },
   {
@@ -171,30 +171,45 @@ export const upgrades: readonly HttpCase[] = [
   {
     name: 'an upgrade to h2c is not taken',
     sends: upgrade({ Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' }),
-    answers: ['not_found'],
+    answers: ['websocket_elsewhere'],
   },
   {
     name: 'an upgrade to two protocols is not taken',
     sends: upgrade({ Upgrade: 'websocket, h2c' }),
-    answers: ['not_found'],
+    answers: ['websocket_elsewhere'],
   },
-  { name: 'an upgrade to nothing is not taken', sends: upgrade({ Upgrade: '' }), answers: ['not_found'] },
+  {
+    name: 'an upgrade to nothing is not taken',
+    sends: upgrade({ Upgrade: '' }),
+    answers: ['websocket_elsewhere'],
+  },
   {
     name: 'an upgrade without Connection is none',
     sends: upgrade({ Connection: undefined }),
-    answers: ['not_found'],
+    answers: ['websocket_elsewhere'],
   },
   {
     name: 'a write that would be a WebSocket is a write',
     sends: write(goodBody, ...handshakeLines),
     answers: [201],
   },
-  { name: 'an upgrade at / is the dashboard', sends: get('/', ...handshakeLines), answers: [200] },
-  ...['/v2/mqtt', '/mqtt/more', '/mqttx', '/MQTT', '/%6dqtt', '/./mqtt', '/mqtt%00', '/mqtt;a'].map(
+  ...[
+    '/',
+    '/v2/things/<token>',
+    '/docs',
+    '/v2/mqtt',
+    '/mqtt/more',
+    '/mqttx',
+    '/MQTT',
+    '/%6dqtt',
+    '/./mqtt',
+    '/mqtt%00',
+    '/mqtt;a',
+  ].map(
     (path): HttpCase => ({
-      name: `an upgrade at ${path} is none`,
+      name: `an upgrade at ${path} is told where it belongs`,
       sends: get(path, ...handshakeLines),
-      answers: ['not_found'],
+      answers: ['websocket_elsewhere'],
     }),
   ),
   {

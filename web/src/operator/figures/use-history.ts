@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { addressOf } from '../../api/address.ts'
 import { type History, noHistory, withSample } from './history.ts'
 import { Metrics } from './metrics.ts'
 
@@ -45,7 +46,7 @@ export function useHistory(credential: string): Polled {
 }
 
 async function fetchMetrics(credential: string, signal: AbortSignal): Promise<Metrics> {
-  const answer = await fetch('/metrics', {
+  const answer = await fetch(addressOf('/metrics'), {
     headers: { authorization: `Bearer ${credential}` },
     cache: 'no-store',
     signal: AbortSignal.any([signal, AbortSignal.timeout(2 * pollInterval)]),

@@ -1,3 +1,5 @@
+import { gapsIn } from '../gaps.ts'
+
 /** A point of a chart: one record, or what the numbers of one interval come to. */
 export interface Point {
   /** Milliseconds since the epoch. */
@@ -15,9 +17,6 @@ export interface Series {
   /** Milliseconds that each point stands for; undefined if each is a record. */
   readonly interval?: number
 }
-
-/** A gap is this many times as wide as usual. No line is drawn over it, because nothing was measured there. */
-const gapFactor = 5
 
 export function pointOf(time: number, value: number): Point {
   return { time, average: value, lowest: value, highest: value, count: 1 }
@@ -53,12 +52,12 @@ export function since(series: Series, from: number): Series {
   return { ...series, points: first === -1 ? [] : series.points.slice(first) }
 }
 
-/** Where a line must not be drawn, since nothing is known: indexes of the points before which there is a gap. */
-export function gapsOf({ points, interval = 0 }: Series): readonly number[] {
-  const steps = points.slice(1).map((point, at) => point.time - (points[at]?.time ?? point.time))
-  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0
-  const widest = gapFactor * Math.max(usual, interval)
-  return steps.flatMap((step, at) => (step > widest ? [at + 1] : []))
+/** Where no line must be drawn: indexes of the points before which there is a gap. */
+export function gapsOf({ points, interval }: Series): readonly number[] {
+  return gapsIn(
+    points.map(({ time }) => time),
+    interval,
+  )
 }
 
 /** How many points are not later than `time`. */

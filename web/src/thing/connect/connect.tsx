@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { prefixOf } from '../../api/address.ts'
 import { thingHash } from '../../route.ts'
 import type { SignedIn } from '../../signed-in.ts'
 import { keepThingToken, keptThingToken } from '../../thing-tokens.ts'
@@ -41,7 +42,7 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
   const endpoint = {
     host: device,
     mqttPort: facts.mqttPort,
-    httpUrl: httpUrlAt(location, device),
+    httpUrl: httpUrlAt(location, device) + prefixOf(),
     token: token ?? placeholder,
   }
   return (

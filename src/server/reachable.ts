@@ -1,0 +1,50 @@
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import type { Server } from './server.ts'
+
+const wildcards: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['[::]', '[::1]'],
+])
+
+/** The same URL for a program on this machine: one that names all addresses is none to connect to. */
+export function onThisMachine(url: string): string {
+  const host = hostOf(url)
+  return url.replace(host, wildcards.get(host) ?? host)
+}
+
+/**
+ * A line for each address at which a device reaches a server that listens on all addresses; none if it does not.
+ *
+ * @param interfaces default: those of this machine
+ */
+export function linesForDevices(
+  { url, mqttUrl, httpsUrl, mqttsUrl }: Pick<Server, 'url' | 'mqttUrl' | 'httpsUrl' | 'mqttsUrl'>,
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
+): readonly string[] {
+  const open = [httpsUrl, mqttsUrl, url, mqttUrl].filter(
+    each => each !== undefined && wildcards.has(hostOf(each)),
+  )
+  const urls = open.filter(each => each !== undefined)
+  if (urls.length === 0) return []
+  const isV4Alone = urls.every(each => hostOf(each) === '0.0.0.0')
+  const found = Object.entries(interfaces).flatMap(([name, infos = []]) =>
+    infos.filter(info => isForDevices(info, isV4Alone)).map(info => ({ name, host: inUrl(info) })),
+  )
+  if (found.length === 0) return ['No device reaches it yet: this machine has no address in a network']
+  return found.map(({ name, host }) => {
+    return `Devices in the network of ${name} reach it at ${urls.map(each => each.replace(hostOf(each), host)).join(', ')}`
+  })
+}
+
+/** An address of IPv6 that is valid on its own link alone needs a zone, which a device does not know. */
+function isForDevices({ internal, family, address }: NetworkInterfaceInfo, isV4Alone: boolean): boolean {
+  return !internal && (family === 'IPv4' || (!isV4Alone && !/^fe80:/i.test(address)))
+}
+
+function inUrl({ family, address }: NetworkInterfaceInfo): string {
+  return family === 'IPv6' ? `[${address}]` : address
+}
+
+function hostOf(url: string): string {
+  return /^\w+:\/\/(\[[^\]]*\]|[^:/]*)/.exec(url)?.[1] ?? ''
+}
