@@ -73,12 +73,6 @@ export const defects: Record<string, Arm> = {
     watchBatches({ isDropped: operation => isOfPacketId(operation), write: (_, write) => write() })
     dieBeforeSending('PUBREC', after)
   },
-  /** Keeps the packet ids of QoS 2 beyond PUBCOMP. */
-  'kept packet ids': after => {
-    const isDropped = (operation: Operation) => operation.value === undefined && isOfPacketId(operation)
-    watchBatches({ isDropped, write: (_, write) => write() })
-    dieBeforeSending('PUBCOMP', after)
-  },
   /** Keeps wills after they were written. */
   'kept wills': after => {
     const isDropped = ({ key, value }: Operation) => value === undefined && key.startsWith('omqtt-wills/')

@@ -18,7 +18,7 @@ export const killPoints = [
 ] as const
 
 /** What a broken server does, see door-points.ts; it is killed, too. */
-export const defects = ['early ack', 'forgotten packet ids', 'kept packet ids'] as const
+export const defects = ['early ack', 'forgotten packet ids'] as const
 
 export type KillPoint = (typeof killPoints)[number] | (typeof defects)[number]
 

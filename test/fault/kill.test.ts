@@ -53,13 +53,3 @@ test.concurrent('KillRun finds the writes of a server that forgets the packet id
   expect(proof).toBeDefined()
   expect((await run.finalCheck()).repeated.length).toBeGreaterThan(0)
 })
-
-test.concurrent('KillRun finds the writes of a server that keeps the packet ids of QoS 2 beyond PUBCOMP', async ({
-  onTestFinished,
-}) => {
-  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  const { proof } = await run.kill('kept packet ids')
-  expect(proof).toBeDefined()
-  await run.kill('random moment')
-  expect((await run.finalCheck()).missing.length).toBeGreaterThan(0)
-})

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { keepAdminKey } from '../../src/access/admin-key.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
 import { chooseStore } from '../../src/server/choose-store.ts'
 import { openHttpDoor } from '../../src/server/http-door.ts'
@@ -32,6 +33,7 @@ export async function serveAsHost(...magicResources: readonly MagicResource[]): 
   })
   const mqtt = await openMqttDoor(things, options, log, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
+  await keepAdminKey(adminKey)
   process.on('SIGTERM', async () => {
     stopping.abort()
     await Promise.all([mqtt.close(), http.close()])

@@ -53,12 +53,24 @@ export async function openRawWebSocket(url: string): Promise<RawWebSocket> {
     socket,
     closed,
     isStillOpen: async () => {
-      const answered = once(socket, 'data').then(
-        ([bytes]) => (bytes as Buffer)[0] === pong,
-        () => false,
-      )
+      const answered = untilPong(socket)
       socket.write(frameHeader(opcodes.ping, 0))
       return await Promise.race([answered, closed.then(() => false)])
     },
+  }
+}
+
+/** @returns whether a PONG came, perhaps behind PINGs of the server, before the end */
+async function untilPong(socket: Socket): Promise<boolean> {
+  for (;;) {
+    const bytes = await once(socket, 'data').then(
+      ([data]) => data as Buffer,
+      () => undefined,
+    )
+    if (!bytes) return false
+    // Frames without a payload, or with a short one.
+    for (let place = 0; place < bytes.length; place += 2 + ((bytes[place + 1] ?? 0) & 0x7f)) {
+      if (bytes[place] === pong) return true
+    }
   }
 }

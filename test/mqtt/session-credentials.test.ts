@@ -113,16 +113,15 @@ describe('a session', () => {
     expect(await reader.subscribeAll(filters)).toEqual([1, no, no])
   })
 
-  it('that reads is disconnected when it publishes, and nothing is kept', async () => {
+  it('that reads has nothing kept of what it publishes, nor is that on a list', async () => {
     const { service, a } = await start()
     for (const qos of [0, 1, 2] as const) {
       const reader = await service.connectSession('*', 'read')
-      const payload = Buffer.from(JSON.stringify(reading(1)))
-      const topic = writeTopicOf(a.thingId)
-      reader.send({ cmd: 'publish', topic, payload, qos, dup: false, retain: false, messageId: 5 })
-      await reader.untilClosed()
+      await reader.publish(writeTopicOf(a.thingId), reading(1), { qos })
+      await reader.ping()
     }
     expect(await service.values(a, 'n')).toEqual([])
+    expect(await service.things.refused.list(a.thingId, 10)).toEqual([])
   })
 
   it('that writes publishes on the ids of its things, and on no others', async () => {
@@ -130,8 +129,10 @@ describe('a session', () => {
     const writer = await service.connectSession([a], 'write')
     await writer.publish(writeTopicOf(a.thingId), reading(1))
     expect(await service.values(a, 'n')).toEqual([1])
-    await expect(writer.publish(writeTopicOf(b.thingId), reading(2))).rejects.toThrow()
+    await writer.publish(writeTopicOf(b.thingId), reading(2))
     expect(await service.values(b, 'n')).toEqual([])
+    expect(await service.things.refused.list(b.thingId, 10)).toEqual([])
+    expect(await service.things.refused.list(a.thingId, 10)).toMatchObject([{ reason: 'not_a_write_topic' }])
   })
 
   it('may have a will on a thing that it may write to', async () => {

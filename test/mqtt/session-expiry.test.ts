@@ -59,16 +59,18 @@ describe('a persistent session', () => {
 
     await inUse.disconnect()
     const present: unknown[] = []
-    for (const clientId of ['in-use', 'left', 'lost', 'older']) {
+    for (const [value, clientId] of ['in-use', 'left', 'lost', 'older'].entries()) {
       const client = await connect(clientId)
       present.push(client.connack.sessionPresent)
-      await client.publishUntilPubrec(writeTopicOf(thing.thingId), reading('again'), { messageId: 7 })
+      // A resend of what it has published before, if its session is known.
+      const resent = { messageId: 7, dup: true }
+      await client.publishUntilPubrec(writeTopicOf(thing.thingId), reading(value), resent)
       await service.refuse(thing)
       if (clientId === 'in-use') await client.next(isMessageOn(errors))
       await client.ping()
       expect(topicsReceived(client)).toEqual(clientId === 'in-use' ? [errors] : [])
     }
     expect(present).toEqual([true, false, false, false])
-    expect(await service.values(thing, 'n')).toEqual([0, 1, 2, 3, 'again', 'again', 'again'])
+    expect(await service.values(thing, 'n')).toEqual([0, 1, 2, 3, 1, 2, 3])
   })
 })

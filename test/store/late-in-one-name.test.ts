@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { received, valuesOf, write } from '../../src/conformance/writes.ts'
 import type { Store, StoreDriver } from '../../src/store/contract.ts'
@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { writeBatches } from './level/write-batches.ts'
 
 /** Milliseconds. */
-const storeTimeout = 1_000
+const storeTimeout = 3_000
 
 interface Stalling {
   readonly driver: StoreDriver
@@ -57,7 +57,7 @@ async function storedOf(store: Store, stall: Stalling['stall'], holds: readonly 
   const goOn = stall()
   // The one that is under way; the others wait behind it.
   const underWay = append('under way').catch(() => {})
-  await Promise.resolve()
+  await nextTurn()
   const first = append('first', holds[0]).catch((error: Error) => error)
   await delay(storeTimeout / 2)
   const second = append('second', holds[1]).catch((error: Error) => error)
