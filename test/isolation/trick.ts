@@ -48,7 +48,7 @@ export interface SubscribeTrick extends Trick {
   readonly granted: readonly number[]
 }
 
-type PublishAnswer = 'closed' | 'reported' | 'written'
+type PublishAnswer = 'closed' | 'reported' | 'dropped' | 'written'
 
 /** One PUBLISH. */
 export interface PublishTrick extends Trick {
@@ -59,8 +59,8 @@ export interface PublishTrick extends Trick {
   /** Default: a write that no one but its maker may ever see. */
   readonly payload?: string
   /**
-   * `closed`: without an ack; `reported`: acked, dropped and told as `not_a_write_topic`; `written`: acked, and a
-   * record of the attacker's own thing, nothing else.
+   * `closed`: without an ack; `reported`: acked, dropped and told on the attacker's own thing as `not_a_write_topic`;
+   * `dropped`: acked, and told on no thing; `written`: acked, and a record of the attacker's own thing, nothing else.
    */
   readonly answer: PublishAnswer
 }

@@ -3,6 +3,10 @@ import { type PublishTrick, publishes } from '../trick.ts'
 /** PUBLISHes where one must not, or not so. */
 export const publishTricks: readonly PublishTrick[] = [
   ...publishes('own token', 'closed', {
+    'write to every thing': 'things/+/write',
+    'write to everything': '#',
+  }),
+  ...publishes('own token', 'reported', {
     'write to another thing': 'things/<victim>/write',
     'write to another thing at QoS 0': { topic: 'things/<victim>/write', qos: 0 },
     'write to another thing at QoS 2': { topic: 'things/<victim>/write', qos: 2 },
@@ -24,8 +28,6 @@ export const publishTricks: readonly PublishTrick[] = [
     'announce a position of another thing': { topic: 'things/<victim>/values/$geo', qos: 0 },
     'announce an error of another thing': 'things/<victim>/errors',
     'announce the time to another thing': { topic: 'things/<victim>/date', retain: true },
-    'write to every thing': 'things/+/write',
-    'write to everything': '#',
     'write behind a leading slash': '/things/<victim>/write',
     'write behind a doubled slash': 'things//<victim>/write',
     'write with a doubled slash': 'things/<victim>//write',
@@ -63,7 +65,7 @@ export const publishTricks: readonly PublishTrick[] = [
     'write, to be retained': { topic: 'things/<own>/write', retain: true },
     'write on the old topic, to be retained': { topic: 'v2/things/<own token>', retain: true },
   }),
-  ...publishes('read session of victim', 'closed', {
+  ...publishes('read session of victim', 'dropped', {
     'a read session writes': 'things/<victim>/write',
     'a read session writes at QoS 0': { topic: 'things/<victim>/write', qos: 0 },
     'a read session writes at QoS 2': { topic: 'things/<victim>/write', qos: 2 },
@@ -76,29 +78,33 @@ export const publishTricks: readonly PublishTrick[] = [
     },
     'a read session announces an error': 'things/<victim>/errors',
   }),
-  ...publishes('minted read session of victim', 'closed', {
+  ...publishes('minted read session of victim', 'dropped', {
     'a minted read session writes': 'things/<victim>/write',
   }),
-  ...publishes('read session of all', 'closed', {
+  ...publishes('read session of all', 'dropped', {
     'a read session of all writes': 'things/<victim>/write',
+  }),
+  ...publishes('read session of all', 'closed', {
     'a read session of all writes to every thing': 'things/+/write',
   }),
   ...publishes('write session of all', 'closed', {
     'a write session of all writes to every thing': 'things/+/write',
+  }),
+  ...publishes('write session of all', 'dropped', {
     'a session writes on $SYS': { topic: '$SYS/broker/uptime', retain: true },
     'a session writes on a topic of nobody': { topic: 'hello/world', retain: true },
   }),
-  ...publishes('own write session', 'closed', {
+  ...publishes('own write session', 'reported', {
     'a write session of another thing writes': 'things/<victim>/write',
     'a write session of another thing writes on the old topic': 'v2/things/<victim>',
   }),
-  ...publishes('own minted write session', 'closed', {
+  ...publishes('own minted write session', 'reported', {
     'a minted session of another thing writes': 'things/<victim>/write',
   }),
-  ...publishes('own read session', 'closed', {
+  ...publishes('own read session', 'dropped', {
     'a read session of another thing writes': 'things/<victim>/write',
   }),
-  ...publishes('session of removed', 'closed', {
+  ...publishes('session of removed', 'dropped', {
     'a session of a removed thing writes to it': 'things/<removed>/write',
   }),
   ...publishes('own write session', 'written', {

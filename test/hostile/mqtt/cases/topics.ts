@@ -1,7 +1,7 @@
 import { connect, connectAnonymous, otherId, publish, thingId, token, writeTopic } from '../bytes.ts'
 import { answering, closing, type MqttCase } from '../case.ts'
 
-/** Topics on which nobody may publish: wildcards, and what is none of the thing's own (contract §7). */
+/** Topics that are none (MQTT-3.3.2-2, -4.7.3-1). */
 const closed: Record<string, string> = {
   'an empty topic': '',
   'a hash': '#',
@@ -11,6 +11,10 @@ const closed: Record<string, string> = {
   'a plus inside a level of its own topic': `things/${token}/a+b`,
   'a hash in its own topic': `things/${token}/#`,
   'a hash inside a level of its own topic': `things/${token}/a#`,
+}
+
+/** Topics that are no write topics of its own: acked, dropped and reported (contract §7.7). */
+const reported: Record<string, string> = {
   'another thing': `things/${otherId}/write`,
   'a token in capitals': `things/${token.toLowerCase()}/write`,
   'a slash': '/',
@@ -18,10 +22,6 @@ const closed: Record<string, string> = {
   $SYS: '$SYS/broker/clients',
   '65,535 slashes': '/'.repeat(65_535),
   '65,535 letters': 'a'.repeat(65_535),
-}
-
-/** Its own topics that are no write topics: acked, dropped and reported. */
-const reported: Record<string, string> = {
   'a level below the write topic': `${writeTopic}/a`,
   'an empty level below the write topic': `${writeTopic}/`,
   'an empty level in its own topic': `things/${token}//write`,
