@@ -60,7 +60,7 @@ const slowerTests = [
   'http/{chunked-stream,event-stream,export,stream-limit,stream-restart,stream-revocation}',
   'live/outbox',
   'mqtt/{anonymous,back-pressure,inherited-wills,missed-crash,order,retained-live,retained-property,revocation}',
-  'mqtt/{session-model,stuck,takeover,unavailable,wills}',
+  'mqtt/{session-model,signs-of-life,stuck,takeover,unavailable,wills}',
   'web/connect/{lost-answers,snippets}',
 ].map(name => `test/${name}.test.ts`)
 

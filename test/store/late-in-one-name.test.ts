@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { received, valuesOf, write } from '../../src/conformance/writes.ts'
 import type { Store, StoreDriver } from '../../src/store/contract.ts'
@@ -14,22 +14,33 @@ const storeTimeout = 3_000
 
 interface Stalling {
   readonly driver: StoreDriver
-  /** From now on nothing is committed; what it returns ends that. */
-  readonly stall: () => () => void
+  /** From now on nothing is committed. */
+  readonly stall: () => Stall
+}
+
+interface Stall {
+  /** Resolves when the first commit is under way: what comes from now on is behind it. */
+  readonly begun: Promise<unknown>
+  goOn(): void
 }
 
 async function level(): Promise<Stalling> {
   const driver = createLevelStore({ location: await temporaryDirectory(onTestFinished) })
   onTestFinished(() => void vi.restoreAllMocks())
   let stalled = Promise.resolve()
+  let begin = () => {}
   const stall = () => {
     let goOn = () => {}
     stalled = new Promise(resolve => {
       goOn = resolve
     })
-    return () => goOn()
+    const begun = new Promise<void>(resolve => {
+      begin = resolve
+    })
+    return { begun, goOn }
   }
   writeBatches(async write => {
+    begin()
     await stalled
     await write()
   })
@@ -41,7 +52,7 @@ async function redis(): Promise<Stalling> {
   onTestFinished(() => server.end())
   const stall = () => {
     server.process.kill('SIGSTOP')
-    return () => void server.process.kill('SIGCONT')
+    return { begun: delay(storeTimeout / 10), goOn: () => void server.process.kill('SIGCONT') }
   }
   return { driver: createRedisStore({ url: server.url }), stall }
 }
@@ -54,10 +65,10 @@ async function storedOf(store: Store, stall: Stalling['stall'], holds: readonly 
     const hold = taken.get(name)
     return store.records.append(write([received(value)], hold ? { hold } : {}))
   }
-  const goOn = stall()
+  const { begun, goOn } = stall()
   // The one that is under way; the others wait behind it.
   const underWay = append('under way').catch(() => {})
-  await nextTurn()
+  await begun
   const first = append('first', holds[0]).catch((error: Error) => error)
   await delay(storeTimeout / 2)
   const second = append('second', holds[1]).catch((error: Error) => error)
