@@ -45,12 +45,15 @@ const longNodesTests = [
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
 /**
- * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture;
- * and a minute of silence behind proxies. Each installs, builds or waits for minutes, which no other test should have beside it: `npm run pages`, one file after another.
+ * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture. Each
+ * installs, builds or waits for minutes, which no other test should have beside it: `npm run pages`, one file after another.
  */
-const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture', 'proxies/silence'].map(
+const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture'].map(
   name => `test/${name}.test.ts`,
 )
+
+/** More than a minute of silence behind proxies with their own times: `npm run silence`. */
+const silenceTest = 'test/proxies/silence.test.ts'
 
 /** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
 const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
@@ -75,7 +78,7 @@ export default defineConfig({
           ...shared,
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...longNodesTests, redisClusterTest, ...pagesTests],
+          exclude: [...longNodesTests, redisClusterTest, ...pagesTests, silenceTest],
           provide: { store: 'embedded', doors: 'all' },
         },
       },
@@ -98,6 +101,7 @@ export default defineConfig({
           provide: { store: 'embedded' },
         },
       },
+      { test: { ...shared, name: 'silence', include: [silenceTest], provide: { store: 'embedded' } } },
       { test: { ...shared, name: 'nodes', include: longNodesTests, provide: { store: 'embedded' } } },
       {
         test: {

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 async function sizeOf(file: string): Promise<string> {
   const bytes = await readFile(file)
   expect(bytes.subarray(1, 4).toString()).toBe('PNG')
-  expect(bytes.length).toBeLessThan(200_000)
+  expect(bytes.length).toBeLessThan(250_000)
   return `${bytes.readUInt32BE(16)} x ${bytes.readUInt32BE(20)}`
 }
 
