@@ -28,7 +28,6 @@ describe('a mosquitto bridge', () => {
       'that notifies its own clients alone',
       (text: string) => replaced(text, 'notifications false', 'notifications_local_only true'),
     ],
-    ['with a clean session', (text: string) => replaced(text, 'cleansession false', 'cleansession true')],
   ])('%s forwards what devices send', async (_name, change) => {
     const { thing, device } = await bridged(change)
     await device.publishAsync('shed/write', body('n', 1), { qos: 1 })
