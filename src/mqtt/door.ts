@@ -6,7 +6,7 @@ import type { RefusedWrite } from '../core/ports.ts'
 import type { ThingwireError } from '../errors.ts'
 import type { InboundPacket } from './aedes-seams.ts'
 import { Anonymous } from './anonymous.ts'
-import { ClientHolds, unlessLost } from './client-holds.ts'
+import { ClientHolds } from './client-holds.ts'
 import { ConnectDoor } from './connect-door.ts'
 import { Connection, type ConnectionHandlers, type KeptWill } from './connection.ts'
 import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
@@ -313,7 +313,8 @@ export class MqttDoor {
   }
 
   async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {
-    if (isVoid) await this.#retries.run(() => this.#wills.discard(name, hold)).catch(unlessLost)
+    // In nobody's name: if the hold was lost, whoever takes the client next would find a will that never applied, and write it.
+    if (isVoid) await this.#retries.run(() => this.#wills.discard(name, undefined))
     else if (this.#isClosing) this.#leftWills.push(name)
     else await this.#wills.write(name, will, hold)
   }
