@@ -84,7 +84,8 @@ export class Wills {
     const alive = await nodes.alive()
     for (const [name, will] of found) {
       if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, hold)
-      else await this.#append(name, will, hold)
+      // A connection that was refused is forgotten when its will is gone.
+      else if (await documents.get(name)) await this.#append(name, will, hold)
     }
   }
 
