@@ -109,19 +109,26 @@ export class Wills {
       // What the store was late with may be written all the same.
       if (isRetry && !(await this.#isKept(name))) return
       isRetry = true
-      await this.#append(name, will, hold)
+      await this.#append(name, will, hold).catch(async error => {
+        if (!(error instanceof HoldLost) || !hold) throw error
+        // Perhaps to nobody: this node was held for dead for a while.
+        await this.#appendUnheld(name, will, hold.holder)
+      })
     }, this.#stop.signal)
   }
 
   /** Unless its client is back, on whichever node: then it is looked after there. Never rejects. */
   async #writeLeft(name: string, will: Will, stop: AbortSignal): Promise<void> {
+    await this.#persist(() => this.#appendUnheld(name, will, will.holder), stop)
+  }
+
+  /** Unless its client is held by another connection than its own, which looks after it then. */
+  async #appendUnheld(name: string, will: Omit<Will, 'node' | 'holder'>, holder: string): Promise<void> {
     const { documents, holds } = this.#parts
-    await this.#persist(async () => {
-      const hold = await holds.takeFrom(clientHold(will.owner), will.holder)
-      if (!hold) return
-      if (await documents.get(name)) await this.#append(name, will, hold)
-      await holds.release(hold)
-    }, stop)
+    const hold = await holds.takeFrom(clientHold(will.owner), holder)
+    if (!hold) return
+    if (await documents.get(name)) await this.#append(name, will, hold)
+    await holds.release(hold)
   }
 
   /** @throws HoldLost @throws ThingwireError of the store */
