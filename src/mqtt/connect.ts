@@ -46,8 +46,6 @@ export interface Identified {
 export interface Admission {
   /** `host`: its credential is none of Thingwire's, and the broker is not ours alone. */
   readonly kind: 'principal' | 'anonymous' | 'host'
-  /** Who the client is, for a principal. */
-  readonly principal: Principal | undefined
   /** What it presented, for a principal. Must not be kept longer than the connection. */
   readonly credential: string | undefined
   /** Client id inside the broker: scoped to the principal, free of secrets. */
@@ -87,7 +85,6 @@ export async function admit(
     const will = await willOf(packet, undefined, access, relyOn, true)
     return {
       kind: 'host',
-      principal: undefined,
       credential: undefined,
       clientId: packet.clientId,
       givenClientId: given,
@@ -101,7 +98,6 @@ export async function admit(
     const clientId = `anonymous.${randomUUID()}:${given}`
     return {
       kind: 'anonymous',
-      principal: undefined,
       credential: undefined,
       clientId,
       givenClientId: given,
@@ -112,7 +108,7 @@ export async function admit(
   const will = await willOf(packet, secret, access, relyOn, false)
   // Of the thing, not the token: a thing keeps its session when its token is changed.
   const clientId = `${principalName(principal)}:${given === '' ? randomUUID() : given}`
-  return { kind: 'principal', principal, credential: secret, clientId, givenClientId: given, will }
+  return { kind: 'principal', credential: secret, clientId, givenClientId: given, will }
 }
 
 /** Whom the credential of a CONNECT names, which the connection is told. @throws ThingwireError of the store, if it is away */

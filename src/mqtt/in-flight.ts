@@ -4,11 +4,11 @@ import type { InFlightWrite } from './session-documents.ts'
 /** Stands for every write that is committed: one promise for all of the 65,535 that there may be. */
 const committed = Promise.resolve()
 /** Of a hash: as many as a number holds exactly. */
-const identityBytes = 6
+const digestBytes = 6
 
 /** A QoS 2 PUBLISH that is not released. */
 export interface InFlightPacket {
-  /** `identityOf` its write; undefined until the thing is known. */
+  /** `digestOfWrite` its write; undefined until the thing is known. */
   write: number | undefined
   /** Settles when its write is committed. */
   committing: Promise<unknown>
@@ -75,6 +75,6 @@ export class InFlight {
 }
 
 /** By which a write is known again that comes twice under a packet id (contract §4.4 (d)). */
-export function identityOf(thingId: string, body: Uint8Array): number {
-  return createHash('sha256').update(`${thingId}/`).update(body).digest().readUIntBE(0, identityBytes)
+export function digestOfWrite(thingId: string, body: Uint8Array): number {
+  return createHash('sha256').update(`${thingId}/`).update(body).digest().readUIntBE(0, digestBytes)
 }

@@ -7,7 +7,7 @@ import { Turns } from '../core/turns.ts'
 import { ThingwireError } from '../errors.ts'
 import { isAcknowledged, pubcomp } from './acks.ts'
 import type { Connection } from './connection.ts'
-import { type Arrival, InFlight, identityOf } from './in-flight.ts'
+import { type Arrival, digestOfWrite, InFlight } from './in-flight.ts'
 import { sizeOf } from './inbound.ts'
 import type { Session } from './session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from './session-documents.ts'
@@ -189,7 +189,7 @@ export class PublishDoor {
 
   /** @param arrival at QoS 2: a resend of the packet before is no write (contract §4.4 (d)) */
   #writeOnce(thingId: string, packet: PublishPacket, { packet: arrived, before }: Arrival): Promise<unknown> {
-    const write = identityOf(thingId, bodyOf(packet))
+    const write = digestOfWrite(thingId, bodyOf(packet))
     arrived.write = write
     if (packet.dup && before?.write === write) return before.committing
     const { clientId, isPersistent } = this.#session()

@@ -33,7 +33,7 @@ export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURICom
 
 /** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
 export type InFlightDocument = {
-  /** `identityOf` its write. */
+  /** `digestOfWrite` its write. */
   readonly write: number
 }
 

@@ -56,7 +56,8 @@ async function grantOne(
   { ref }: ThingFilter,
   { access, onUnknown }: GrantParts,
 ): Promise<Granted | undefined> {
-  const { principal, credential } = connection.admission ?? {}
+  const { principal, admission } = connection
+  const credential = admission?.credential
   if (!principal) connection.relyOn(ref)
   const thingId = await thingOf(ref, access, onUnknown)
   const may = (action: Action) => {
@@ -124,8 +125,8 @@ function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>)
 }
 
 /** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
-export function restoreSpellings({ spellings, admission, session }: Connection): void {
-  const { credential, principal } = admission ?? {}
+export function restoreSpellings({ spellings, principal, admission, session }: Connection): void {
+  const credential = admission?.credential
   // It knows nothing of the tokens of others.
   if (principal?.kind !== 'thing' || credential === undefined) return
   for (const { filter, isSpelledAsToken } of session?.interests ?? []) {

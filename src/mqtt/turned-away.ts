@@ -5,9 +5,9 @@ import { ThingwireError } from '../errors.ts'
 import type { ConnectRefused } from './connect.ts'
 import type { Connection } from './connection.ts'
 
-/** A connection that is taken over this soon after it began, milliseconds, and this often in a minute, is in a quarrel. */
+/** Milliseconds; a client that is taken over this soon after it has connected, this often in a minute, is told of. */
 const quickTurn = 10_000
-const quarrelFrom = 3
+const toldFrom = 3
 const minute = 60_000
 /** Clients that are watched for that. */
 const mostClients = 10_000
@@ -44,12 +44,12 @@ export class TurnedAwayConnections {
     if (conn.destroyed || now - connection.openedAt > quickTurn) return
     const times = [...(this.#takenOver.get(client) ?? []).filter(time => now - time < minute), now]
     this.#takenOver.delete(client)
-    this.#takenOver.set(client, times.slice(-quarrelFrom))
+    this.#takenOver.set(client, times.slice(-toldFrom))
     for (const [oldest] of this.#takenOver) {
       if (this.#takenOver.size <= mostClients) break
       this.#takenOver.delete(oldest)
     }
-    if (times.length < quarrelFrom) return
+    if (times.length < toldFrom) return
     const clientId = connection.admission?.givenClientId ?? ''
     const text = `connections with the client id \`${clientId}\` take it from each other: give each device one of its own`
     this.#tell(connection, new ThingwireError('client_id_shared', text))
