@@ -60,7 +60,7 @@ const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web
   folder => `test/${folder}/**/*.test.ts`,
 )
 const slowerTests = [
-  'http/{chunked-stream,event-stream,export,stream-limit,stream-restart,stream-revocation}',
+  'http/{reading/export,routes/{stream-limit,stream-restart,stream-revocation},streaming/{chunked-stream,event-stream}}',
   'live/outbox',
   'mqtt/{anonymous,back-pressure,inherited-wills,missed-crash,order,retained-live,retained-property,revocation}',
   'mqtt/{session-model,signs-of-life,stuck,takeover,unavailable,wills}',

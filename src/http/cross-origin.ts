@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { replyJson } from './reply-json.ts'
+import { replyJson } from './reply/reply-json.ts'
 
 const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
 

@@ -2,10 +2,10 @@ import { maxHeaderSize, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../errors.ts'
-import { bodyLoss, giveUpBody, isRefusing } from './body-bytes.ts'
-import { maximumPathPart } from './paths.ts'
-import { rawRefusal } from './raw-refusal.ts'
-import { replyError } from './reply-error.ts'
+import { rawRefusal } from './reply/raw-refusal.ts'
+import { replyError } from './reply/reply-error.ts'
+import { bodyLoss, giveUpBody, isRefusing } from './request/body-bytes.ts'
+import { maximumPathPart } from './request/paths.ts'
 
 /**
  * What a plugin cannot set and a host of `thingsHttp` should: `fastify({ ...hostOptions, … })`. Simple clients are

@@ -1,3 +1,3 @@
 export { hostOptions } from './host-options.ts'
+export type { HttpThings } from './http-things.ts'
 export { type ThingsHttpOptions, thingsHttp } from './plugin.ts'
-export type { HttpThings } from './things.ts'

@@ -1,31 +1,31 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ThingwireError } from '../errors.ts'
-import { activationRoute } from './activation.ts'
-import { adminActivationCodeRoutes } from './admin-activation-codes.ts'
-import { adminSessionRoutes } from './admin-sessions.ts'
-import { adminThingRoutes } from './admin-things.ts'
-import { adminTokenRoutes } from './admin-tokens.ts'
-import { backupRoute } from './backup.ts'
-import { takeBodiesAsBytes } from './body-bytes.ts'
-import { credentialOf } from './credential.ts'
 import { allowOrigins } from './cross-origin.ts'
-import { dateRoute } from './date.ts'
-import { deleteRoute } from './delete.ts'
-import { healthRoutes } from './health.ts'
+import type { HttpThings } from './http-things.ts'
 import { KnownPaths } from './known-paths.ts'
 import { logSerializers } from './log-serializers.ts'
-import { refuseBase } from './operations/service.ts'
-import { principalRoute } from './principal.ts'
-import { readRoute } from './read.ts'
-import { refusedWritesRoute } from './refused-writes.ts'
-import { replyError } from './reply-error.ts'
-import { resourceRoutes } from './resources.ts'
-import { sessionRoute } from './sessions.ts'
-import { streamRoute } from './stream.ts'
-import type { HttpThings } from './things.ts'
-import { visibleThingsRoute } from './visible-things.ts'
-import { writeRoute } from './write.ts'
+import { replyError } from './reply/reply-error.ts'
+import { takeBodiesAsBytes } from './request/body-bytes.ts'
+import { credentialOf } from './request/credential.ts'
+import { activationRoute } from './routes/activation.ts'
+import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
+import { adminSessionRoutes } from './routes/admin-sessions.ts'
+import { adminThingRoutes } from './routes/admin-things.ts'
+import { adminTokenRoutes } from './routes/admin-tokens.ts'
+import { backupRoute } from './routes/backup.ts'
+import { baseRoute } from './routes/base.ts'
+import { dateRoute } from './routes/date.ts'
+import { deleteRoute } from './routes/delete.ts'
+import { healthRoutes } from './routes/health.ts'
+import { principalRoute } from './routes/principal.ts'
+import { readRoute } from './routes/read.ts'
+import { refusedWritesRoute } from './routes/refused-writes.ts'
+import { resourceRoutes } from './routes/resources.ts'
+import { streamRoute } from './routes/stream.ts'
+import { thingSessionRoute } from './routes/thing-sessions.ts'
+import { visibleThingsRoute } from './routes/visible-things.ts'
+import { writeRoute } from './routes/write.ts'
 
 export interface ThingsHttpOptions {
   /** What `createThings` gives. The plugin does not close it. */
@@ -96,10 +96,7 @@ async function registerDoor(
           error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
         return replyError(judged, request, reply)
       })
-      // Not thrown: it is no credential that has failed.
-      v2.get('/', { config: { operation: refuseBase } }, (request, reply) => {
-        return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
-      })
+      baseRoute(v2)
       writeRoute(v2, things, bodyLimit)
       readRoute(v2, things)
       resourceRoutes(v2, things)
@@ -110,7 +107,7 @@ async function registerDoor(
       principalRoute(v2, things)
       visibleThingsRoute(v2, things)
       activationRoute(v2, things, bodyLimit)
-      sessionRoute(v2, things, bodyLimit)
+      thingSessionRoute(v2, things, bodyLimit)
       await v2.register(async admin => adminRoutes(admin, things, bodyLimit), { prefix: '/admin' })
       paths.refuseRest(v2, '/')
       paths.refuseRest(v2, '/*')

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isLoopback } from '../access/address-key.ts'
-import { replyJson } from '../http/reply-json.ts'
+import { replyJson } from '../http/reply/reply-json.ts'
 
 const built = fileURLToPath(new URL('../../dist/web/', import.meta.url))
 const notBuilt = 'The dashboard is not built: run `npm run build`, then start again.\n'

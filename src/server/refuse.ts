@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ThingwireError } from '../errors.ts'
-import { rawRefusal } from '../http/raw-refusal.ts'
+import { rawRefusal } from '../http/reply/raw-refusal.ts'
 
 /** Milliseconds for which the client may take the answer. */
 const lingering = 1_000

@@ -25,16 +25,16 @@ export const heldElsewhere: ReadonlyMap<string, string> = new Map([
   ['too_many_connections', 'test/server/connection-limit.test.ts'],
   ['too_many_failed_credentials', 'test/http/failed-credentials.test.ts'],
   ['store_timeout', 'test/store/open-store.test.ts'],
-  ['store_unavailable', 'test/http/health.test.ts'],
+  ['store_unavailable', 'test/http/routes/health.test.ts'],
   ['store_full', 'test/store/level/room.test.ts'],
-  ['draining', 'test/http/health.test.ts'],
+  ['draining', 'test/http/routes/health.test.ts'],
   ['write_rate_exceeded', 'test/doors/write-limits.test.ts'],
   ['record_rate_exceeded', 'test/doors/write-limits.test.ts'],
   ['too_many_waiting', 'test/core/ingest-limits.test.ts'],
   ['too_many_resources', 'test/doors/write-limits.test.ts'],
-  ['too_many_streams', 'test/http/stream-limit.test.ts'],
-  ['too_many_sessions', 'test/http/sessions.test.ts'],
-  ['backUp not_found', 'test/http/admin.test.ts'],
+  ['too_many_streams', 'test/http/routes/stream-limit.test.ts'],
+  ['too_many_sessions', 'test/http/routes/thing-sessions.test.ts'],
+  ['backUp not_found', 'test/http/routes/admin.test.ts'],
 ])
 
 const tooLarge = 'x'.repeat(1024 * 1024 + 1)

@@ -5,7 +5,7 @@ import {
   serverTime,
   write,
   writtenRecords,
-} from '../../http/operations/shapes.ts'
+} from '../../http/operation/shapes.ts'
 import {
   activationTopic,
   dateTopic,

@@ -1,6 +1,6 @@
 import fastifySwagger from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import type { Operation } from '../../http/operations/operation.ts'
+import type { Operation } from '../../http/operation/operation.ts'
 import { groups, introduction, operationObject, securitySchemes } from './openapi.ts'
 import { Schemas } from './schemas.ts'
 

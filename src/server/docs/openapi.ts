@@ -1,7 +1,7 @@
 import { catalogue, type Reason } from '../../errors.ts'
-import type { Answer, CredentialKind, Operation, Parameter } from '../../http/operations/operation.ts'
-import { everywhere } from '../../http/operations/refusals.ts'
-import { error } from '../../http/operations/shapes.ts'
+import type { Answer, CredentialKind, Operation, Parameter } from '../../http/operation/operation.ts'
+import { everywhere } from '../../http/operation/refusals.ts'
+import { error } from '../../http/operation/shapes.ts'
 import type { Schemas } from './schemas.ts'
 
 /** OpenAPI 3.1 of what routes say of themselves (`Operation`). */

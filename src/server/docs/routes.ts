@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { replyJson } from '../../http/reply-json.ts'
+import { replyJson } from '../../http/reply/reply-json.ts'
 import { asyncApi } from './asyncapi.ts'
 import { asyncApiPage, pageStyleHash } from './asyncapi-page.ts'
 

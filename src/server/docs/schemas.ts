@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { shapes } from '../../http/operations/shapes.ts'
+import { shapes } from '../../http/operation/shapes.ts'
 
 /** A JSON Schema as it stands in a document. */
 export type Schema = { readonly [keyword: string]: unknown }

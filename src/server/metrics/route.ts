@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { isLoopback } from '../../access/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
-import { credentialOf } from '../../http/credential.ts'
-import { readMetrics } from '../../http/operations/service.ts'
+import { credentialOf } from '../../http/request/credential.ts'
 import { createRegistry, type MetricSources } from './registry.ts'
+import { readMetrics } from './route.operation.ts'
 
 /** What proxies say of the client for which they ask: whoever is behind one is not this machine. */
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { refusalReason } from '../../http/reply-error.ts'
+import { refusalReason } from '../../http/reply/reply-error.ts'
 import type { Observations } from './observations.ts'
 
 /** Counts the refusals of the HTTP door. */

@@ -1,0 +1,32 @@
+import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '../access/access.ts'
+import type { Limits } from '../access/limits.ts'
+import type { ReceiptClock } from '../core/clock.ts'
+import type { Ingest } from '../core/ingest.ts'
+import type { Observer } from '../core/observer.ts'
+import type { RecordStore, RefusedWrites } from '../core/ports.ts'
+import type { Live } from '../live/index.ts'
+import type { StreamLog } from '../live/streams/stream-log.ts'
+import type { MagicStates } from './reading/magic-states.ts'
+
+/** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */
+export interface HttpThings {
+  readonly ingest: Ingest
+  readonly records: Pick<RecordStore, 'read' | 'resources' | 'remove'>
+  readonly refused: Pick<RefusedWrites, 'list'>
+  readonly live: Live
+  /** What streams may have to read again of it. */
+  readonly streamLog: StreamLog
+  readonly magic: MagicStates
+  readonly access: Access
+  readonly limits: Limits
+  readonly registry: ThingRegistry
+  readonly sessions: SessionRegistry
+  readonly activationCodes: ActivationCodes
+  readonly clock: ReceiptClock
+  /** Told of each write that is answered. */
+  readonly observer?: Observer | undefined
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
+  backup(): AsyncIterable<Uint8Array>
+  /** Whether the store could take a write now. True where only free disk is short: a load balancer must not end the reads. */
+  isReady(): boolean
+}

@@ -1,0 +1,64 @@
+import { formatDatetime } from '../../core/datetime.ts'
+import type { RecordStore } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
+import { recordText } from '../../core/record-text.ts'
+import { pages, type WalkQuery } from './pages.ts'
+
+/** A form in which a whole range is given out, one record per line. */
+export interface ExportFormat {
+  readonly contentType: string
+  /** What comes before the first record. */
+  readonly head: string
+  readonly line: (record: StoredRecord) => string
+}
+
+const csv: ExportFormat = {
+  contentType: 'text/csv; charset=utf-8',
+  head: 'datetime,value,lat,long\r\n',
+  line: ({ datetime, value, geo }) =>
+    `${formatDatetime(datetime)},${csvValue(value)},${geo?.lat ?? ''},${geo?.long ?? ''}\r\n`,
+}
+
+const ndjson: ExportFormat = {
+  contentType: 'application/x-ndjson',
+  head: '',
+  line: record => `${recordText(record)}\n`,
+}
+
+/** The format that an Accept header asks for, the first one if it names both; undefined: neither. */
+export function exportFormatOf(accept: string | undefined): ExportFormat | undefined {
+  const type = /\b(text\/csv|application\/x-ndjson)\b/i.exec(accept ?? '')?.[0].toLowerCase()
+  if (type === undefined) return undefined
+  return type === 'text/csv' ? csv : ndjson
+}
+
+/**
+ * The records of a range, page by page; memory does not grow with their number. No iterator stays open under a slow reader: its
+ * snapshot would keep LevelDB from giving space back.
+ *
+ * @throws ThingwireError as `pages`
+ */
+export async function* exportText(
+  { head, line }: ExportFormat,
+  records: Pick<RecordStore, 'read'>,
+  thingId: string,
+  key: string,
+  query: WalkQuery,
+): AsyncGenerator<string, void> {
+  yield head
+  for await (const page of pages(records, thingId, key, query)) yield page.map(line).join('')
+}
+
+/**
+ * Scalars plain, a missing value as an empty field, objects and arrays as JSON; quoted where RFC 4180 wants it. A lone
+ * surrogate has no UTF-8 and becomes U+FFFD.
+ */
+function csvValue(value: string): string {
+  if (value === 'null') return ''
+  const isString = value.startsWith('"')
+  // Most strings need no decoding: nothing in them is escaped.
+  const text = !isString ? value : value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1)
+  // An empty field is no value.
+  if (isString && text === '') return '""'
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,69 @@
+import { formatDatetime } from '../../core/datetime.ts'
+
+const functions = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
+
+export type AggregateFunction = (typeof functions)[number]
+
+export function isAggregateFunction(name: string): name is AggregateFunction {
+  return (functions as readonly string[]).includes(name)
+}
+
+/** What is kept of the records of one interval: the same few numbers, however many records there are. */
+export class IntervalSummary {
+  /** Milliseconds. */
+  readonly start: number
+  #count = 0
+  #numbers = 0
+  #sum = 0
+  #min = Number.POSITIVE_INFINITY
+  #max = Number.NEGATIVE_INFINITY
+  #firstAdded = 'null'
+  #lastAdded = 'null'
+
+  constructor(start: number) {
+    this.start = start
+  }
+
+  /** @param value JSON text */
+  add(value: string): void {
+    if (this.#count === 0) this.#firstAdded = value
+    this.#lastAdded = value
+    this.#count++
+    if (!/^[-\d]/.test(value)) return
+    const number = Number(value)
+    this.#numbers++
+    this.#sum += number
+    this.#min = Math.min(this.#min, number)
+    this.#max = Math.max(this.#max, number)
+  }
+
+  /**
+   * The interval as JSON text. `avg`, `min`, `max`, `sum` are null without a number, and where they leave the range
+   * of a double.
+   *
+   * @param order in which the records were added
+   */
+  text(wanted: readonly AggregateFunction[], order: 'asc' | 'desc'): string {
+    const members = wanted.map(name => `,"${name}":${this.#result(name, order)}`)
+    return `{"datetime":"${formatDatetime(this.start)}"${members.join('')}}`
+  }
+
+  #result(name: AggregateFunction, order: 'asc' | 'desc'): string {
+    switch (name) {
+      case 'count':
+        return String(this.#count)
+      case 'first':
+        return order === 'asc' ? this.#firstAdded : this.#lastAdded
+      case 'last':
+        return order === 'asc' ? this.#lastAdded : this.#firstAdded
+      case 'sum':
+        return this.#numbers === 0 ? 'null' : JSON.stringify(this.#sum)
+      case 'avg':
+        return JSON.stringify(this.#sum / this.#numbers)
+      case 'min':
+        return JSON.stringify(this.#min)
+      case 'max':
+        return JSON.stringify(this.#max)
+    }
+  }
+}

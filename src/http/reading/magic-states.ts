@@ -1,0 +1,58 @@
+import type { PageQuery, RecordStore } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
+
+/** States of magic resources (contract §5), as this door reads and removes them. */
+export interface MagicStates {
+  /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
+  stateKeyOf(key: string): string | undefined
+  /** Whether the state of this key is that of the newest record under it. */
+  isLatestRecord(key: string): boolean
+  /** Keys of the states that the thing has. */
+  stateKeys(thingId: string): Promise<readonly string[]>
+  /** The state, or the part of it that `key` names, null if it has none; undefined if there is no state. */
+  read(thingId: string, key: string): Promise<StoredRecord | undefined>
+  /**
+   * Removes the state, or the part of it that `key` names; where it is that of the newest record, and one is left, that becomes
+   * the state. Resolves when that is durable.
+   */
+  remove(thingId: string, key: string): Promise<void>
+}
+
+type Read = RecordStore['read']
+
+export interface Reads {
+  /** What was written under a key. */
+  readonly history: { readonly read: Read }
+  /** A page as `GET …/resources/<key>` gives it: the state, where it is the newest of all that is asked for. */
+  readonly page: Read
+}
+
+/** How resources are read, magic or not. */
+export function createReads(records: Pick<RecordStore, 'read' | 'resources'>, magic: MagicStates): Reads {
+  const read: Read = async (thingId, key, query) => {
+    const page = await records.read(thingId, key, query)
+    if (page) return page
+    const stateKey = magic.stateKeyOf(key)
+    return stateKey !== undefined && (await isWritten(thingId, stateKey)) ? { records: [] } : undefined
+  }
+  return {
+    history: { read },
+    page: async (thingId, key, query) => {
+      if (magic.stateKeyOf(key) === undefined || !asksForNewest(query)) return await read(thingId, key, query)
+      const state = await magic.read(thingId, key)
+      if (state) return { records: [state] }
+      return (await read(thingId, key, query)) && { records: [] }
+    },
+  }
+
+  /** `$settings.name` makes `$settings` known, and the other way round. */
+  async function isWritten(thingId: string, stateKey: string): Promise<boolean> {
+    if (await magic.read(thingId, stateKey)) return true
+    if (await records.read(thingId, stateKey, { order: 'desc', limit: 1 })) return true
+    return (await records.resources(thingId)).some(key => magic.stateKeyOf(key) === stateKey)
+  }
+}
+
+function asksForNewest({ limit, order, from, to, cursor }: PageQuery): boolean {
+  return limit === 1 && order === 'desc' && from === undefined && to === undefined && cursor === undefined
+}

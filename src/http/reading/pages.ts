@@ -1,0 +1,38 @@
+import type { RecordStore, TimeRange } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record.ts'
+import { ThingwireError } from '../../errors.ts'
+
+/** Few, since what is in memory when V8 collects its young objects stays until a full collection. */
+const recordsAtOnce = 250
+
+export interface WalkQuery extends TimeRange {
+  readonly order: 'asc' | 'desc'
+  /** Most records in all; all of them if it is left out. */
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/**
+ * Walks a resource, some records at a time.
+ *
+ * @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails
+ */
+export async function* pages(
+  records: Pick<RecordStore, 'read'>,
+  thingId: string,
+  key: string,
+  { limit = Number.POSITIVE_INFINITY, cursor, ...range }: WalkQuery,
+): AsyncGenerator<readonly StoredRecord[], void> {
+  let left = limit
+  let next = cursor
+  for (let first = true; first || (next !== undefined && left > 0); first = false) {
+    const query = { ...range, limit: Math.min(left, recordsAtOnce) }
+    const page = await records.read(thingId, key, next === undefined ? query : { ...query, cursor: next })
+    if (!page && first) throw new ThingwireError('unknown_resource')
+    // What was removed while it was being read is over.
+    if (!page) return
+    left -= page.records.length
+    next = page.next
+    yield page.records
+  }
+}

@@ -1,0 +1,21 @@
+import { STATUS_CODES } from 'node:http'
+import type { ThingwireError } from '../../errors.ts'
+import { errorText } from './reply-error.ts'
+
+/** Seconds after which a client may try again what was refused for now. */
+const retryAfter = 5
+
+/** The bytes of an error answer (contract §6) for a connection without a reply to send it with; its last one. */
+export function rawRefusal(error: ThingwireError): string {
+  const body = errorText(error)
+  const mayRetry = error.status === 503 || error.status === 429
+  return [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(mayRetry ? [`Retry-After: ${error.retryAfter ?? retryAfter}`] : []),
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

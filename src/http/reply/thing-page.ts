@@ -1,0 +1,58 @@
+import type { ThingQuery, ThingRegistry, ThingSummary } from '../../access/access.ts'
+import { formatDatetime } from '../../core/datetime.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Query } from '../request/query.ts'
+
+const defaultThings = 100
+
+/**
+ * A page of things as JSON text, as `GET /v2/admin/things` and `GET /v2/things` give it (contract §6).
+ *
+ * @param query `limit`, `cursor`, `name`, `bbox`
+ * @param among the things that may be seen; undefined: all
+ * @throws ThingwireError invalid_query, invalid_limit, invalid_cursor
+ */
+export async function thingPage(
+  registry: Pick<ThingRegistry, 'list'>,
+  query: Query,
+  among?: ReadonlySet<string>,
+): Promise<string> {
+  const { things, next } = await registry.list({ ...thingQuery(query), ...(among ? { among } : {}) })
+  return JSON.stringify({ things: things.map(describe), next })
+}
+
+function describe({ thingId, name, createdAt, lastSeen, lastWrite, position }: ThingSummary) {
+  return {
+    thingId,
+    name,
+    createdAt: formatDatetime(createdAt),
+    lastSeen: lastSeen === undefined ? null : formatDatetime(lastSeen),
+    lastWrite: lastWrite === undefined ? undefined : formatDatetime(lastWrite),
+    position,
+  }
+}
+
+function thingQuery(query: Query): ThingQuery {
+  const cursor = query.text('cursor', 'invalid_cursor')
+  const name = query.text('name')
+  const bbox = query.text('bbox')
+  return {
+    limit: query.limit(defaultThings),
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(name === undefined ? {} : { name }),
+    ...(bbox === undefined ? {} : { bbox: parseBox(bbox) }),
+  }
+}
+
+function parseBox(text: string) {
+  const numbers = text
+    .split(',')
+    .map(part => (/^-?\d+(\.\d+)?$/.test(part.trim()) ? Number(part) : Number.NaN))
+  const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = numbers
+  const onGlobe = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90
+  if (numbers.length !== 4 || !onGlobe || !(south <= north)) {
+    const message = 'bbox must be west,south,east,north in degrees, with south not above north'
+    throw new ThingwireError('invalid_query', message)
+  }
+  return { west, south, east, north }
+}

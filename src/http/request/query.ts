@@ -1,0 +1,95 @@
+import type { FastifyRequest } from 'fastify'
+import { parseDatetime } from '../../core/datetime.ts'
+import type { TimeRange } from '../../core/ports.ts'
+import { type Reason, ThingwireError } from '../../errors.ts'
+
+/** Most records of one page of JSON (contract §6). */
+export const maximumPage = 1000
+
+const flags = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+/** The query of a request; parameters that nobody asks for are ignored (contract §3). */
+export class Query {
+  readonly #parameters: URLSearchParams
+
+  constructor(request: FastifyRequest) {
+    // Not request.query: how that is parsed is up to the host.
+    const url = request.raw.url ?? ''
+    const start = url.indexOf('?')
+    this.#parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+  }
+
+  /** @throws ThingwireError `reason` if the parameter is there more than once */
+  text(name: string, reason: Reason = 'invalid_query'): string | undefined {
+    const values = this.#parameters.getAll(name)
+    if (values.length > 1) throw new ThingwireError(reason, `${name} must be given only once`)
+    return values[0]
+  }
+
+  /** @throws ThingwireError invalid_query */
+  flag(name: string): boolean | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    const value = flags.get(text.toLowerCase())
+    if (value === undefined) throw new ThingwireError('invalid_query', `${name} must be true, false, 1 or 0`)
+    return value
+  }
+
+  /** @throws ThingwireError invalid_query */
+  oneOf<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
+    const text = this.text(name) ?? choices[0]
+    const choice = choices.find(candidate => candidate === text)
+    if (choice === undefined)
+      throw new ThingwireError('invalid_query', `${name} must be ${choices.join(' or ')}`)
+    return choice
+  }
+
+  /**
+   * `limit`, at most `maximum`: a larger one is clamped.
+   *
+   * @throws ThingwireError invalid_limit
+   */
+  limit<Fallback extends number | undefined>(fallback: Fallback, maximum = maximumPage): number | Fallback {
+    const text = this.text('limit', 'invalid_limit')
+    if (text === undefined) return fallback
+    const limit = /^\d+$/.test(text) ? Number(text) : 0
+    if (limit < 1) throw new ThingwireError('invalid_limit')
+    return Math.min(limit, maximum)
+  }
+
+  /**
+   * `startDate`, inclusive, and `endDate`, exclusive.
+   *
+   * @throws ThingwireError invalid_range
+   */
+  range(): TimeRange {
+    const from = this.#datetime('startDate')
+    const to = this.#datetime('endDate')
+    return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+  }
+
+  /** The same query with some parameters replaced, ready for a URL. */
+  with(parameters: Readonly<Record<string, string>>): string {
+    const changed = new URLSearchParams(this.#parameters)
+    for (const [name, value] of Object.entries(parameters)) changed.set(name, value)
+    return changed.toString()
+  }
+
+  #datetime(name: string): number | undefined {
+    const text = this.text(name, 'invalid_range')
+    if (text === undefined) return undefined
+    // The plus of a zone that was not percent-encoded arrives as a space.
+    const datetime = parseDatetime(text) ?? parseDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+    if (datetime === undefined) {
+      const message = `${name} must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339`
+      throw new ThingwireError('invalid_range', message)
+    }
+    // Nothing is stored from before 1970.
+    return Math.max(datetime, 0)
+  }
+}

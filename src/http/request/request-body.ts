@@ -1,0 +1,63 @@
+import { gunzipSync } from 'node:zlib'
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { readJson } from '../../core/read-json.ts'
+import { type Reason, ThingwireError } from '../../errors.ts'
+import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
+
+/** The body as it came, be there a problem or none; empty if there is no body. */
+export function receivedBody(request: FastifyRequest): ReceivedBody {
+  return (request.body as ReceivedBody | undefined) ?? { bytes: Buffer.alloc(0) }
+}
+
+/**
+ * The body of a request, inflated.
+ *
+ * @throws ThingwireError body_too_large, unsupported_media_type, unsupported_encoding, invalid_content_encoding
+ */
+export function bodyOf(request: FastifyRequest, limit: number): Buffer {
+  const { bytes, problem } = receivedBody(request)
+  if (problem) throw problem
+  return inflate(bytes, request.headers['content-encoding'], limit)
+}
+
+/**
+ * To be called where a request needs a body.
+ *
+ * @throws ThingwireError `reason` if none was announced: what the client sent of one stands behind the request
+ */
+export function refuseMissingBody({ headers }: FastifyRequest, reason: Reason): void {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
+  throw new ThingwireError(reason, 'no body came, it ends at position 0: is Content-Length missing?')
+}
+
+/**
+ * The body of a request as JSON of a given shape; an empty body is `{}`.
+ *
+ * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
+ */
+export function jsonBodyOf<Shape extends z.ZodType>(
+  request: FastifyRequest,
+  limit: number,
+  shape: Shape,
+): z.output<Shape> {
+  const body = bodyOf(request, limit)
+  const result = shape.safeParse(body.byteLength === 0 ? {} : readJson(body))
+  if (result.success) return result.data
+  refuseMissingBody(request, 'invalid_body')
+  const [issue] = result.error.issues
+  throw new ThingwireError('invalid_body', [...(issue?.path ?? []), issue?.message].join(' '))
+}
+
+function inflate(body: Buffer, encoding: string | undefined, limit: number): Buffer {
+  const name = encoding?.trim().toLowerCase() ?? ''
+  if (name === '' || name === 'identity') return body
+  if (name !== 'gzip' && name !== 'x-gzip') throw new ThingwireError('unsupported_encoding')
+  try {
+    // Not in the thread pool: writes of one connection must stay in their order.
+    return gunzipSync(body, { maxOutputLength: limit })
+  } catch (error) {
+    const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+    throw tooLarge ? bodyTooLarge(limit) : new ThingwireError('invalid_content_encoding')
+  }
+}

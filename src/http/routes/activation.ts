@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify'
+import { activationText } from '../../access/activation-text.ts'
+import type { HttpThings } from '../http-things.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { jsonBodyOf } from '../request/request-body.ts'
+import { activateThing, activationBody } from './activation.operation.ts'
+
+/** `POST /v2/things`: a thing registers itself. */
+export function activationRoute(
+  scope: FastifyInstance,
+  { activationCodes }: HttpThings,
+  bodyLimit: number,
+): void {
+  scope.post('/things', { config: { operation: activateThing } }, async (request, reply) => {
+    const { activationCode } = jsonBodyOf(request, bodyLimit, activationBody)
+    return replyJson(reply, 201, activationText(await activationCodes.activate(activationCode)))
+  })
+}

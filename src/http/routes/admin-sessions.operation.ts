@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { minted, mintedExample } from '../operation/minted-session.ts'
+import { json, type Operation, type Parameter } from '../operation/operation.ts'
+import { cursor, limit } from '../operation/parameters.ts'
+import { ofAdmin, ofBody } from '../operation/refusals.ts'
+import { datetime, success, thingId } from '../operation/shapes.ts'
+import { sessionTerms } from '../request/session-body.ts'
+
+const thingsRule = 'must be "*" or an array of thing ids'
+
+export const sessionBody = z.object(
+  { things: z.union([z.literal('*'), z.array(z.string())], thingsRule), ...sessionTerms },
+  'the body must be a JSON object {"things","access","expiresIn"?}',
+)
+
+const session = z.object({
+  sessionId: z.string(),
+  things: z.union([z.literal('*'), z.array(thingId)]),
+  access: z.enum(['read', 'write']),
+  mintedBy: z.enum(['operator', 'thing']),
+  createdAt: datetime,
+  expiresAt: datetime,
+})
+
+const sessionExample = {
+  sessionId: mintedExample.sessionId,
+  things: '*',
+  access: 'read',
+  mintedBy: 'operator',
+  createdAt: '2026-11-21T09:30:00.000Z',
+  expiresAt: mintedExample.expiresAt,
+}
+const sessionId = {
+  name: 'sessionId',
+  in: 'path',
+  description: 'The session.',
+  schema: z.string(),
+  example: mintedExample.sessionId,
+} satisfies Parameter
+
+export const createSession: Operation = {
+  id: 'createSession',
+  group: 'Credentials',
+  summary: 'Mint a session for some or all things',
+  credential: 'admin',
+  body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },
+  answers: { 201: json('The token is shown only once.', z.object(minted), mintedExample) },
+  refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
+}
+
+export const listSessions: Operation = {
+  id: 'listSessions',
+  group: 'Credentials',
+  summary: 'List the live sessions',
+  credential: 'admin',
+  parameters: [limit('sessions', 100, 1000), cursor('`next` of the page before', sessionId.example)],
+  answers: {
+    200: json('A page of sessions.', z.object({ sessions: z.array(session), next: z.string().optional() }), {
+      sessions: [sessionExample],
+    }),
+  },
+  refusals: [...ofAdmin, 'invalid_limit', 'invalid_cursor'],
+}
+
+export const readSession: Operation = {
+  id: 'readSession',
+  group: 'Credentials',
+  summary: 'Read a session',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('The session.', session, sessionExample) },
+  refusals: [...ofAdmin, 'not_found'],
+}
+
+export const endSession: Operation = {
+  id: 'endSession',
+  group: 'Credentials',
+  summary: 'End a session',
+  description: 'Its connections close within a second.',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('Ended.', success, { status: 'success' }) },
+  refusals: [...ofAdmin, 'not_found'],
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { Principal } from '../../access/access.ts'
+import { formatDatetime } from '../../core/datetime.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { HttpThings } from '../http-things.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { credentialOf } from '../request/credential.ts'
+import { readPrincipal } from './principal.operation.ts'
+
+/** `GET /v2/principal`: whom the credential of the request stands for, and what it may do. */
+export function principalRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
+  scope.get('/principal', { config: { operation: readPrincipal } }, async (request, reply) => {
+    const principal = await access.identify(credentialOf(request))
+    return replyJson(reply, 200, JSON.stringify(await describe(principal)))
+  })
+
+  async function describe(principal: Principal): Promise<object> {
+    switch (principal.kind) {
+      case 'admin':
+        return { kind: 'admin' }
+      case 'thing': {
+        const { thingId } = principal
+        const { things } = await registry.list({ limit: 1, among: new Set([thingId]) })
+        // Removed since its token was looked up.
+        if (!things[0]) throw new ThingwireError('invalid_session')
+        return { kind: 'thing', thingId, name: things[0].name }
+      }
+      case 'session': {
+        const { kind, sessionId, access, things, isOperators, expiresAt } = principal
+        return {
+          kind,
+          sessionId,
+          access,
+          things: things === '*' ? things : [...things],
+          isOperators,
+          expiresAt: formatDatetime(expiresAt),
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { FastifyInstance } from 'fastify'
+import type { PageQuery } from '../../core/ports.ts'
+import { arrayText, recordText } from '../../core/record-text.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { HttpThings } from '../http-things.ts'
+import { aggregate, aggregationOf } from '../reading/aggregate.ts'
+import { exportFormatOf, exportText } from '../reading/export.ts'
+import { createReads } from '../reading/magic-states.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { replyStream } from '../reply/reply-stream.ts'
+import { credentialOf } from '../request/credential.ts'
+import { type OfResource, resourceKey } from '../request/paths.ts'
+import { Query } from '../request/query.ts'
+import { readResource } from './read.operation.ts'
+
+/** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
+export function readRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+  const { history, page: readPage } = createReads(records, magic)
+  scope.get<OfResource>(
+    '/things/:ref/resources/:key',
+    { config: { operation: readResource } },
+    async (request, reply) => {
+      const { ref } = request.params
+      const thingId = await access.authorise(ref, credentialOf(request), 'read')
+      const key = resourceKey(request.params)
+      const query = new Query(request)
+      const linkNext = (parameters: Readonly<Record<string, string>>): void => {
+        // Relative: a proxy may have put the server under a prefix that it does not know.
+        reply.header('link', `<?${query.with(parameters)}>; rel="next"`)
+      }
+
+      const aggregation = aggregationOf(query)
+      if (aggregation) {
+        const { items, next } = await aggregate(history, thingId, key, aggregation)
+        if (next) linkNext(next)
+        return replyJson(reply, 200, arrayText(items))
+      }
+
+      const format = exportFormatOf(request.headers.accept)
+      if (format) {
+        const chunks = exportText(format, history, thingId, key, exportQuery(query))
+        return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
+      }
+
+      const page = await readPage(thingId, key, pageQuery(query))
+      if (!page) throw new ThingwireError('unknown_resource')
+      if (page.next !== undefined) linkNext({ cursor: page.next })
+      return replyJson(reply, 200, arrayText(page.records.map(recordText)))
+    },
+  )
+}
+
+function pageQuery(query: Query): PageQuery {
+  return { ...walkQuery(query), limit: query.limit(1) }
+}
+
+function exportQuery(query: Query) {
+  const limit = query.limit(undefined, Number.POSITIVE_INFINITY)
+  return limit === undefined ? walkQuery(query) : { ...walkQuery(query), limit }
+}
+
+function walkQuery(query: Query) {
+  const cursor = query.text('cursor', 'invalid_cursor')
+  const order = query.oneOf('order', ['desc', 'asc'])
+  return { ...query.range(), order, ...(cursor === undefined ? {} : { cursor }) }
+}

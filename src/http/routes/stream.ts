@@ -1,0 +1,126 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ThingwireError } from '../../errors.ts'
+import type { HttpThings } from '../http-things.ts'
+import { credentialOf } from '../request/credential.ts'
+import type { OfThing } from '../request/paths.ts'
+import { Query } from '../request/query.ts'
+import { chunkedJson, streamChunks } from '../streaming/chunked-stream.ts'
+import { CredentialWatch } from '../streaming/credential-watch.ts'
+import { EventStreams, eventsType } from '../streaming/event-stream.ts'
+import { LiveStream, OpenStreams, streamHeaders } from '../streaming/live-stream.ts'
+import { streamWrites } from './stream.operation.ts'
+
+/** Milliseconds (contract §8.1). Common proxies cut after 60 s of silence. */
+const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
+
+/**
+ * `GET /v2/things/<ref>`: the writes of a thing as they come, chunked JSON or server-sent events (contract §8).
+ *
+ * @param drainTimeout how long a client may take nothing, milliseconds (contract §7, stuck subscribers)
+ */
+export function streamRoute(
+  scope: FastifyInstance,
+  { access, limits, live, streamLog }: HttpThings,
+  drainTimeout: number,
+): void {
+  const open = new OpenStreams()
+  const events = new EventStreams(live)
+  // Not onClose: that comes when the last connection is closed.
+  scope.addHook('preClose', done => {
+    open.endAll()
+    done()
+  })
+
+  scope.get<OfThing>('/things/:ref', { config: { operation: streamWrites } }, async (request, reply) => {
+    const held = new Held()
+    try {
+      const isOpen = await openStream(request, reply, held)
+      if (!isOpen) held.release()
+      return reply
+    } catch (error) {
+      held.release()
+      throw error
+    }
+  })
+
+  /** @returns whether there is a stream; if not, it was answered or the client has gone */
+  async function openStream(
+    request: FastifyRequest<OfThing>,
+    reply: FastifyReply,
+    held: Held,
+  ): Promise<boolean> {
+    const query = new Query(request)
+    const { ref } = request.params
+    // An EventSource sends no headers of its own.
+    const credential = credentialOf(request) ?? query.text('session')
+    const watch = new CredentialWatch(access, ref, credential)
+    held.add(watch.stop)
+    const thingId = await access.authorise(ref, credential, 'read')
+    const keepAlive = keepAliveOf(query)
+    const isEvents = /\btext\/event-stream\b/i.test(request.headers.accept ?? '')
+    if (request.method === 'HEAD') {
+      // A stream, since Fastify would announce the length of anything else.
+      reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))
+      return false
+    }
+    held.add(await enter(thingId))
+    const lastEventId = lastEventIdOf(request)
+    const streamed = isEvents ? await streamLog.enter(thingId, lastEventId) : undefined
+    if (streamed) held.add(streamed.leave)
+    if (open.isEnded) throw new ThingwireError('draining')
+    if (request.raw.socket.destroyed) {
+      reply.hijack()
+      return false
+    }
+    watch.onDead(() => stream.cut())
+    const form = streamed ? events.form(streamed) : chunkedJson
+    const stream = new LiveStream(request, reply, form, { keepAlive, drainTimeout }, live)
+    stream.onClose(() => held.release())
+    open.add(stream, thingId)
+    if (streamed) events.begin(stream, streamed, lastEventId)
+    else streamChunks(stream, live, thingId)
+    return true
+  }
+
+  /** @returns how to leave again @throws ThingwireError too_many_streams */
+  async function enter(thingId: string): Promise<() => void> {
+    let leave = limits.streams.enter(thingId)
+    if (!leave) {
+      // A page that is loaded again and again would lock itself out.
+      await open.cutHalfClosed(thingId)
+      leave = limits.streams.enter(thingId)
+    }
+    if (leave) return leave
+    limits.count('too_many_streams')
+    throw new ThingwireError('too_many_streams')
+  }
+}
+
+/** What a stream holds for as long as it lasts. */
+class Held {
+  readonly #releases: (() => void)[] = []
+
+  add(release: () => void): void {
+    this.#releases.push(release)
+  }
+
+  release(): void {
+    for (const release of this.#releases.splice(0)) release()
+  }
+}
+
+/** @throws ThingwireError invalid_query */
+function keepAliveOf(query: Query): number {
+  const { minimum, fallback, maximum } = keepAliveRange
+  const text = query.text('keepAlive')
+  if (text === undefined) return fallback
+  const keepAlive = /^\d+$/.test(text) ? Number(text) : 0
+  if (keepAlive < 1) throw new ThingwireError('invalid_query', 'keepAlive must be a positive integer')
+  return Math.min(Math.max(keepAlive, minimum), maximum)
+}
+
+/** An empty one is none: that is what a client that has had no event would have to send. */
+function lastEventIdOf(request: FastifyRequest): string | undefined {
+  return request.headers['last-event-id']?.toString() || undefined
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify'
+import type { Principal } from '../../access/access.ts'
+import type { HttpThings } from '../http-things.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { thingPage } from '../reply/thing-page.ts'
+import { credentialOf } from '../request/credential.ts'
+import { Query } from '../request/query.ts'
+import { listVisibleThings } from './visible-things.operation.ts'
+
+/** `GET /v2/things`: the things that the credential of the request may see, or the one of `thingId` if it is among them. */
+export function visibleThingsRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
+  scope.get('/things', { config: { operation: listVisibleThings } }, async (request, reply) => {
+    const principal = await access.identify(credentialOf(request))
+    const query = new Query(request)
+    const visible = visibleTo(principal)
+    const thingId = query.text('thingId')
+    const among = thingId === undefined ? visible : only(thingId, visible)
+    return replyJson(reply, 200, await thingPage(registry, query, among))
+  })
+}
+
+/** Undefined: every thing. */
+function visibleTo(principal: Principal): ReadonlySet<string> | undefined {
+  switch (principal.kind) {
+    case 'admin':
+      return undefined
+    case 'session':
+      return principal.things === '*' ? undefined : principal.things
+    case 'thing':
+      return new Set([principal.thingId])
+  }
+}
+
+function only(thingId: string, visible: ReadonlySet<string> | undefined): ReadonlySet<string> {
+  return new Set(visible && !visible.has(thingId) ? [] : [thingId])
+}

@@ -1,0 +1,124 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Observer } from '../../core/observer.ts'
+import type { WriteOptions } from '../../core/parse.ts'
+import type { WriteAnswer } from '../../core/ports.ts'
+import type { Ticket } from '../../core/ticket.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { HttpThings } from '../http-things.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { credentialOf } from '../request/credential.ts'
+import type { OfThing } from '../request/paths.ts'
+import { Query } from '../request/query.ts'
+import { bodyOf, receivedBody, refuseMissingBody } from '../request/request-body.ts'
+import { WriteOrder } from '../request/write-order.ts'
+import { writeRecords } from './write.operation.ts'
+
+const created = { status: 'created', message: 'created' }
+const allCreated = JSON.stringify(created)
+const noOptions: WriteOptions = {}
+
+type RequestOfThing = FastifyRequest<OfThing>
+
+/** `POST /v2/things/<ref>` [interface 4.1]. */
+export function writeRoute(
+  scope: FastifyInstance,
+  { ingest, access, observer }: HttpThings,
+  bodyLimit: number,
+): void {
+  const order = new WriteOrder(scope)
+
+  scope.post<OfThing>(
+    '/things/:ref',
+    {
+      config: { operation: writeRecords },
+      onRequest: (request, reply, done) => {
+        order.arrive(request, reply)
+        done()
+      },
+    },
+    (request, reply) => {
+      const answer = new Answer(reply, observer)
+      const thingId = access.authoriseKnown(request.params.ref, credentialOf(request), 'write')
+      const waiting = order.turnOf(request).wait()
+      // At once where nothing is waited for: promises would cost more than all that they are for.
+      if (thingId === undefined || waiting) return writeInTurn(request, answer, waiting)
+      return write(thingId, request, answer)
+    },
+  )
+
+  async function writeInTurn(
+    request: RequestOfThing,
+    answer: Answer,
+    waiting: Promise<void> | undefined,
+  ): Promise<FastifyReply> {
+    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
+    await waiting
+    await write(thingId, request, answer)
+    return answer.reply
+  }
+
+  /** @returns undefined: it is answered when it has settled */
+  function write(thingId: string, request: RequestOfThing, answer: Answer): Promise<never> | undefined {
+    let options: WriteOptions
+    let body: Buffer
+    try {
+      options = writeOptions(request)
+      body = bodyOf(request, bodyLimit)
+      if (body.byteLength === 0) refuseMissingBody(request, 'invalid_json')
+    } catch (error) {
+      return refuse(thingId, request, error)
+    }
+    try {
+      ingest.submit({ thingId, door: 'http', body, options }, answer)
+    } finally {
+      order.done(request)
+    }
+    return undefined
+  }
+
+  /** What is wrong around the body is no business of the core, and still a refused write of the thing. */
+  async function refuse(thingId: string, request: RequestOfThing, error: unknown): Promise<never> {
+    const body = receivedBody(request).bytes
+    if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
+    throw error
+  }
+}
+
+/** What comes of a write, to its sender. */
+class Answer implements Ticket<WriteAnswer> {
+  readonly reply: FastifyReply
+  readonly #observer: Observer | undefined
+  readonly #takenAt = performance.now()
+
+  constructor(reply: FastifyReply, observer: Observer | undefined) {
+    this.reply = reply
+    this.#observer = observer
+  }
+
+  resolve({ rejected }: WriteAnswer): void {
+    replyJson(this.reply, 201, rejected ? JSON.stringify({ ...created, rejected }) : allCreated)
+    this.#observer?.acknowledged('http', (performance.now() - this.#takenAt) / 1_000)
+  }
+
+  reject(error: unknown): void {
+    // A 429 for the rate is not noted among the refused writes: each would be a write to the disk.
+    this.reply.send(error)
+  }
+}
+
+function writeOptions(request: RequestOfThing): WriteOptions {
+  const hasOptions = request.raw.url?.includes('?') || request.headers['idempotency-key'] !== undefined
+  if (!hasOptions) return noOptions
+  const query = new Query(request)
+  const store = query.flag('store')
+  const broadcast = query.flag('broadcast')
+  const partial = query.flag('partial')
+  // Taken as it is, quotes included. Node joins a repeated header of this name; the result is one text like any other.
+  const id = request.headers['idempotency-key']?.toString()
+  return {
+    ...(store === undefined ? {} : { store }),
+    ...(broadcast === undefined ? {} : { broadcast }),
+    ...(partial === undefined ? {} : { partial }),
+    ...(id === undefined ? {} : { id }),
+  }
+}

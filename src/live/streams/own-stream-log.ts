@@ -1,0 +1,154 @@
+import { listDocuments } from '../../core/list-documents.ts'
+import type { Commit, DocumentStore } from '../../core/ports.ts'
+import type { Follower, Live, LoggedWrite } from '../index.ts'
+import type { Streamed, StreamLog } from './stream-log.ts'
+import { StreamRuns } from './stream-runs.ts'
+import { isStreamed, StreamedThing } from './streamed-thing.ts'
+
+const documentPrefix = 'streams/'
+/** How long the writes of a thing are kept after its last stream has ended, milliseconds (contract §8). */
+const keptFor = 600_000
+
+/**
+ * `streams/<thing id>`, as long as the writes of the thing are kept: every one behind the number `since` is in the commit
+ * log. Put before the first stream begins, raised before a trim cuts, removed before the writes are no longer kept.
+ */
+type StreamDocument = { readonly since: number }
+
+const documentName = (thingId: string) => documentPrefix + thingId
+
+/**
+ * The log of a store of one's own has only what is wanted of it: the writes of things that are streamed, or were a short
+ * time ago.
+ */
+export class OwnStreamLog implements StreamLog, Follower {
+  readonly #documents: DocumentStore
+  readonly #live: Live
+  readonly #runs: StreamRuns
+  readonly #things = new Map<string, StreamedThing>()
+  #isClosed = false
+
+  private constructor(documents: DocumentStore, live: Live, runs: StreamRuns) {
+    this.#documents = documents
+    this.#live = live
+    this.#runs = runs
+  }
+
+  /** Takes over what the run before has left. To be called before anything is written. @throws ThingwireError of the store */
+  static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
+    const log = new OwnStreamLog(documents, live, await StreamRuns.begin(documents, live.keptPosition))
+    for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, documentPrefix)) {
+      log.#add(thingId, since)
+    }
+    live.log.follow(log)
+    return log
+  }
+
+  wants(write: LoggedWrite): boolean {
+    return this.#things.has(write.thingId) && isStreamed(write)
+  }
+
+  async startTrim(): Promise<(commit: Commit) => boolean> {
+    const documents: Record<string, StreamDocument> = {}
+    for (const thing of this.#things.values()) {
+      if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
+    }
+    // It lets the log be cut.
+    await this.#documents.put(documents, undefined, 'essential')
+    return commit => {
+      const since = this.#things.get(commit.thingId)?.since
+      return since !== undefined && commit.writeNumber > since && isStreamed(commit)
+    }
+  }
+
+  async enter(thingId: string): Promise<Streamed> {
+    const thing = await this.#find(thingId)
+    thing.streams++
+    clearTimeout(thing.expiry)
+    thing.beginning ??= this.#begin(thing)
+    try {
+      await thing.beginning
+    } catch (error) {
+      thing.beginning = undefined
+      this.#leave(thing)
+      throw error
+    }
+    return {
+      thingId,
+      position: writeNumber => this.#runs.position(writeNumber),
+      resume: (position, until) => this.#resume(thing, position, until),
+      leave: () => this.#leave(thing),
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const thing of this.#things.values()) clearTimeout(thing.expiry)
+  }
+
+  #resume(thing: StreamedThing, position: string, until: number): AsyncGenerator<Commit> | undefined {
+    const after = this.#runs.read(position)
+    if (after === undefined || after < thing.since || after > until) return undefined
+    return this.#read(thing.thingId, after, until, thing.hold(after))
+  }
+
+  async *#read(thingId: string, after: number, until: number, release: () => void): AsyncGenerator<Commit> {
+    const isOf = (each: string) => each === thingId
+    try {
+      yield* this.#live.log.read({ after, before: until + 1, order: 'asc', isOf })
+    } finally {
+      release()
+    }
+  }
+
+  #leave(thing: StreamedThing): void {
+    thing.streams--
+    this.#expireLater(thing)
+  }
+
+  async #find(thingId: string): Promise<StreamedThing> {
+    let thing = this.#things.get(thingId)
+    while (thing?.ending) {
+      await thing.ending
+      thing = this.#things.get(thingId)
+    }
+    return thing ?? this.#add(thingId, undefined)
+  }
+
+  /** @param since undefined: its writes are kept from now on */
+  #add(thingId: string, since: number | undefined): StreamedThing {
+    const thing = new StreamedThing(thingId, since ?? this.#live.keptPosition, since !== undefined)
+    this.#things.set(thingId, thing)
+    this.#live.subscribe(thingId, thing)
+    this.#expireLater(thing)
+    return thing
+  }
+
+  async #begin(thing: StreamedThing): Promise<void> {
+    const snapshot = await this.#live.snapshot(() => thing.begin(this.#live.keptPosition))
+    await snapshot.close()
+    await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
+  }
+
+  #expireLater(thing: StreamedThing): void {
+    clearTimeout(thing.expiry)
+    if (thing.streams > 0 || this.#isClosed) return
+    thing.expiry = setTimeout(() => {
+      thing.ending = this.#end(thing)
+    }, keptFor)
+    thing.expiry.unref()
+  }
+
+  /** Never rejects. */
+  async #end(thing: StreamedThing): Promise<void> {
+    try {
+      await this.#documents.put({ [documentName(thing.thingId)]: null })
+      this.#live.unsubscribe(thing.thingId, thing)
+      this.#things.delete(thing.thingId)
+    } catch {
+      this.#expireLater(thing)
+    } finally {
+      thing.ending = undefined
+    }
+  }
+}

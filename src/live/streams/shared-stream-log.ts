@@ -1,0 +1,71 @@
+import type { Nodes } from '../../core/nodes.ts'
+import type { Commit, DocumentStore } from '../../core/ports.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Live } from '../index.ts'
+import type { Streamed, StreamLog } from './stream-log.ts'
+import { StreamRuns } from './stream-runs.ts'
+
+/** The log of a shared store has every commit for a while: a stream can be resumed on any node, over what it still has. */
+export class SharedStreamLog implements StreamLog {
+  readonly #live: Live
+  readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
+  readonly #runs: StreamRuns
+
+  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, runs: StreamRuns) {
+    this.#live = live
+    this.#nodes = nodes
+    this.#runs = runs
+  }
+
+  /** @throws ThingwireError of the store */
+  static async open(
+    documents: DocumentStore,
+    live: Live,
+    nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>,
+  ): Promise<SharedStreamLog> {
+    return new SharedStreamLog(live, nodes, await StreamRuns.shared(documents))
+  }
+
+  async enter(thingId: string, lastEventId?: string): Promise<Streamed> {
+    const after = lastEventId === undefined ? undefined : this.#runs.read(lastEventId)
+    const isKept = after !== undefined && (await this.#isKept(after))
+    return {
+      thingId,
+      position: writeNumber => this.#runs.position(writeNumber),
+      resume: (_position, until) =>
+        isKept && after <= until ? this.#read(thingId, after, until) : undefined,
+      leave: () => {},
+    }
+  }
+
+  close(): void {}
+
+  async #isKept(after: number): Promise<boolean> {
+    // The node that the client comes from may have told it more than this one was told.
+    if (after > this.#live.position) await (await this.#live.snapshot(() => {})).close()
+    const { completeAfter } = await this.#nodes.logBounds()
+    if (after <= completeAfter) return after === completeAfter
+    // What a failover has lost comes again when its sender has sent it again: the client is to forget it.
+    return await this.#nodes.hasLogged(after)
+  }
+
+  /** @throws ThingwireError not_found: a trim was faster */
+  async *#read(thingId: string, after: number, until: number): AsyncGenerator<Commit> {
+    const isOf = (each: string) => each === thingId
+    let from = after
+    for await (const page of this.#live.log.pages({ after, before: until + 1, order: 'asc', isOf })) {
+      await this.#assertComplete(from)
+      yield* page
+      from = page.at(-1)?.writeNumber ?? from
+    }
+    await this.#assertComplete(from)
+  }
+
+  async #assertComplete(after: number): Promise<void> {
+    if (!(await this.#isComplete(after))) throw new ThingwireError('not_found', 'the log begins behind it')
+  }
+
+  async #isComplete(after: number): Promise<boolean> {
+    return after >= (await this.#nodes.logBounds()).completeAfter
+  }
+}
