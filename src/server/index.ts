@@ -1,2 +1,2 @@
-export type { ServerOptions } from './options.ts'
+export type { ServerOptions } from './options/options.ts'
 export { createServer, type Server, type ServerParts } from './server.ts'

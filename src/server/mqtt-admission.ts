@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import type { ConnectionLimit } from './connection-limit.ts'
-import { readProxyHeader } from './proxied-socket.ts'
-import type { TrustedProxies } from './trusted-proxies.ts'
+import type { ConnectionLimit } from './connections/connection-limit.ts'
+import { readProxyHeader } from './connections/proxied-socket.ts'
+import type { TrustedProxies } from './connections/trusted-proxies.ts'
 
 /** What a TCP connection of MQTT goes through before TLS and MQTT see it. */
 export class MqttAdmission {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { createLogger } from './log.ts'
-import type { ServerOptions } from './options.ts'
+import { createLogger } from './log/log.ts'
+import type { ServerOptions } from './options/options.ts'
 import { linesForDevices, onThisMachine } from './reachable.ts'
 import { createServer, type Server } from './server.ts'
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { limitDeclarations } from '../../src/server/limit-options.ts'
+import { limitDeclarations } from '../../src/server/options/limit-options.ts'
 import { openDocumentedServer } from './documented-server.ts'
 import { headingsOf, sectionOf, tableRowsOf } from './markdown.ts'
 

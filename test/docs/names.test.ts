@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { environmentName, flagName, optionNames } from '../../src/server/options.ts'
+import { environmentName, flagName, optionNames } from '../../src/server/options/options.ts'
 import { codeIn, lineOf, type MarkdownFile, markdownFiles } from './markdown.ts'
 
 /** The documents name nothing that is not there. CHANGELOG.md may: it tells of what was. */

@@ -20,9 +20,9 @@ type Request = (scene: Scene, server: DocumentedServer) => Differences | Promise
 export const heldElsewhere: ReadonlyMap<string, string> = new Map([
   ['bad_request', 'test/http/host-options.test.ts'],
   ['head_too_large', 'test/http/host-options.test.ts'],
-  ['request_timeout', 'test/server/timeouts.test.ts'],
+  ['request_timeout', 'test/server/http/timeouts.test.ts'],
   ['internal_error', 'test/http/plugin.test.ts'],
-  ['too_many_connections', 'test/server/connection-limit.test.ts'],
+  ['too_many_connections', 'test/server/connections/connection-limit.test.ts'],
   ['too_many_failed_credentials', 'test/http/failed-credentials.test.ts'],
   ['store_timeout', 'test/store/open-store.test.ts'],
   ['store_unavailable', 'test/http/routes/health.test.ts'],

@@ -1,5 +1,5 @@
 import { ClassicLevel } from 'classic-level'
-import { storeLocation } from '../../src/server/choose-store.ts'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import {
   allRecordKeys,
   allResourceKeys,

@@ -1,5 +1,5 @@
 import { ClassicLevel } from 'classic-level'
-import { storeLocation } from '../../src/server/choose-store.ts'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 
 /** Names of the documents that begin so, in a data directory that no server holds. */
 export async function keptDocuments(dataDir: string, prefix: string): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { ClassicLevel } from 'classic-level'
-import { storeLocation } from '../../src/server/choose-store.ts'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { writeNamesIn } from './planned-write.ts'
 
 /** A write that is acknowledged, or about to be, and of which magic records are not applied. */

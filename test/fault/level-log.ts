@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { storeLocation } from '../../src/server/choose-store.ts'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 
 /** LevelDB's write-ahead log: blocks of 32 KiB, in them fragments with a header of 7 bytes, of which records are made. */
 const blockLength = 32_768

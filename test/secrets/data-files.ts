@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { storeLocation } from '../../src/server/choose-store.ts'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import type { Evidence } from './evidence.ts'
 

@@ -37,7 +37,7 @@ async function run(command: Command): Promise<void> {
   if (first !== '' && !first.startsWith('-')) throw unknownCommand(first, command)
   const { flags, operands, wantsHelp } = await serverFlags(command.args)
   if (wantsHelp) {
-    const { optionsHelp } = await import('../../server/options-table.ts')
+    const { optionsHelp } = await import('../../server/options/options-table.ts')
     command.outputHelp()
     process.stdout.write(`\nOptions:\n${optionsHelp()}\n`)
     return
@@ -60,7 +60,9 @@ function unknownCommand(word: string, { parent }: Command) {
  * @throws CommandError as `mistake` makes it
  */
 export async function serverFlags(args: readonly string[], mistake: typeof usageError = failure) {
-  const { declarationOf, environmentName, flagName, optionNames } = await import('../../server/options.ts')
+  const { declarationOf, environmentName, flagName, optionNames } = await import(
+    '../../server/options/options.ts'
+  )
   const secret = optionNames.find(
     name => declarationOf(name).secret && args.some(arg => arg.split('=', 1)[0] === `--${flagName(name)}`),
   )
@@ -93,7 +95,7 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
 
 /** Of the command line, the environment and the file. @throws Error with one line for the operator */
 export async function loadServerOptions(flags: Readonly<Record<string, string | undefined>>) {
-  const { loadOptions } = await import('../../server/load-options.ts')
+  const { loadOptions } = await import('../../server/options/load-options.ts')
   // These are for commands that talk to a server, and may well be set where one is started.
   const { THINGWIRE_URL: _url, THINGWIRE_TOKEN: _token, ...environment } = process.env
   return await loadOptions(flags, environment)

@@ -75,7 +75,7 @@ async function restore(command: Command): Promise<void> {
   const [backup, ...more] = operands
   if (backup === undefined || more.length > 0) throw usageError('restore takes one backup (see --help)')
   const { dataDir } = await loadServerOptions(flags)
-  const { restoreDataDir } = await import('../../server/restore.ts')
+  const { restoreDataDir } = await import('../../server/keeping/restore.ts')
   await restoreDataDir(backup, dataDir).catch((error: NodeJS.ErrnoException) => {
     if (error.syscall === 'access') throw failure(`cannot read the backup ${backup}: ${error.message}`)
     if (error.syscall !== 'mkdir') throw error
@@ -89,7 +89,7 @@ async function restore(command: Command): Promise<void> {
 async function migrate(command: Command): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
   if (operands.length > 0) throw usageError('migrate takes only options (see --help)')
-  const { migrateDataDir } = await import('../../server/migrate.ts')
+  const { migrateDataDir } = await import('../../server/keeping/migrate.ts')
   await migrateDataDir(await loadServerOptions(flags))
 }
 
@@ -97,7 +97,7 @@ async function check(command: Command, { json }: { readonly json?: true }): Prom
   const { flags, operands } = await serverFlags(command.args, usageError)
   if (operands.length > 0) throw usageError('check takes only options (see --help)')
   const { dataDir } = await loadServerOptions(flags)
-  const { storeLocation } = await import('../../server/choose-store.ts')
+  const { storeLocation } = await import('../../server/keeping/choose-store.ts')
   const { checkLevelStore } = await import('../../store/level/index.ts')
   const location = storeLocation(dataDir)
   const progress = new Progress()

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { packageRoot } from '../package-root.ts'
+import { packageRoot } from '../../server/package-root.ts'
 
 /** A record as a device would send it. */
 export interface VoyageRecord {

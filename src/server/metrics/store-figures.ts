@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { Things } from '../../things.ts'
-import type { ServerOptions } from '../options.ts'
+import type { ServerOptions } from '../options/options.ts'
 
 /** How old figures may be, milliseconds: to look at all files of a store takes a while. */
 const maximumAge = 10_000

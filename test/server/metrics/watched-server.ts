@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { ServerOptions } from '../../../src/server/options.ts'
+import type { ServerOptions } from '../../../src/server/options/options.ts'
 import { createServer } from '../../../src/server/server.ts'
 import type { ServerAddress } from '../../helpers/http-client.ts'
 import type { MqttAddress } from '../../helpers/mqtt-client.ts'

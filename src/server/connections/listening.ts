@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import { environmentName, flagName, type OptionName, type ServerOptions } from '../options/options.ts'
+
+/** Where to listen, and the options that said so. */
+export interface Endpoint {
+  readonly host: string
+  readonly hostOption: 'host' | 'tlsHost'
+  readonly port: number
+  readonly portOption: PlainPort | TlsPort
+}
+
+type PlainPort = 'httpPort' | 'mqttPort' | 'lenientPort'
+type TlsPort = 'httpsPort' | 'mqttsPort'
+
+/** Where a listener in clear is to be. `lenientPort` has to be set. */
+export function plainEndpoint(options: ServerOptions, portOption: PlainPort): Endpoint {
+  return { host: options.host, hostOption: 'host', port: options[portOption] ?? 0, portOption }
+}
+
+/** Where a listener with TLS is to be. */
+export function tlsEndpoint({ host, tlsHost, ...options }: ServerOptions, portOption: TlsPort): Endpoint {
+  const hostOption = tlsHost === undefined ? 'host' : 'tlsHost'
+  return { host: tlsHost ?? host, hostOption, port: options[portOption], portOption }
+}
+
+/**
+ * Connections that may wait to be accepted. Node accepts one in each turn of its event loop: while it is busy, a fleet
+ * that comes back overruns the 511 it asks for, and what is dropped then is not told to the clients.
+ */
+export const backlog = 4_096
+
+/**
+ * Resolves when the server listens.
+ *
+ * @throws Error with one line for the operator if it cannot
+ */
+export async function listen(
+  server: Server,
+  endpoint: Endpoint,
+  log: FastifyBaseLogger,
+): Promise<AddressInfo> {
+  server.listen({ host: endpoint.host, port: endpoint.port, backlog })
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
+  })
+  outliveAcceptErrors(server, log)
+  return server.address() as AddressInfo
+}
+
+/** Where the system has no descriptor or no memory left for a connection, those that there are live on. */
+export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): void {
+  server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
+}
+
+/**
+ * Milliseconds of silence after which the system asks whether a peer is still there, since the keep-alive of MQTT may
+ * be 0, for never.
+ */
+export const probeAfter = 60_000
+
+/** `mqtt://127.0.0.1:1883`, without a slash at its end. */
+export function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+/** One line for the operator: why nothing listens where the options say. */
+export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
+  const { host, hostOption, port, portOption } = endpoint
+  if (code === 'EADDRINUSE') {
+    return `port ${port} on ${host} is in use: stop the program that uses it, or choose another port with ${typed(portOption)}`
+  }
+  if (code === 'EACCES') {
+    return `port ${port} on ${host} needs more rights: choose a port from 1024 on with ${typed(portOption)}`
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `${host} is not an address of this machine: choose another address with ${typed(hostOption)}`
+  }
+  return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
+}
+
+/** As a person types it: the name that files have is in no help of the command line. */
+function typed(option: OptionName): string {
+  return `--${flagName(option)} or ${environmentName(option)}`
+}

@@ -1,0 +1,222 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { isLoopback } from '../../access/address-key.ts'
+import { ThingwireError } from '../../errors.ts'
+import { hostOptions, thingsHttp } from '../../http/index.ts'
+import { refusalReason } from '../../http/reply/reply-error.ts'
+import type { Things } from '../../things.ts'
+import { ConnectionLimit } from '../connections/connection-limit.ts'
+import { Descriptors } from '../connections/descriptors.ts'
+import {
+  backlog,
+  listen,
+  listenProblem,
+  outliveAcceptErrors,
+  plainEndpoint,
+  tlsEndpoint,
+  urlOf,
+} from '../connections/listening.ts'
+import { TrustedProxies } from '../connections/trusted-proxies.ts'
+import { tellTurnedAway } from '../connections/turned-away.ts'
+import { collectOperations } from '../docs/collect-operations.ts'
+import { docsRoutes } from '../docs/routes.ts'
+import { LogOfRequest, RequestLog } from '../log/log.ts'
+import { requestIdOf } from '../log/log-ids.ts'
+import { Observations } from '../metrics/observations.ts'
+import { metricsRoute } from '../metrics/route.ts'
+import { watchAnswers } from '../metrics/watch-answers.ts'
+import type { MqttDoor } from '../mqtt-door.ts'
+import type { ServerOptions } from '../options/options.ts'
+import type { ServedCertificate } from '../tls/served-certificate.ts'
+import { openTlsListener } from '../tls/tls-listener.ts'
+import { readVersion } from '../version.ts'
+import { dashboardRoutes } from './dashboard.ts'
+import { createHttpServer, type HttpTimeouts, httpTimeouts } from './http-server.ts'
+import { acceptWebSockets } from './websocket.ts'
+import { refuseWebSocketsElsewhere } from './websocket-elsewhere.ts'
+
+export interface HttpDoor {
+  /** Of the plain listener. */
+  readonly address: AddressInfo
+  /** Of the plain listener, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Such as `https://127.0.0.1:8443`; undefined without a certificate. */
+  readonly secureUrl: string | undefined
+  /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
+  readonly lenientUrl: string | undefined
+  /** From now on `/readyz` says 503; all is served as before. */
+  leave(): void
+  /** Stops listening and resolves when the last connection is closed. */
+  close(): Promise<void>
+}
+
+export interface HttpDoorParts {
+  readonly timeouts?: HttpTimeouts
+  /** Of the service, for its metrics. Default: none were made. */
+  readonly observations?: Observations
+  /** Of the process, for all of its doors. Default: this door has them for itself. */
+  readonly descriptors?: Descriptors
+}
+
+/**
+ * Opens the HTTP door (contract §6), with MQTT over WebSocket on its ports.
+ *
+ * @param mqtt where the WebSockets go; closing it is left to the caller
+ * @param stopping aborted when the server begins to stop
+ * @param certificate what to serve TLS with, if it is to be served
+ * @param parts `timeouts` are for a test of them
+ * @throws Error with one line for the operator if it cannot listen
+ */
+export async function openHttpDoor(
+  things: Things,
+  mqtt: MqttDoor,
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+  stopping: AbortSignal,
+  certificate?: ServedCertificate,
+  {
+    timeouts = httpTimeouts(options.storeTimeout),
+    observations = new Observations(),
+    descriptors = new Descriptors(log),
+  }: HttpDoorParts = {},
+): Promise<HttpDoor> {
+  const proxies = new TrustedProxies(options.trustedProxies)
+  const limit = new ConnectionLimit(things.limits, proxies, descriptors)
+  const { redactor } = things.access
+  const app: FastifyInstance = fastify({
+    ...hostOptions,
+    loggerInstance: log,
+    logController: new RequestLog(log, redactor),
+    childLoggerFactory: (logger, bindings, options) => new LogOfRequest(logger, bindings, options),
+    genReqId: request => requestIdOf(request, redactor),
+    bodyLimit: options.bodyLimit,
+    trustProxy: address => proxies.trusts(address),
+    serverFactory: listener =>
+      createHttpServer(listener, timeouts, { insecureHTTPParser: false, bodyLimit: options.bodyLimit }),
+    // A request that is already on its way when the server stops is served, and is the last of its connection.
+    return503OnClosing: false,
+  })
+  const version = await readVersion()
+  const mqttPort = mqtt.address.port
+  const mqttsPort = mqtt.secureUrl === undefined ? undefined : Number(new URL(mqtt.secureUrl).port)
+  await collectOperations(app, version)
+  let isLeaving = false
+  if (options.trustedProxies) countForwarded(app, proxies, limit)
+  refuseWebSocketsElsewhere(app)
+  await app.register(thingsHttp, {
+    things,
+    allowedOrigins: options.allowedOrigins.includes('*') ? undefined : options.allowedOrigins,
+    isDraining: () => isLeaving || stopping.aborted || !mqtt.isListening(),
+    drainTimeout: options.drainTimeout,
+    ownsApp: true,
+  })
+  watchAnswers(app, observations)
+  tellRefusedCredentials(app)
+  metricsRoute(app, {
+    things,
+    observations,
+    mqtt: mqtt.figures,
+    options,
+    version,
+  })
+  const isTlsLoopback = !certificate || isLoopback(tlsEndpoint(options, 'mqttsPort').host)
+  const isMqttLoopback = isLoopback(mqtt.address.address) && isTlsLoopback
+  await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback })
+  await docsRoutes(app, { version, mqttPort, mqttsPort, httpsPort: certificate && options.httpsPort })
+  const lenient = createHttpServer(app.routing, timeouts, {
+    insecureHTTPParser: true,
+    bodyLimit: options.bodyLimit,
+  })
+  lenient.on('clientError', hostOptions.clientErrorHandler)
+  const servers = [app.server, lenient]
+  for (const server of servers) {
+    limit.guard(server)
+    acceptWebSockets(server, mqtt, limit, options, log, stopping, timeouts.ping)
+  }
+  closeConnectionsWhen(() => stopping.aborted, app, servers)
+
+  const closing: (() => Promise<void>)[] = [() => app.close()]
+  const close = async () => {
+    const cut = setTimeout(() => {
+      log.warn('cutting the connections that are still open')
+      for (const server of servers) server.closeAllConnections()
+    }, options.shutdownTimeout / 2)
+    await Promise.all(closing.map(part => part())).finally(() => clearTimeout(cut))
+  }
+  try {
+    const address = await listenWith(app, options)
+    outliveAcceptErrors(app.server, log)
+    let secureUrl: string | undefined
+    if (certificate) {
+      const secure = await openTlsListener({
+        certificate,
+        endpoint: tlsEndpoint(options, 'httpsPort'),
+        allowHalfOpen: true,
+        admit: (socket, next) => limit.admit(socket, next),
+        // The parser, the timeouts and the closing of the plain listener are then those of TLS, too.
+        accept: socket => app.server.emit('connection', socket),
+        log,
+      })
+      closing.push(secure.close)
+      secureUrl = urlOf('https', secure.address)
+    }
+    let lenientUrl: string | undefined
+    if (options.lenientPort !== undefined) {
+      lenientUrl = urlOf('http', await listen(lenient, plainEndpoint(options, 'lenientPort'), log))
+      closing.push(() => new Promise(resolve => lenient.close(() => resolve())))
+    }
+    const leave = () => {
+      isLeaving = true
+    }
+    return { address, url: urlOf('http', address), secureUrl, lenientUrl, leave, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function listenWith(app: FastifyInstance, options: ServerOptions): Promise<AddressInfo> {
+  const endpoint = plainEndpoint(options, 'httpPort')
+  await app.listen({ host: endpoint.host, port: endpoint.port, backlog }).catch((cause: unknown) => {
+    throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
+  })
+  return app.server.address() as AddressInfo
+}
+
+function tellRefusedCredentials(app: FastifyInstance): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const reason = refusalReason(reply)
+    if (reason !== undefined) tellTurnedAway(request.log, reason, { address: request.ip })
+    done()
+  })
+}
+
+/** A proxy sends the requests of many clients through one connection: each of these counts as one while it is served. */
+function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
+  app.addHook('onRequest', async ({ raw: request }, reply) => {
+    if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
+    // What `request.ip` is taken from, which believes any text.
+    if (proxies.forwards(request)) request.headers['x-forwarded-for'] = proxies.clientOf(request)
+  })
+}
+
+/** Node closes idle connections once, when it stops listening: those that become idle later would last for `keepAlive`. */
+function closeConnectionsWhen(
+  draining: () => boolean,
+  app: FastifyInstance,
+  servers: readonly Server[],
+): void {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (draining()) reply.header('connection', 'close')
+    done()
+  })
+  app.addHook('onResponse', (_request, _reply, done) => {
+    if (draining()) {
+      setImmediate(() => {
+        for (const server of servers) server.closeIdleConnections()
+      })
+    }
+    done()
+  })
+}

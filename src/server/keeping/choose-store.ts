@@ -1,0 +1,94 @@
+import { join, resolve } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { type AdminKey, loadAdminKey } from '../../access/admin-key.ts'
+import { makeDirectory } from '../../core/make-directory.ts'
+import type { Observer } from '../../core/observer.ts'
+import type { StoreDriver } from '../../store/contract.ts'
+import { createLevelStore } from '../../store/level/index.ts'
+import type { ServerOptions } from '../options/options.ts'
+import { assertNotLost } from './lost-mark.ts'
+import { assertNotMoved } from './moved-mark.ts'
+
+/** Where the server keeps everything, and what the operator proves to be one with. */
+export interface Keeping {
+  /** Not open yet. */
+  readonly store: StoreDriver
+  /** Whether there was no store when it was opened, so that an empty one was made. */
+  readonly isNew: () => boolean
+  readonly adminKey: AdminKey
+}
+
+/** Where the store is in a data directory. */
+export function storeLocation(dataDir: string): string {
+  return join(resolve(dataDir), 'store')
+}
+
+/**
+ * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
+ * ack means go to the log.
+ *
+ * @param onLost told once if the embedded store is lost
+ * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
+ * into Redis or has gone, or there is no admin key beside `redisUrl`
+ */
+export async function chooseStore(
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+  observer: Observer,
+  onLost: (error: Error) => void = () => {},
+): Promise<Keeping> {
+  const { dataDir, durability, minFreeSpace, redisUrl, adminKey } = options
+  if (redisUrl !== undefined) {
+    if (adminKey === undefined) {
+      throw new Error(
+        'redisUrl is set but not adminKey: set THINGWIRE_ADMIN_KEY to the same key on every node',
+      )
+    }
+    return {
+      store: await redisStore(redisUrl, options, log, observer),
+      isNew: () => false,
+      adminKey: { key: adminKey, created: false },
+    }
+  }
+  await assertNotMoved(dataDir)
+  const location = storeLocation(dataDir)
+  await assertNotLost(dataDir, location)
+  await makeDataDir(dataDir)
+  let isNew = false
+  return {
+    store: createLevelStore({
+      ...{ location, durability, minFreeSpace, observer, onLost },
+      onCreated: () => {
+        isNew = true
+      },
+    }),
+    isNew: () => isNew,
+    adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),
+  }
+}
+
+async function redisStore(
+  url: string,
+  options: ServerOptions,
+  log: FastifyBaseLogger,
+  observer: Observer,
+): Promise<StoreDriver> {
+  // Who does without Redis has 8 MB more.
+  const { createRedisStore } = await import('../../store/redis/index.ts')
+  return createRedisStore({
+    url,
+    replicas: options.redisReplicas,
+    replicasFsync: options.redisReplicasFsync,
+    allowUnsafe: options.redisAllowUnsafe,
+    observer,
+    onStatement: ({ level, text }) => log[level](text),
+  })
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await makeDirectory(dataDir, 0o700)
+  } catch (cause) {
+    throw new Error(`cannot create the data directory ${dataDir}: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,29 @@
+import { createReadStream } from 'node:fs'
+import { access, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeDirectory } from '../../core/make-directory.ts'
+import { restoreLevelStore } from '../../store/level/backup.ts'
+import { storeLocation } from './choose-store.ts'
+
+/**
+ * Makes a data directory of a backup (`POST /v2/admin/backup`). The directory must be new or empty. The admin key is
+ * no part of a backup.
+ *
+ * @throws Error with one line for the operator; the directory is then as it was
+ */
+export async function restoreDataDir(backup: string, dataDir: string): Promise<void> {
+  await access(backup)
+  await makeDirectory(dataDir, 0o700)
+  const [first] = await readdir(dataDir)
+  if (first !== undefined)
+    throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)
+  // Under its own name only when it is whole: a server never opens half a store.
+  const incomplete = join(dataDir, 'store-incomplete')
+  try {
+    await restoreLevelStore(createReadStream(backup), incomplete)
+    await rename(incomplete, storeLocation(dataDir))
+  } catch (error) {
+    await rm(incomplete, { recursive: true, force: true })
+    throw error
+  }
+}

@@ -1,0 +1,206 @@
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { type ChildLoggerOptions, type Logger, pino } from 'pino'
+import { Redactor } from '../../core/redactor.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { ServerOptions } from '../options/options.ts'
+import { LogSampling } from './log-sampling.ts'
+
+/** A log that a flood does not fill. */
+export interface SampledLogger extends Logger {
+  /** Writes how many lines were held back since that was last told; for the end of the process. */
+  tellHeldBack(): void
+}
+
+/**
+ * The log: JSON lines on stderr. No secret gets into it (contract §1): a thing token is part of the path, so paths
+ * are logged without long segments and without query, headers and bodies not at all, and errors are scrubbed. Nobody
+ * can fill it either: of the lines with one text, from `info` to `error`, the first five a minute are written, and
+ * then one with the text and `suppressed`, the number of the others.
+ *
+ * @param setup `adminKey`: the configured one; `period`: in the place of the minute, milliseconds, for a test
+ */
+export function createLogger(
+  level: ServerOptions['logLevel'],
+  { adminKey, period }: { readonly adminKey?: string | undefined; readonly period?: number } = {},
+): SampledLogger {
+  const destination = pino.destination(2)
+  const redactor = new Redactor(adminKey)
+  let isTelling = false
+  const sampling = new LogSampling(({ kind, suppressed, ...heldBack }) => {
+    isTelling = true
+    log[sampledLevels[heldBack.level] ?? 'error']({ suppressed }, kind)
+    isTelling = false
+  }, period)
+  const log = pino(
+    {
+      level,
+      serializers: {
+        err: (error: unknown) => errorSummary(error, redactor),
+        req: (request: FastifyRequest) => requestSummary(request, redactor),
+      },
+      hooks: {
+        logMethod(line, write, level) {
+          const isSampled = level in sampledLevels && !isTelling
+          if (!isSampled || sampling.admits(level, kindOf(line))) write.apply(this, line)
+        },
+      },
+    },
+    destination,
+  )
+  const tellHeldBack = () => {
+    sampling.endPeriod()
+    destination.flushSync()
+  }
+  return Object.assign(log, { tellHeldBack })
+}
+
+/** Who turns `debug` on wants to see all, and after `fatal` there is nothing more. */
+const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+}
+
+/** The text of a line, which is one of a few; without one the name of its error, whose text is anything. */
+function kindOf(line: readonly unknown[]): string {
+  const [first, text] = line
+  if (typeof first === 'string') return first
+  if (typeof text === 'string') return text
+  const error = first instanceof Error ? first : (first as { err?: unknown } | undefined)?.err
+  return error instanceof Error ? error.name : ''
+}
+
+/** One line per request, when it is over. At `debug`: a line per write wears out an SD card. */
+export class RequestLog extends LogController {
+  readonly #log: Pick<FastifyBaseLogger, 'level'>
+  readonly #redactor: Redactor
+
+  constructor(log: Pick<FastifyBaseLogger, 'level'>, redactor: Redactor) {
+    super({ requestIdLogLabel: 'requestId' })
+    this.#log = log
+    this.#redactor = redactor
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    // A line that nobody reads costs as much as the parsing of the body.
+    const { level } = this.#log
+    if (!error && level !== 'debug' && level !== 'trace') return
+    const milliseconds = Math.round(reply.elapsedTime)
+    const line = { ...requestSummary(request, this.#redactor), status: reply.statusCode, milliseconds }
+    if (error) request.log.warn({ ...line, err: error }, 'request broken off')
+    else request.log.debug(line, 'request')
+  }
+
+  /** The one of Fastify prints the URL. */
+  override routeNotFound(): void {}
+}
+
+/** The log of one request, made when there is something to say: for most there is nothing. */
+export class LogOfRequest implements FastifyBaseLogger {
+  readonly #make: () => FastifyBaseLogger
+  #made: FastifyBaseLogger | undefined
+
+  constructor(log: FastifyBaseLogger, bindings: object, options: ChildLoggerOptions) {
+    this.#make = () => log.child(bindings, options)
+  }
+
+  get level(): string {
+    return this.#log.level
+  }
+
+  child(...of: Parameters<FastifyBaseLogger['child']>): FastifyBaseLogger {
+    return this.#log.child(...of)
+  }
+
+  fatal(...line: unknown[]): void {
+    this.#say('fatal', line)
+  }
+
+  error(...line: unknown[]): void {
+    this.#say('error', line)
+  }
+
+  warn(...line: unknown[]): void {
+    this.#say('warn', line)
+  }
+
+  info(...line: unknown[]): void {
+    this.#say('info', line)
+  }
+
+  debug(...line: unknown[]): void {
+    this.#say('debug', line)
+  }
+
+  trace(...line: unknown[]): void {
+    this.#say('trace', line)
+  }
+
+  silent(...line: unknown[]): void {
+    this.#say('silent', line)
+  }
+
+  #say(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', line: unknown[]): void {
+    const say: (...line: unknown[]) => void = this.#log[level]
+    say.apply(this.#log, line)
+  }
+
+  get #log(): FastifyBaseLogger {
+    this.#made ??= this.#make()
+    return this.#made
+  }
+}
+
+/** Of a path: a thing id has 16. Longer ones may be as much of a token as gives it away. */
+const longestSegment = 20
+/** Characters of a path, of an error's text and of its stack that are logged: a request may hold 16 KiB of them. */
+const longestPath = 200
+const longestText = 1_000
+const longestStack = 4_000
+
+/** Path without what may be a secret: the query, and every segment that is longer than a thing id, however encoded. */
+export function redactPath(url: string, redactor: Redactor): string {
+  const [path = ''] = url.split('?', 1)
+  // First the admin key, which may have slashes.
+  return redactor
+    .redact(path, longestPath)
+    .split('/')
+    .map(segment => (segment.length > longestSegment ? '[redacted]' : segment))
+    .join('/')
+}
+
+function requestSummary(request: FastifyRequest, redactor: Redactor): object {
+  return { method: request.method, path: redactPath(request.url, redactor), address: request.ip }
+}
+
+/**
+ * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
+ * the store is away or the server stops: that is no defect, and is told many times.
+ */
+export function errorSummary(error: unknown, redactor: Redactor): object {
+  const isOutage = error instanceof ThingwireError && error.status === 503
+  return summaryOf(error, redactor, { withStack: !isOutage })
+}
+
+function summaryOf(
+  error: unknown,
+  redactor: Redactor,
+  { withStack }: { readonly withStack: boolean },
+): object {
+  if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
+  const { code, reason } = error as { code?: unknown; reason?: unknown }
+  return {
+    type: error.name,
+    ...(typeof code === 'string' && { code }),
+    ...(typeof reason === 'string' && { reason }),
+    message: redactor.redact(error.message, longestText),
+    ...(withStack && { stack: redactor.redact(error.stack ?? '', longestStack) }),
+    ...(error.cause !== undefined && { cause: summaryOf(error.cause, redactor, { withStack }) }),
+  }
+}

@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { packageRoot } from '../package-root.ts'
+import {
+  declarationOf,
+  environmentName,
+  flagName,
+  type OptionName,
+  optionNames,
+  type ServerOptions,
+} from './options.ts'
+
+const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
+const configVariable = 'THINGWIRE_CONFIG'
+
+/** Values by option, from one place. */
+interface OptionSource {
+  /** How a message names an option of this source: `httpPort in my.json`, `--http-port`. */
+  readonly label: (name: OptionName) => string
+  readonly values: Readonly<Partial<Record<OptionName, unknown>>>
+}
+
+/**
+ * Puts the options together: command line before environment before file before default. Every source is checked
+ * in full, also where another one wins.
+ *
+ * @param flags values of the command line by flag name (`http-port`), `config` among them
+ * @throws Error whose message is one line that names source and option, never the value of a secret
+ */
+export async function loadOptions(
+  flags: Readonly<Record<string, string | undefined>>,
+  environment: NodeJS.ProcessEnv,
+): Promise<ServerOptions> {
+  const file = flags.config ?? (environment[configVariable] || undefined)
+  return mergeOptions([fromFlags(flags), fromEnvironment(environment), await fromFile(file)])
+}
+
+/**
+ * Completes options that a program gives.
+ *
+ * @throws Error as `loadOptions`
+ */
+export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
+  const origin = 'the options of createServer'
+  return mergeOptions([{ label: name => `${name} in ${origin}`, values: known(options, origin) }])
+}
+
+/** The first source that has a value wins. */
+function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
+  const merged: Partial<Record<OptionName, unknown>> = {}
+  for (const name of optionNames) {
+    const values = sources.map(source => check(name, source)).filter(value => value !== undefined)
+    merged[name] = values[0] ?? declarationOf(name).default
+  }
+  return merged as ServerOptions
+}
+
+function check(name: OptionName, { label, values }: OptionSource): unknown {
+  const value = values[name]
+  if (value === undefined) return undefined
+  const { schema, rule, secret } = declarationOf(name)
+  if (schema.safeParse(value).success) return value
+  throw new Error(`${label(name)} must be ${rule}${secret ? '' : `: it is ${JSON.stringify(value)}`}`)
+}
+
+function fromFlags(flags: Readonly<Record<string, string | undefined>>): OptionSource {
+  const values: OptionSource['values'] = Object.fromEntries(
+    optionNames.map(name => [name, fromText(name, flags[flagName(name)])]),
+  )
+  return { label: name => `--${flagName(name)}`, values }
+}
+
+/** What Kubernetes and Docker links set for a service that is called thingwire: no options of ours. */
+const serviceVariable = /^THINGWIRE_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/
+
+function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
+  const names = new Map(optionNames.map(name => [environmentName(name), name]))
+  const values: Partial<Record<OptionName, unknown>> = {}
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith('THINGWIRE_') || variable === configVariable) continue
+    const name = names.get(variable)
+    if (name === undefined && !serviceVariable.test(variable))
+      throw unknownOption(variable, 'the environment')
+    // Compose files pass on variables that are not set as empty ones.
+    if (name !== undefined && text !== '') values[name] = fromText(name, text)
+  }
+  return { label: environmentName, values }
+}
+
+async function fromFile(file: string | undefined): Promise<OptionSource> {
+  const origin = file ?? 'config/default.json'
+  const text = await readFile(file ?? shippedConfig, 'utf8').catch((error: Error) => {
+    throw new Error(`cannot read the configuration file ${origin}: ${error.message}`)
+  })
+  return { label: name => `${name} in ${origin}`, values: known(parseObject(text, origin), origin) }
+}
+
+function parseObject(text: string, origin: string): object {
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    // The parser's own message may quote the text, and so the admin key.
+    throw new Error(`the configuration file ${origin} is not valid JSON`)
+  }
+  if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
+  throw new Error(`the configuration file ${origin} must contain a JSON object`)
+}
+
+function known(values: object, origin: string): OptionSource['values'] {
+  const stranger = Object.keys(values).find(name => !(optionNames as readonly string[]).includes(name))
+  if (stranger !== undefined) throw unknownOption(stranger, origin)
+  return values
+}
+
+function unknownOption(name: string, origin: string): Error {
+  return new Error(`unknown option ${name} in ${origin}: docs/reference/options.md lists all options`)
+}
+
+function fromText(name: OptionName, text: string | undefined): unknown {
+  return text === undefined ? undefined : declarationOf(name).fromText(text)
+}

@@ -1,0 +1,75 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import type { ServerOptions } from '../options/options.ts'
+
+/** Paths, as `tlsCert` and `tlsKey` give them. */
+export interface CertificateFiles {
+  readonly tlsCert: string
+  readonly tlsKey: string
+}
+
+/** What the two files hold, PEM. */
+export interface CertificatePair {
+  readonly cert: string
+  readonly key: string
+}
+
+/** When the certificate of a pair, the first of its chain, is valid. */
+export interface Validity {
+  readonly from: Date
+  readonly to: Date
+}
+
+/**
+ * The files that the options name, if they name any.
+ *
+ * @throws Error with one line for the operator if there is one option without the other
+ */
+export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): CertificateFiles | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined) throw new Error('tlsKey is set but not tlsCert: TLS needs both')
+  if (tlsKey === undefined) throw new Error('tlsCert is set but not tlsKey: TLS needs both')
+  return { tlsCert, tlsKey }
+}
+
+/** @throws Error with one line for the operator if a file cannot be read */
+export async function readPair({ tlsCert, tlsKey }: CertificateFiles): Promise<CertificatePair> {
+  const cert = await read('tlsCert', tlsCert)
+  return { cert, key: await read('tlsKey', tlsKey) }
+}
+
+async function read(option: keyof CertificateFiles, path: string): Promise<string> {
+  return await readFile(path, 'latin1').catch((cause: Error) => {
+    throw new Error(`cannot read ${option}: ${cause.message}`, { cause })
+  })
+}
+
+/**
+ * Looks whether a pair can be served, leaving its validity aside.
+ *
+ * @throws Error with one line for the operator, without anything of the key
+ */
+export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
+  const certificate = attempt(
+    () => new X509Certificate(cert),
+    `tlsCert ${tlsCert} contains no certificate (PEM)`,
+  )
+  const privateKey = attempt(
+    () => createPrivateKey(key),
+    `tlsKey ${tlsKey} contains no private key (PEM) without a passphrase`,
+  )
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new Error(`tlsKey ${tlsKey} does not belong to the first certificate in tlsCert ${tlsCert}`)
+  }
+  attempt(() => createSecureContext({ cert, key }), `TLS cannot use tlsCert ${tlsCert} with tlsKey ${tlsKey}`)
+  return { from: new Date(certificate.validFrom), to: new Date(certificate.validTo) }
+}
+
+function attempt<Result>(make: () => Result, problem: string): Result {
+  try {
+    return make()
+  } catch (cause) {
+    throw new Error(problem, { cause })
+  }
+}

@@ -1,0 +1,75 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import type { FastifyBaseLogger } from 'fastify'
+import { type Endpoint, listen, probeAfter } from '../connections/listening.ts'
+import type { ServedCertificate } from './served-certificate.ts'
+
+/** From the connection to the end of its TLS handshake, milliseconds: as long as HTTP waits for a request's head. */
+const defaultHandshakeTimeout = 30_000
+
+export interface TlsListenerOptions {
+  readonly certificate: ServedCertificate
+  readonly endpoint: Endpoint
+  /** Whether a client that closes its half of the connection still gets what is sent to it. */
+  readonly allowHalfOpen: boolean
+  /** Milliseconds. Default 30,000. */
+  readonly handshakeTimeout?: number
+  /** Takes each connection first, and calls `next` when its handshake may begin. */
+  readonly admit: (socket: Socket, next: () => void) => void
+  /** Takes a connection whose handshake is done. */
+  readonly accept: (socket: TLSSocket) => void
+  readonly log: FastifyBaseLogger
+}
+
+export interface TlsListener {
+  readonly address: AddressInfo
+  isListening(): boolean
+  /** Stops listening, cuts handshakes, and resolves when the last connection is closed, which others have to do. */
+  close(): Promise<void>
+}
+
+/**
+ * Listens where TLS is spoken, version 1.2 or later.
+ *
+ * @throws Error with one line for the operator if it cannot listen
+ */
+export async function openTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
+  const { certificate, log } = options
+  const { handshakeTimeout = defaultHandshakeTimeout } = options
+  const tls = createTlsServer({ ...certificate.tlsOptions, handshakeTimeout })
+  certificate.keepUp(tls)
+  const handshakes = new Map<string, Socket>()
+  tls.on('secureConnection', socket => {
+    handshakes.delete(peerOf(socket))
+    // Only now: who has closed its half can not finish a handshake.
+    socket.allowHalfOpen = options.allowHalfOpen
+    options.accept(socket)
+  })
+  tls.on('tlsClientError', ({ message }, socket) => {
+    log.debug({ message }, 'TLS handshake failed')
+    socket.destroy()
+  })
+  const listener = createServer(
+    { noDelay: true, keepAlive: true, keepAliveInitialDelay: probeAfter },
+    socket => {
+      const peer = peerOf(socket)
+      handshakes.set(peer, socket)
+      socket.once('close', () => handshakes.delete(peer))
+      options.admit(socket, () => tls.emit('connection', socket))
+    },
+  )
+  const address = await listen(listener, options.endpoint, log)
+  return {
+    address,
+    isListening: () => listener.listening,
+    close: () =>
+      new Promise(resolve => {
+        listener.close(() => resolve())
+        for (const socket of handshakes.values()) socket.destroy()
+      }),
+  }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

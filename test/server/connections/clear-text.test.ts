@@ -1,0 +1,33 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startServer } from '../../helpers/server-process.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { TlsService } from '../tls/tls-service.ts'
+
+const warning = /"level":40.*network in clear/
+
+describe('the start', () => {
+  it('warns once of listeners beyond loopback without TLS, and names them', async () => {
+    const lines = await warningsOf('0.0.0.0')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(/"http:\/\/0\.0\.0\.0:\d+","mqtt:\/\/0\.0\.0\.0:\d+"/)
+    expect(lines[0]).toContain('tlsCert')
+  })
+
+  it('does not warn on loopback', async () => {
+    expect(await warningsOf('127.0.0.1')).toEqual([])
+  })
+
+  it('warns of what is in clear beside TLS, and not of TLS alone', async () => {
+    const both = await TlsService.start({ host: '0.0.0.0' })
+    expect(both.log.lines(40)).toEqual([expect.stringMatching(/tlsHost/)])
+    const secure = await TlsService.start({ host: '127.0.0.1', tlsHost: '0.0.0.0' })
+    expect(secure.log.lines(40)).toEqual([])
+  })
+})
+
+async function warningsOf(host: string): Promise<string[]> {
+  const server = await startServer({ dataDir: await temporaryDirectory(), args: ['--host', host] })
+  onTestFinished(async () => void (await server.kill()))
+  const { stderr } = await server.stop()
+  return stderr.split('\n').filter(line => warning.test(line))
+}

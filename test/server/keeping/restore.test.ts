@@ -1,0 +1,79 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
+import { runCli, startServer } from '../../helpers/server-process.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+
+describe('thingwire restore', () => {
+  let backup: Buffer
+  let thing: Thing
+
+  beforeAll(async () => {
+    let remove = async () => {}
+    const dataDir = await temporaryDirectory(end => {
+      remove = end
+    })
+    const server = await startServer({ dataDir })
+    thing = await createThing(server)
+    await write(server, thing, { values: [{ key: 'n', value: 'kept' }] })
+    const headers = { authorization: `Bearer ${server.adminKey}` }
+    const response = await fetch(`${server.url}/v2/admin/backup`, { method: 'POST', headers })
+    expect(response.status).toBe(200)
+    backup = Buffer.from(await response.arrayBuffer())
+    await server.stop()
+    return remove
+  })
+
+  async function restore(content: Buffer, dataDir: string) {
+    const file = join(await temporaryDirectory(), 'backup')
+    await writeFile(file, content)
+    return runCli({ args: ['restore', file, '--data-dir', dataDir] })
+  }
+
+  it('makes a data directory in which things, tokens and records are as they were', async () => {
+    const dataDir = join(await temporaryDirectory(), 'new')
+    expect(await restore(backup, dataDir)).toMatchObject({ code: 0, stderr: '' })
+    const server = await startServer({ dataDir })
+    onTestFinished(async () => void (await server.kill()))
+    expect(await readAll(server, thing, 'n')).toMatchObject([{ key: 'n', value: 'kept' }])
+    expect(await write(server, thing, { values: [{ key: 'n', value: 'more' }] })).toMatchObject({
+      status: 201,
+    })
+  })
+
+  it('refuses a data directory that is not empty, and leaves it as it is', async () => {
+    const dataDir = await temporaryDirectory()
+    await writeFile(join(dataDir, 'something'), '')
+    const { code, stderr } = await restore(backup, dataDir)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^thingwire: [^\n]*must be empty[^\n]*\n$/)
+    expect(await readdir(dataDir)).toEqual(['something'])
+  })
+
+  it.each([
+    ['cut off', () => backup.subarray(0, backup.length - 1), /cut off/],
+    ['damaged at its end', () => flipBit(backup, backup.length - 1), /damaged/],
+    ['damaged in its middle', () => flipBit(backup, backup.length >> 1), /damaged|cut off/],
+    ['longer than it was', () => Buffer.concat([backup, backup]), /behind the end/],
+    ['no backup at all', () => Buffer.alloc(1_000, 'hello'), /not a Thingwire backup/],
+  ])('refuses a backup that is %s, and leaves nothing', async (_case, content, message) => {
+    const dataDir = await temporaryDirectory()
+    const { code, stderr } = await restore(content(), dataDir)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^thingwire: [^\n]+\n$/)
+    expect(stderr).toMatch(message)
+    expect(await readdir(dataDir)).toEqual([])
+  })
+
+  it('names a backup that is not there', async () => {
+    const dataDir = await temporaryDirectory()
+    const { code, stderr } = await runCli({ args: ['restore', 'nowhere.backup', '--data-dir', dataDir] })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^thingwire: [^\n]*nowhere\.backup[^\n]*\n$/)
+  })
+})
+
+function flipBit(bytes: Buffer, place: number): Buffer {
+  return Buffer.from(bytes.map((byte, at) => (at === place ? byte ^ 1 : byte)))
+}

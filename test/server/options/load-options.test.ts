@@ -1,0 +1,139 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { completeOptions, loadOptions } from '../../../src/server/options/load-options.ts'
+import { declarationOf, optionNames } from '../../../src/server/options/options.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+
+const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
+const key = 'k'.repeat(32)
+
+async function configFile(content: unknown): Promise<string> {
+  const file = join(await temporaryDirectory(), 'my.json')
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+describe('loadOptions()', () => {
+  it('gives the defaults when nothing is set', async () => {
+    expect(await loadOptions({}, {})).toEqual(defaults)
+  })
+
+  it('prefers the command line to the environment, that to the file, that to the default', async () => {
+    const config = await configFile({ httpPort: 1, bodyLimit: 2_000, host: 'file' })
+    const environment = { THINGWIRE_HTTP_PORT: '2', THINGWIRE_BODY_LIMIT: '3000' }
+    expect(await loadOptions({ config, 'http-port': '3' }, environment)).toEqual({
+      ...defaults,
+      httpPort: 3,
+      bodyLimit: 3_000,
+      host: 'file',
+    })
+  })
+
+  it('takes the file from THINGWIRE_CONFIG unless the command line names one', async () => {
+    const one = await configFile({ httpPort: 1 })
+    const two = await configFile({ httpPort: 2 })
+    expect(await loadOptions({}, { THINGWIRE_CONFIG: one })).toMatchObject({ httpPort: 1 })
+    expect(await loadOptions({ config: two }, { THINGWIRE_CONFIG: one })).toMatchObject({ httpPort: 2 })
+  })
+
+  it('reads numbers, booleans and lists out of texts', async () => {
+    const environment = {
+      THINGWIRE_ALLOW_THING_DELETE: 'true',
+      THINGWIRE_ALLOWED_ORIGINS: 'https://a.example, http://b.example:81',
+      THINGWIRE_ADMIN_KEY: key,
+    }
+    expect(await loadOptions({ 'min-free-space': '0' }, environment)).toEqual({
+      ...defaults,
+      allowThingDelete: true,
+      allowedOrigins: ['https://a.example', 'http://b.example:81'],
+      adminKey: key,
+      minFreeSpace: 0,
+    })
+  })
+
+  it('counts an empty variable as not set', async () => {
+    expect(await loadOptions({}, { THINGWIRE_ADMIN_KEY: '', THINGWIRE_CONFIG: '' })).toEqual(defaults)
+  })
+
+  it('leaves variables alone that an orchestrator sets for a service called thingwire', async () => {
+    const environment = {
+      THINGWIRE_SERVICE_HOST: '10.0.0.1',
+      THINGWIRE_SERVICE_PORT_HTTP: '80',
+      THINGWIRE_PORT: 'tcp://10.0.0.1:80',
+      THINGWIRE_PORT_80_TCP_ADDR: '10.0.0.1',
+    }
+    expect(await loadOptions({}, environment)).toEqual(defaults)
+  })
+
+  it.each([
+    ['a number out of range', { httpPort: 65_536 }, /^httpPort in \S+my\.json must be .*: it is 65536$/],
+    ['a text for a number', { httpPort: '80' }, /^httpPort in \S+my\.json must be .*: it is "80"$/],
+    [
+      'an unknown option',
+      { httpPrt: 80 },
+      /^unknown option httpPrt in \S+my\.json: docs\/reference\/options\.md lists all options$/,
+    ],
+    ['an unknown choice', { durability: 'none' }, /^durability in \S+my\.json must be .*synced/],
+    [
+      'an origin with a path',
+      { allowedOrigins: ['https://a.example/'] },
+      /^allowedOrigins in \S+my\.json must/,
+    ],
+    ['an array', [], /^\S.*my\.json must contain a JSON object$/],
+    ['no JSON', '{"httpPort": 80', /my\.json is not valid JSON$/],
+  ])('refuses a file with %s, in one line that names it', async (_case, content, message) => {
+    await expect(loadOptions({ config: await configFile(content) }, {})).rejects.toThrow(message)
+  })
+
+  it('names a file that it cannot read', async () => {
+    await expect(loadOptions({ config: 'nowhere.json' }, {})).rejects.toThrow(/nowhere\.json/)
+  })
+
+  it.each([
+    [{ THINGWIRE_HTTP_PORT: '-1' }, /^THINGWIRE_HTTP_PORT must be .*: it is "-1"$/],
+    [{ THINGWIRE_HTTP_PORT: '0x50' }, /^THINGWIRE_HTTP_PORT must be/],
+    [
+      { THINGWIRE_ALLOW_THING_DELETE: 'yes' },
+      /^THINGWIRE_ALLOW_THING_DELETE must be true or false: it is "yes"$/,
+    ],
+    [
+      { THINGWIRE_RETENTION: '30d, debug.*=1w' },
+      /^THINGWIRE_RETENTION must be a list of ages .*: it is \["30d","debug\.\*=1w"\]$/,
+    ],
+    [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once: it is/],
+    [
+      { THINGWIRE_HTTP_PRT: '80' },
+      /^unknown option THINGWIRE_HTTP_PRT in the environment: docs\/reference\/options\.md lists all options$/,
+    ],
+  ])('refuses %j', async (environment, message) => {
+    await expect(loadOptions({}, environment)).rejects.toThrow(message)
+  })
+
+  it('refuses a value out of range also where another source wins', async () => {
+    await expect(loadOptions({ 'http-port': '80' }, { THINGWIRE_HTTP_PORT: '99999' })).rejects.toThrow(
+      /^THINGWIRE_HTTP_PORT must be/,
+    )
+  })
+
+  it.each([
+    ['the environment', async () => loadOptions({}, { THINGWIRE_ADMIN_KEY: 'sesame' })],
+    ['a file', async () => loadOptions({ config: await configFile({ adminKey: 'sesame' }) }, {})],
+    ['a broken file', async () => loadOptions({ config: await configFile('{"adminKey":"sesame"') }, {})],
+  ])('refuses an admin key of %s without repeating it', async (_case, load) => {
+    const error: unknown = await load().catch(error => error)
+    expect(error).toBeInstanceOf(Error)
+    expect(String(error)).not.toContain('sesame')
+  })
+})
+
+describe('completeOptions()', () => {
+  it('fills up with the defaults', () => {
+    expect(completeOptions({ httpPort: 0 })).toEqual({ ...defaults, httpPort: 0 })
+  })
+
+  it('refuses what the options of a file may not hold either', () => {
+    expect(() => completeOptions({ httpPort: 1.5 })).toThrow(/^httpPort in .* must be/)
+    expect(() => completeOptions({ port: 1 } as object)).toThrow(/^unknown option port/)
+  })
+})
