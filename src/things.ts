@@ -5,7 +5,7 @@ import {
   type SessionRegistry,
   type ThingRegistry,
 } from './access/index.ts'
-import { type LimitOptions, Limits } from './access/limits.ts'
+import { type LimitOptions, Limits } from './access/limits/limits.ts'
 import type { ReceiptClock } from './core/clock.ts'
 import { recordCount } from './core/commit-outline.ts'
 import type { Holds } from './core/holds.ts'

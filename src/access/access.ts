@@ -1,6 +1,6 @@
 /**
- * Who may do what, for both doors (contract §1, §6). Implemented beside this file: `authorise.ts`,
- * `registry.ts`, `thing-list.ts`, `session-registry.ts`, `activation-codes.ts`.
+ * Who may do what, for both doors (contract §1, §6). Implemented in `authorise.ts`,
+ * `things` and `sessions`.
  */
 
 import type { Redactor } from '../core/redactor.ts'

@@ -12,9 +12,9 @@ import {
   tokenName,
   withoutLast,
 } from './documents.ts'
-import type { LastSeen } from './last-seen.ts'
 import { LookupCache } from './lookup-cache.ts'
 import type { SessionPrincipal, ThingPrincipal } from './principal.ts'
+import type { LastSeen } from './things/last-seen.ts'
 
 const tokensInMemory = 100_000
 

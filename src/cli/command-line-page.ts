@@ -1,5 +1,5 @@
 import { Command, type Option } from 'commander'
-import { withConnection } from './connection.ts'
+import { withConnection } from './client/connection.ts'
 import { createProgram } from './program.ts'
 import { exitOf, exitText, lessonOf } from './teach.ts'
 

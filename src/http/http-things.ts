@@ -1,5 +1,5 @@
 import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '../access/access.ts'
-import type { Limits } from '../access/limits.ts'
+import type { Limits } from '../access/limits/limits.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Observer } from '../core/observer.ts'

@@ -1,4 +1,4 @@
-import { activationText } from '../access/activation-text.ts'
+import { activationText } from '../access/things/activation-text.ts'
 import type { Connection } from './connection.ts'
 import { deliveredQoS } from './interest.ts'
 import type { MqttThings } from './things.ts'

@@ -1,5 +1,5 @@
 import type { Access, ActivationCodes } from '../access/access.ts'
-import type { Limits } from '../access/limits.ts'
+import type { Limits } from '../access/limits/limits.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Holds } from '../core/holds.ts'
 import type { Ingest } from '../core/ingest.ts'

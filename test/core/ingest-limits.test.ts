@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type LimitOptions, Limits } from '../../src/access/limits.ts'
+import { type LimitOptions, Limits } from '../../src/access/limits/limits.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { Follow, RefusedWrite } from '../../src/core/ports.ts'
 import { ThingwireError } from '../../src/errors.ts'

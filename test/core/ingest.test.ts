@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Limits } from '../../src/access/limits.ts'
+import { Limits } from '../../src/access/limits/limits.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import type { RecordStore } from '../../src/core/ports.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { UnreachableError } from '../client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { UnreachableError } from '../client/client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { printJson, printLine } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
 import { teach } from '../teach.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
 import { print, printJson, printLine, table } from '../output.ts'
 import { teach } from '../teach.ts'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { type ServerClient, UnreachableError } from '../client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { type ServerClient, UnreachableError } from '../client/client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
-import { findThing, isCalled, type NamedThing, readPrincipal } from '../named-thing.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
 import { limitOf, queryOf, type ReadOptions, refuseOthers } from '../reading/read-options.ts'
 import {

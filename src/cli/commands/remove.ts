@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { RefusedError, type ServerClient } from '../client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
-import { CommandError, failure, usageError } from '../exit.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import {
   called,
   findThing,
@@ -10,7 +9,8 @@ import {
   type NamedThing,
   type Principal,
   readPrincipal,
-} from '../named-thing.ts'
+} from '../client/named-thing.ts'
+import { CommandError, failure, usageError } from '../exit.ts'
 import { counted, grouped, print, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
-import { isCalled, readPrincipal, thingCalled } from '../named-thing.ts'
 import { print, printJson, printLine, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
@@ -28,7 +28,7 @@ interface ListedSession {
   readonly expiresAt: string
 }
 
-/** The longest that the server gives, by whom it is asked (src/access/session-registry.ts); a session may make none. */
+/** The longest that the server gives, by whom it is asked (src/access/sessions/session-registry.ts); a session may make none. */
 const longestDays = { thing: 30, admin: 366, session: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 

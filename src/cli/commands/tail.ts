@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
-import { findThing, isCalled, readPrincipal } from '../named-thing.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { findThing, isCalled, readPrincipal } from '../client/named-thing.ts'
 import { printLine, shown, valueText } from '../output.ts'
 import { eventsOf } from '../reading/event-source.ts'
 import type { ReadRecord } from '../reading/read-records.ts'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { ServerClient } from '../client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
+import type { ServerClient } from '../client/client.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
-import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../named-thing.ts'
 import { counted, print, printJson, printLine, shown, table } from '../output.ts'
 import { teach } from '../teach.ts'
 

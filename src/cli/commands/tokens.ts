@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../connection.ts'
-import { thingCalled } from '../named-thing.ts'
+import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { thingCalled } from '../client/named-thing.ts'
 import { print, printJson, printLine, table } from '../output.ts'
 import { teach } from '../teach.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { withConnection } from '../connection.ts'
+import { withConnection } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
 import { isReading } from '../records/argument.ts'
 import { teach } from '../teach.ts'

@@ -1,12 +1,12 @@
 import { futureTolerance } from '../../core/datetime.ts'
-import { RefusedError, type ServerClient } from '../client.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
 import {
   findThing,
   type ListedThing,
   type NamedThing,
   type Principal,
   readPrincipal,
-} from '../named-thing.ts'
+} from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import type { ReadRecord } from '../reading/read-records.ts'
 import { lookInRange } from '../removing/resource.ts'

@@ -1,5 +1,5 @@
-import type { ServerClient } from '../client.ts'
-import { readPrincipal } from '../named-thing.ts'
+import type { ServerClient } from '../client/client.ts'
+import { readPrincipal } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, note, ok } from './finding.ts'
 

@@ -1,5 +1,5 @@
 import type { Reason } from '../../errors.ts'
-import { RefusedError, type ServerClient } from '../client.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
 import { counted } from '../output.ts'
 import { adviceFor } from './advice.ts'
 import { type Finding, fault, note, ok } from './finding.ts'

@@ -1,6 +1,6 @@
-import { RefusedError, type ServerClient, UnreachableError } from '../client.ts'
+import { RefusedError, type ServerClient, UnreachableError } from '../client/client.ts'
+import { readPrincipal } from '../client/named-thing.ts'
 import { CommandError } from '../exit.ts'
-import { readPrincipal } from '../named-thing.ts'
 import { durationText } from '../progress.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'

@@ -1,5 +1,5 @@
-import { RefusedError, type ServerClient } from '../client.ts'
-import { called, describeThing, findThing, type ListedThing, readPrincipal } from '../named-thing.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
+import { called, describeThing, findThing, type ListedThing, readPrincipal } from '../client/named-thing.ts'
 import { durationText } from '../progress.ts'
 import type { ReadRecord } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FieldError } from '../../errors.ts'
-import { RefusedError, type ServerClient } from '../client.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
 import { counted } from '../output.ts'
 import type { Progress } from '../progress.ts'
 import { type Addressed, type Batch, batchesOf } from './batches.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { RefusedError, UnreachableError } from '../client.ts'
+import { RefusedError, UnreachableError } from '../client/client.ts'
 
 /** How long a server may be away, milliseconds: a restart takes a few seconds. */
 const maximumAbsence = 60_000

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { RefusedError, type ServerClient, UnreachableError } from '../client.ts'
+import { RefusedError, type ServerClient, UnreachableError } from '../client/client.ts'
 
 export interface ServerSentEvent {
   readonly event: string

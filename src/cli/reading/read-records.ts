@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client.ts'
+import type { ServerClient } from '../client/client.ts'
 import type { TimeRange } from '../time.ts'
 
 /** A record as `GET …/resources/<key>` gives it. */

@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client.ts'
+import type { ServerClient } from '../client/client.ts'
 import { failure } from '../exit.ts'
 import { type ReadInterval, type ReadQuery, type ReadRecord, readItems } from './read-records.ts'
 

@@ -1,5 +1,5 @@
-import { RefusedError, type ServerClient } from '../client.ts'
-import type { NamedThing } from '../named-thing.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
+import type { NamedThing } from '../client/named-thing.ts'
 import {
   countRecords,
   listResources,

@@ -1,5 +1,5 @@
-import type { ServerClient } from '../client.ts'
-import { RefusedError } from '../client.ts'
+import type { ServerClient } from '../client/client.ts'
+import { RefusedError } from '../client/client.ts'
 import { countRecords } from '../reading/read-records.ts'
 import type { WrittenRecord } from '../records/sourced.ts'
 

@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client.ts'
+import type { ServerClient } from '../client/client.ts'
 import { type ReadRecord, readItems } from '../reading/read-records.ts'
 
 const settingsKey = '$settings'

@@ -1,8 +1,8 @@
 import { isThingId } from '../../core/token.ts'
-import type { ServerClient } from '../client.ts'
+import type { ServerClient } from '../client/client.ts'
+import { describeThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
 import { failure } from '../exit.ts'
 import type { LoadState } from '../load/load-state.ts'
-import { describeThing, type ListedThing, type NamedThing } from '../named-thing.ts'
 
 /** Finds, or makes, the thing that an exported thing becomes. */
 export class Targets {

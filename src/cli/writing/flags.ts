@@ -1,4 +1,4 @@
-import type { ConnectionFlags } from '../connection.ts'
+import type { ConnectionFlags } from '../client/connection.ts'
 import type { WriteFlags } from '../load/loader.ts'
 
 /** Options of `thingwire write`. */

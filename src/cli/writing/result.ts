@@ -1,6 +1,6 @@
+import type { NamedThing } from '../client/named-thing.ts'
 import { failure } from '../exit.ts'
 import type { LoadCounts } from '../load/loader.ts'
-import type { NamedThing } from '../named-thing.ts'
 import { counted, printJson, printLine } from '../output.ts'
 
 /**

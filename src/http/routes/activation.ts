@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { activationText } from '../../access/activation-text.ts'
+import { activationText } from '../../access/things/activation-text.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { jsonBodyOf } from '../request/request-body.ts'

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isLoopback } from '../../access/address-key.ts'
+import { isLoopback } from '../../access/limits/address-key.ts'
 import { replyJson } from '../../http/reply/reply-json.ts'
 import { packageRoot } from '../package-root.ts'
 

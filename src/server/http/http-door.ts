@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { isLoopback } from '../../access/address-key.ts'
+import { isLoopback } from '../../access/limits/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
 import { hostOptions, thingsHttp } from '../../http/index.ts'
 import { refusalReason } from '../../http/reply/reply-error.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { isLoopback } from '../../access/address-key.ts'
+import { isLoopback } from '../../access/limits/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
 import { credentialOf } from '../../http/request/credential.ts'
 import { createRegistry, type MetricSources } from './registry.ts'

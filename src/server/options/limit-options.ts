@@ -1,4 +1,4 @@
-import { defaultLimits } from '../../access/limits.ts'
+import { defaultLimits } from '../../access/limits/limits.ts'
 import { type OptionDeclaration, wholeNumber } from './option-kinds.ts'
 
 /** The options that limit what one thing, one connection or one address may take (contract §9). */

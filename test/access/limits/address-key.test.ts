@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressKey, isLoopback } from '../../../src/access/address-key.ts'
+import { addressKey, isLoopback } from '../../../src/access/limits/address-key.ts'
 
 describe('addressKey()', () => {
   it.each([

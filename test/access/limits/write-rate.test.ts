@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ThingRates } from '../../../src/access/write-rate.ts'
+import { ThingRates } from '../../../src/access/limits/write-rate.ts'
 import type { Commit } from '../../../src/core/ports.ts'
 
 const writesPerSecond = 100

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopback } from '../../../src/access/address-key.ts'
+import { isLoopback } from '../../../src/access/limits/address-key.ts'
 import { listenProblem, urlOf } from '../../../src/server/connections/listening.ts'
 
 describe('urlOf()', () => {

@@ -1,0 +1,92 @@
+import { type Reason, ThingwireError } from '../../errors.ts'
+import { AddressCounts } from './address-counts.ts'
+import { BoundedCounts } from './bounded-counts.ts'
+import { FailedCredentials } from './failed-credentials.ts'
+import { ThingRates } from './write-rate.ts'
+
+/** Limits that an operator may set (contract §9). */
+export interface LimitOptions {
+  /** Of one thing, both doors together. */
+  readonly writesPerSecond: number
+  /** Of one thing, both doors together. */
+  readonly recordsPerSecond: number
+  readonly resourcesPerThing: number
+  /** Live streams over HTTP. */
+  readonly streamsPerThing: number
+  /** Over MQTT. */
+  readonly subscriptionsPerConnection: number
+  readonly connectionsPerAddress: number
+  readonly failedCredentialsPerMinute: number
+}
+
+export const defaultLimits: LimitOptions = {
+  writesPerSecond: 1_000,
+  recordsPerSecond: 20_000,
+  resourcesPerThing: 10_000,
+  streamsPerThing: 20,
+  subscriptionsPerConnection: 100,
+  connectionsPerAddress: 1_000,
+  failedCredentialsPerMinute: 20,
+}
+
+const failedCredential: ReadonlySet<Reason> = new Set([
+  'unknown_thing_token',
+  'invalid_session',
+  'unknown_activation_code',
+])
+
+const limitNames = [
+  'write_rate_exceeded',
+  'record_rate_exceeded',
+  'too_many_waiting',
+  'too_many_resources',
+  'too_many_streams',
+  'too_many_connections',
+  'too_many_failed_credentials',
+  'too_many_subscriptions',
+] as const satisfies readonly (Reason | 'too_many_subscriptions')[]
+
+/** What was refused or held up for a limit. */
+export type Limit = (typeof limitNames)[number]
+
+/** The limits of one server, and how often each was met. */
+export class Limits {
+  readonly options: LimitOptions
+  readonly failedCredentials: FailedCredentials
+  readonly connections: AddressCounts
+  /** Over HTTP, by thing. */
+  readonly streams: BoundedCounts
+  readonly rate: ThingRates
+  readonly #met = new Map<Limit, number>(limitNames.map(limit => [limit, 0]))
+
+  /** @param now a clock that never goes back, milliseconds */
+  constructor(options: Partial<LimitOptions> = {}, now = () => performance.now()) {
+    this.options = { ...defaultLimits, ...options }
+    this.failedCredentials = new FailedCredentials(this.options.failedCredentialsPerMinute, now)
+    this.connections = new AddressCounts(this.options.connectionsPerAddress)
+    this.streams = new BoundedCounts(this.options.streamsPerThing)
+    this.rate = new ThingRates({ ...this.options, onLimit: limit => this.count(limit), now })
+  }
+
+  /**
+   * To be called with what a request of this address was refused with.
+   *
+   * @returns what to answer: the error, or `too_many_failed_credentials` in its place where the address has presented
+   * too many credentials that are not valid
+   */
+  judge(error: ThingwireError, address: string): ThingwireError {
+    if (!failedCredential.has(error.reason) || !this.failedCredentials.note(address)) return error
+    this.count('too_many_failed_credentials')
+    return new ThingwireError('too_many_failed_credentials', undefined, { retryAfter: 60 })
+  }
+
+  /** A limit was met. */
+  count(limit: Limit): void {
+    this.#met.set(limit, (this.#met.get(limit) ?? 0) + 1)
+  }
+
+  /** How often each limit was met since the start, those that never were included. */
+  get met(): ReadonlyMap<Limit, number> {
+    return this.#met
+  }
+}

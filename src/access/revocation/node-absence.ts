@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Nodes } from '../../core/nodes.ts'
+
+/** Milliseconds. */
+const lookInterval = 2_500
+/** What is revoked meanwhile is to take effect here within 30 s (contract §6). */
+const longestSilence = 20_000
+
+/** Notices that this node has not been among those that are there for so long that it may know nothing of what they do. */
+export class Isolation {
+  readonly #nodes: Pick<Nodes, 'self' | 'alive'>
+  readonly #onIsolated: () => void
+  readonly #timer: NodeJS.Timeout
+  #asking: Promise<number | undefined> | undefined
+  /** When it was among them, milliseconds of a clock that never goes back. */
+  #thereAt = performance.now()
+  #isIsolated = false
+
+  /** @param onIsolated called once, and again should it come back and be lost again */
+  constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onIsolated: () => void) {
+    this.#nodes = nodes
+    this.#onIsolated = onIsolated
+    this.#timer = setInterval(() => void this.#look(), lookInterval)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    this.#asking ??= this.#ask()
+    // Not by the time alone: a process that was stopped has had no time to ask.
+    const thereAt = await Promise.race([this.#asking, delay(lookInterval, undefined, { ref: false })])
+    if (thereAt !== undefined) {
+      this.#thereAt = thereAt
+      this.#isIsolated = false
+    } else if (!this.#isIsolated && performance.now() - this.#thereAt > longestSilence) {
+      this.#isIsolated = true
+      this.#onIsolated()
+    }
+  }
+
+  async #ask(): Promise<number | undefined> {
+    const asked = performance.now()
+    try {
+      return (await this.#nodes.alive()).has(this.#nodes.self) ? asked : undefined
+    } catch {
+      return undefined
+    } finally {
+      this.#asking = undefined
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import type { Document, DocumentStore } from '../../core/ports.ts'
+import {
+  type SessionDocument,
+  type SessionEntry,
+  sessionName,
+  type ThingDocument,
+  thingName,
+  tokenName,
+} from '../documents.ts'
+
+/** Removes sessions from the store, in one commit. @returns those that there were, with the hash of their token */
+export async function endSessions(
+  documents: DocumentStore,
+  sessionIds: readonly string[],
+): Promise<readonly { readonly sessionId: string; readonly hash: string }[]> {
+  const names = sessionIds.map(sessionName)
+  const known = await Promise.all(names.map(name => documents.get(name)))
+  // The thing that a session was minted for never changes.
+  const thingIds = [
+    ...new Set(known.flatMap(session => (session as SessionDocument | undefined)?.thingId ?? [])),
+  ]
+  const isOver = new Set(sessionIds)
+  return await documents.transact([...names, ...thingIds.map(thingName)], found => {
+    const put: Record<string, Document | null> = {}
+    const sessions = sessionIds.flatMap((sessionId, index) => {
+      const session = found[index] as SessionDocument | undefined
+      return session ? [{ sessionId, hash: session.hash }] : []
+    })
+    for (const [index, thingId] of thingIds.entries()) {
+      const thing = found[names.length + index] as ThingDocument | undefined
+      const left = thing?.sessions?.filter(({ sessionId }) => !isOver.has(sessionId))
+      if (left) put[thingName(thingId)] = { ...thing, sessions: left }
+    }
+    return { put: { ...put, ...endOf(sessions) }, result: sessions }
+  })
+}
+
+/** What takes sessions out of the store, but for their entries in the document of their thing. */
+export function endOf(sessions: readonly Pick<SessionEntry, 'sessionId' | 'hash'>[]): Record<string, null> {
+  const names = sessions.flatMap(({ sessionId, hash }) => [sessionName(sessionId), tokenName(hash)])
+  return Object.fromEntries(names.map(name => [name, null]))
+}

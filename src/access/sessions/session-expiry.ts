@@ -1,0 +1,76 @@
+import { listDocuments } from '../../core/list-documents.ts'
+import type { DocumentStore } from '../../core/ports.ts'
+import { type SessionDocument, sessionPrefix } from '../documents.ts'
+import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { endSessions } from './end-sessions.ts'
+
+/** Milliseconds: what a session opened is to be closed within a second of its end (contract §6). */
+const watchInterval = 250
+/** How often the store is searched for sessions that end before the next search; milliseconds. */
+const searchInterval = 60_000
+/** How many are removed from the store in one commit. */
+const sessionsPerCommit = 100
+
+interface Session {
+  readonly sessionId: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Ends sessions when their time is over. */
+export class SessionExpiry {
+  readonly #documents: DocumentStore
+  readonly #onEnd: (ended: Ended) => void
+  /** Those that were used since the start, and those that end soon; by the hash of their token. */
+  readonly #watched = new Map<string, Session>()
+  readonly #timers: readonly NodeJS.Timeout[]
+
+  constructor(documents: DocumentStore, onEnd: (ended: Ended) => void) {
+    this.#documents = documents
+    this.#onEnd = onEnd
+    this.#timers = [
+      setInterval(() => this.#endOverdue(), watchInterval).unref(),
+      // What it misses while the store fails, it finds the next time.
+      setInterval(() => void this.#search().catch(() => {}), searchInterval).unref(),
+    ]
+  }
+
+  /** From now on whoever relies on the session is told when it is over. */
+  watch(hash: string, { sessionId, expiresAt }: Session): void {
+    this.#watched.set(hash, { sessionId, expiresAt })
+  }
+
+  forget(hash: string): void {
+    this.#watched.delete(hash)
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  #endOverdue(): void {
+    const now = Date.now()
+    const sessions: { readonly sessionId: string; readonly hash: string }[] = []
+    for (const [hash, { sessionId, expiresAt }] of this.#watched) {
+      if (expiresAt > now) continue
+      this.#watched.delete(hash)
+      sessions.push({ sessionId, hash })
+    }
+    if (sessions.length === 0) return
+    // Who relies on them is told first: the store may be slow, or fail. What is left there then, the search finds.
+    this.#onEnd(endedWith(sessions))
+    for (let start = 0; start < sessions.length; start += sessionsPerCommit) {
+      const ids = sessions.slice(start, start + sessionsPerCommit).map(({ sessionId }) => sessionId)
+      endSessions(this.#documents, ids).catch(() => {})
+    }
+  }
+
+  /** For the sake of what is kept for a session that nobody has used since the start. */
+  async #search(): Promise<void> {
+    const until = Date.now() + searchInterval
+    for await (const [sessionId, session] of listDocuments<SessionDocument>(this.#documents, sessionPrefix)) {
+      const { hash, expiresAt } = session
+      if (expiresAt <= until) this.watch(hash, { sessionId, expiresAt })
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import type { Document, DocumentStore } from '../../core/ports.ts'
+import { createToken, hashToken, isThingId } from '../../core/token.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Access, SessionRegistry, SessionSummary, SessionTerms } from '../access.ts'
+import {
+  type SessionDocument,
+  type SessionEntry,
+  type SessionTokenDocument,
+  sessionName,
+  sessionPrefix,
+  type ThingDocument,
+  thingName,
+  thingPrefix,
+  tokenName,
+} from '../documents.ts'
+import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { endOf, endSessions } from './end-sessions.ts'
+
+/** Seconds. */
+const day = 24 * 3_600
+/** A session of the operator ends, too: a forgotten one must not last for ever. */
+const longest = { operator: 366 * day, thing: 30 * day }
+const maximumThings = 1_000
+const maximumOfThing = 100
+
+// Not 16 characters long: some would be spelled like the id of a thing.
+const sessionIdForm = /^[0-9a-f]{18}$/
+
+export interface SessionRegistryParts {
+  readonly documents: DocumentStore
+  readonly identify: Access['identify']
+  /** Called as soon as a session has ended; durably. */
+  readonly onEnd: (ended: Ended) => void
+}
+
+export function createSessionRegistry(parts: SessionRegistryParts): SessionRegistry {
+  const { documents, identify, onEnd } = parts
+  return {
+    async create(things, terms) {
+      const lifetime = lifetimeOf(terms, longest.operator)
+      const ids = things === '*' ? things : [...new Set(things)]
+      if (ids !== '*') assertThingIds(ids)
+      const names = ids === '*' ? [] : ids.map(thingName)
+      const session = newSession({ things: ids, access: terms.access }, lifetime)
+      // A session for a thing that does not exist would be one for nobody, and a mistake that nobody sees.
+      await documents.transact(names, found => {
+        const missing = names[found.indexOf(undefined)]
+        if (missing !== undefined) {
+          throw new ThingwireError('unknown_thing', `there is no thing ${missing.slice(thingPrefix.length)}`)
+        }
+        return { put: session.put, result: undefined }
+      })
+      return session.minted
+    },
+
+    async createForThing(thingId, credential, terms) {
+      const lifetime = lifetimeOf(terms, longest.thing)
+      const principal = await identify(credential)
+      const isOthers = principal.kind === 'thing' && principal.thingId !== thingId
+      if (principal.kind === 'session' || isOthers) throw new ThingwireError('forbidden')
+      const mintedBy = principal.kind === 'thing' ? hashToken(credential) : undefined
+      const { access } = terms
+      const session = newSession(
+        { things: [thingId], access, thingId, ...(mintedBy !== undefined && { isThings: true }) },
+        lifetime,
+      )
+      const { sessionId, expiresAt } = session.minted
+      const entry = { sessionId, hash: session.hash, expiresAt, ...(mintedBy !== undefined && { mintedBy }) }
+      const over = await documents.transact([thingName(thingId)], ([document]) => {
+        if (!document) throw new ThingwireError('unknown_thing')
+        const thing = document as ThingDocument
+        if (mintedBy !== undefined && !thing.tokens.some(({ hash }) => hash === mintedBy)) {
+          throw new ThingwireError('unknown_thing_token')
+        }
+        const { live, over } = sorted(thing.sessions ?? [])
+        if (live.length >= maximumOfThing) throw new ThingwireError('too_many_sessions')
+        const put = {
+          ...endOf(over),
+          ...session.put,
+          [thingName(thingId)]: { ...thing, sessions: [...live, entry] },
+        }
+        return { put, result: over }
+      })
+      if (over.length > 0) onEnd(endedWith(over))
+      return session.minted
+    },
+
+    async list({ limit, cursor }) {
+      if (cursor !== undefined && !sessionIdForm.test(cursor)) throw new ThingwireError('invalid_cursor')
+      const found = await documents.list(sessionPrefix, {
+        ...(cursor !== undefined && { after: sessionName(cursor) }),
+        limit: limit + 1,
+      })
+      const page = found.slice(0, limit).map(([name, document]) => {
+        return summarise(name.slice(sessionPrefix.length), document as SessionDocument)
+      })
+      const next = found.length > limit ? page.at(-1)?.sessionId : undefined
+      const sessions = page.filter(({ expiresAt }) => expiresAt > Date.now())
+      return { sessions, ...(next !== undefined && { next }) }
+    },
+
+    async get(sessionId) {
+      const name = sessionName(sessionId)
+      const session = sessionIdForm.test(sessionId) ? await documents.get(name) : undefined
+      const summary = session && summarise(sessionId, session as SessionDocument)
+      if (!summary || summary.expiresAt <= Date.now()) throw noSuchSession()
+      return summary
+    },
+
+    async remove(sessionId) {
+      const sessions = sessionIdForm.test(sessionId) ? await endSessions(documents, [sessionId]) : []
+      if (sessions.length === 0) throw noSuchSession()
+      onEnd(endedWith(sessions))
+    },
+  }
+}
+
+function sorted(entries: readonly SessionEntry[]) {
+  const now = Date.now()
+  const live = entries.filter(({ expiresAt }) => expiresAt > now)
+  return { live, over: entries.filter(({ expiresAt }) => expiresAt <= now) }
+}
+
+function newSession(kind: Omit<SessionDocument, 'hash' | 'createdAt' | 'expiresAt'>, lifetime: number) {
+  const sessionId = randomBytes(9).toString('hex')
+  const sessionToken = createToken()
+  const hash = hashToken(sessionToken)
+  const createdAt = Date.now()
+  const expiresAt = createdAt + lifetime
+  const document: SessionDocument = { ...kind, hash, createdAt, expiresAt }
+  const token: SessionTokenDocument = { sessionId }
+  const put: Record<string, Document> = { [sessionName(sessionId)]: document, [tokenName(hash)]: token }
+  return { hash, put, minted: { sessionToken, sessionId, expiresAt } }
+}
+
+function summarise(sessionId: string, session: SessionDocument): SessionSummary {
+  const { things, access, createdAt, expiresAt, isThings = false } = session
+  return { sessionId, things, access, createdAt, expiresAt, isOperators: !isThings }
+}
+
+function noSuchSession(): ThingwireError {
+  return new ThingwireError('not_found', 'there is no such session')
+}
+
+/** Milliseconds. @throws ThingwireError invalid_body */
+function lifetimeOf({ expiresIn = day }: SessionTerms, longest: number): number {
+  if (Number.isInteger(expiresIn) && expiresIn >= 1 && expiresIn <= longest) return expiresIn * 1_000
+  const rule = `expiresIn must be a whole number of seconds from 1 to ${longest}`
+  throw new ThingwireError('invalid_body', rule)
+}
+
+function assertThingIds(ids: readonly string[]): void {
+  if (ids.length >= 1 && ids.length <= maximumThings && ids.every(isThingId)) return
+  throw new ThingwireError('invalid_body', `things must be "*" or 1 to ${maximumThings} thing ids`)
+}

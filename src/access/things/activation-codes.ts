@@ -1,0 +1,122 @@
+import { listDocuments } from '../../core/list-documents.ts'
+import type { DocumentStore } from '../../core/ports.ts'
+import { createSecret } from '../../core/token.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { ActivationCodes } from '../access.ts'
+import {
+  type ActivationCodeDocument,
+  activationCodeName,
+  activationCodePrefix,
+  type ThingDocument,
+  thingName,
+  tokenName,
+  withoutLast,
+} from '../documents.ts'
+import { issueToken } from '../tokens.ts'
+import { newThing } from './thing-registry.ts'
+
+const codeForm = /^[A-Za-z0-9_-]{34}$/
+const maximumCount = 1_000
+const maximumUses = 1_000_000
+
+type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
+type Last = NonNullable<ActivationCodeDocument['last']>
+
+/**
+ * A code answers again for the thing that it activated last, with a fresh token in place of the unused one, until
+ * that thing has used its token: a lost answer loses neither the device nor a use. Only then does it take another use
+ * and make another thing. So devices that share a code are to be activated one after another, or to activate again
+ * when their token is refused.
+ */
+export function createActivationCodes(documents: DocumentStore): ActivationCodes {
+  return {
+    async create({ count, uses }) {
+      assertWhole('count', count, maximumCount)
+      assertWhole('uses', uses, maximumUses)
+      const codes = Array.from({ length: count }, createCode)
+      const document: ActivationCodeDocument = { createdAt: Date.now(), usesLeft: uses }
+      const put = Object.fromEntries(codes.map(code => [activationCodeName(code), document]))
+      await documents.transact(Object.keys(put), () => ({ put, result: undefined }))
+      return codes
+    },
+
+    async list() {
+      const codes = []
+      const all = listDocuments<ActivationCodeDocument>(documents, activationCodePrefix)
+      for await (const [activationCode, { createdAt, usesLeft }] of all) {
+        codes.push({ activationCode, createdAt, usesLeft })
+      }
+      return codes.sort((a, b) => a.createdAt - b.createdAt)
+    },
+
+    async remove(code) {
+      const removed = codeForm.test(code) && (await removeDocument(code))
+      if (!removed) throw new ThingwireError('not_found', 'there is no such activation code')
+    },
+
+    async activate(code) {
+      if (!codeForm.test(code)) throw new ThingwireError('unknown_activation_code')
+      for (;;) {
+        const document = (await documents.get(activationCodeName(code))) as ActivationCodeDocument | undefined
+        if (!document) throw new ThingwireError('unknown_activation_code')
+        const { last } = document
+        // Without an activation the code has changed since it was read.
+        const activation = last ? await answerAgain(code, last) : await takeUse(code)
+        if (activation) return activation
+      }
+    },
+  }
+
+  async function removeDocument(code: string): Promise<boolean> {
+    const name = activationCodeName(code)
+    return await documents.transact([name], ([document]) => ({
+      put: document ? { [name]: null } : {},
+      result: document !== undefined,
+    }))
+  }
+
+  async function takeUse(code: string): Promise<Activation | undefined> {
+    const name = activationCodeName(code)
+    const { thingId, token, put } = newThing('', code)
+    return await documents.transact([name], ([document]) => {
+      const { usesLeft, last } = (document ?? { usesLeft: 0 }) as ActivationCodeDocument
+      if (usesLeft === 0 || last) return { put: {}, result: undefined }
+      const taken = { ...document, usesLeft: usesLeft - 1, last: { thingId, hash: token.entry.hash } }
+      return { put: { ...put, [name]: taken }, result: { thingId, thingToken: token.thingToken } }
+    })
+  }
+
+  async function answerAgain(code: string, last: Last): Promise<Activation | undefined> {
+    const { thingId, hash } = last
+    const name = activationCodeName(code)
+    const fresh = issueToken(thingId, code)
+    const names = [name, thingName(thingId), tokenName(hash)]
+    return await documents.transact(names, ([document, thing, token]) => {
+      const present = document as ActivationCodeDocument | undefined
+      if (present?.last?.hash !== hash) return { put: {}, result: undefined }
+      // The operator has removed the token, or the thing: the code must not undo that.
+      if (!thing || !token) return { put: { [name]: withoutLast(present) }, result: undefined }
+      const { tokens } = thing as ThingDocument
+      const put = {
+        [name]: { ...document, last: { thingId, hash: fresh.entry.hash } },
+        [thingName(thingId)]: {
+          ...thing,
+          tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),
+        },
+        // Unused, so it is in nobody's memory yet.
+        [tokenName(hash)]: null,
+        ...fresh.put,
+      }
+      return { put, result: { thingId, thingToken: fresh.thingToken } }
+    })
+  }
+}
+
+function createCode(): string {
+  return createSecret(26).slice(0, 34)
+}
+
+function assertWhole(field: string, value: number, maximum: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= maximum) return
+  throw new ThingwireError('invalid_body', `${field} must be a whole number from 1 to ${maximum}`)
+}

@@ -1,0 +1,117 @@
+import type { Document, DocumentStore } from '../../core/ports.ts'
+import { type SeenDocument, seenName, thingName } from '../documents.ts'
+
+/** How often the times are written to the store, milliseconds: a write of a thing must not cost two on disk. */
+const flushInterval = 60_000
+const thingsPerTransaction = 250
+
+interface Times {
+  readonly at?: number | undefined
+  readonly written?: number | undefined
+}
+
+/**
+ * When each thing was last seen, and last written to by whomever, on whichever node. What has not reached the store is lost
+ * with the process: at most a minute of it.
+ */
+export class LastSeen {
+  readonly #documents: DocumentStore
+  /** Times by thing id that the store does not have yet. Two maps: both are changed with every write. */
+  readonly #seen = new Map<string, number>()
+  readonly #written = new Map<string, number>()
+  readonly #timer: NodeJS.Timeout
+  #flushing: Promise<void> | undefined
+
+  constructor(documents: DocumentStore) {
+    this.#documents = documents
+    this.#timer = setInterval(() => void this.#flush(), flushInterval)
+    this.#timer.unref()
+  }
+
+  /** The thing has used its token. */
+  note(thingId: string): void {
+    this.#seen.set(thingId, Date.now())
+  }
+
+  /** @param at receipt time of a write that was stored, milliseconds */
+  noteWrite(thingId: string, at: number): void {
+    this.#written.set(thingId, at)
+  }
+
+  /** @returns milliseconds since the epoch */
+  async read(thingId: string): Promise<Times> {
+    const document = (await this.#documents.get(seenName(thingId))) as SeenDocument | undefined
+    return {
+      at: latest(this.#seen.get(thingId), document?.at),
+      written: latest(this.#written.get(thingId), document?.written),
+    }
+  }
+
+  forget(thingId: string): void {
+    this.#seen.delete(thingId)
+    this.#written.delete(thingId)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#flushing
+    await this.#flush()
+  }
+
+  #flush(): Promise<void> {
+    const things = new Set([...this.#seen.keys(), ...this.#written.keys()])
+    this.#flushing ??= this.#write([...things]).finally(() => {
+      this.#flushing = undefined
+    })
+    return this.#flushing
+  }
+
+  async #write(things: readonly string[]): Promise<void> {
+    for (let start = 0; start < things.length; start += thingsPerTransaction) {
+      const part = things
+        .slice(start, start + thingsPerTransaction)
+        .map(
+          thingId => [thingId, { at: this.#seen.get(thingId), written: this.#written.get(thingId) }] as const,
+        )
+      try {
+        await this.#writePart(part)
+      } catch {
+        // Kept in memory for the next time: a store that fails is told of by the writes it refuses.
+        return
+      }
+      for (const [thingId, { at, written }] of part) {
+        if (this.#seen.get(thingId) === at) this.#seen.delete(thingId)
+        if (this.#written.get(thingId) === written) this.#written.delete(thingId)
+      }
+    }
+  }
+
+  async #writePart(times: readonly (readonly [string, Times])[]): Promise<void> {
+    const names = times.map(([thingId]) => thingName(thingId))
+    const seenNames = times.map(([thingId]) => seenName(thingId))
+    await this.#documents.transact([...names, ...seenNames], found => {
+      const put: Record<string, Document> = {}
+      for (const [index, [thingId, own]] of times.entries()) {
+        const known = found[names.length + index] as SeenDocument | undefined
+        // A thing that was removed in the meantime must leave nothing behind; another node may have seen it later.
+        if (found[index] && isNews(own, known)) put[seenName(thingId)] = joined(own, known)
+      }
+      return { put, result: undefined, purpose: 'upkeep' }
+    })
+  }
+}
+
+function isNews(times: Times, known: SeenDocument = {}): boolean {
+  return latest(times.at, known.at) !== known.at || latest(times.written, known.written) !== known.written
+}
+
+function joined(times: Times, known: SeenDocument = {}): SeenDocument {
+  const at = latest(times.at, known.at)
+  const written = latest(times.written, known.written)
+  return { ...(at === undefined ? {} : { at }), ...(written === undefined ? {} : { written }) }
+}
+
+function latest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter(time => time !== undefined)
+  return known.length > 0 ? Math.max(...known) : undefined
+}

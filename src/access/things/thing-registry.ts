@@ -1,0 +1,136 @@
+import type { Document, DocumentStore } from '../../core/ports.ts'
+import { createThingId } from '../../core/token.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { ThingRegistry, TokenSummary } from '../access.ts'
+import {
+  removalName,
+  seenName,
+  type ThingDocument,
+  type TokenDocument,
+  thingName,
+  tokenName,
+} from '../documents.ts'
+import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { endOf } from '../sessions/end-sessions.ts'
+import { type IssuedToken, issueToken } from '../tokens.ts'
+
+const maximumTokens = 10
+const maximumNameLength = 200
+
+export interface RegistryParts {
+  readonly documents: DocumentStore
+  readonly list: ThingRegistry['list']
+  /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
+  readonly onEnd: (ended: Ended) => void
+}
+
+export function createRegistry({ documents, list, onEnd }: RegistryParts): ThingRegistry {
+  return {
+    list,
+
+    async create({ name = '' }) {
+      assertName(name)
+      const { thingId, token, put } = newThing(name)
+      await documents.transact([thingName(thingId)], () => ({ put, result: undefined }))
+      return { thingId, thingToken: token.thingToken }
+    },
+
+    async rename(thingId, name) {
+      assertName(name)
+      await change(thingId, thing => ({
+        put: { [thingName(thingId)]: { ...thing, name } },
+        result: undefined,
+      }))
+    },
+
+    async remove(thingId) {
+      const removal = { startedAt: Date.now() }
+      const ended = await change(thingId, thing => {
+        const tokens = thing.tokens.map(token => token.hash)
+        const { sessions = [] } = thing
+        const put: Record<string, Document | null> = {
+          ...endOf(sessions),
+          [thingName(thingId)]: null,
+          [seenName(thingId)]: null,
+          [removalName(thingId)]: removal,
+        }
+        for (const hash of tokens) put[tokenName(hash)] = null
+        return { put, result: { ...endedWith(sessions, tokens), things: [thingId] } }
+      })
+      onEnd(ended)
+    },
+
+    async addToken(thingId) {
+      const token = issueToken(thingId)
+      const added = await change(thingId, thing => {
+        if (thing.tokens.length >= maximumTokens) return { put: {}, result: false }
+        const tokens = [...thing.tokens, token.entry]
+        return { put: { ...token.put, [thingName(thingId)]: { ...thing, tokens } }, result: true }
+      })
+      if (!added) throw new ThingwireError('too_many_tokens')
+      return { thingToken: token.thingToken, tokenId: token.entry.tokenId }
+    },
+
+    async tokens(thingId) {
+      const thing = (await documents.get(thingName(thingId))) as ThingDocument | undefined
+      if (!thing) throw new ThingwireError('unknown_thing')
+      const tokens = await Promise.all(thing.tokens.map(({ hash }) => documents.get(tokenName(hash))))
+      return tokens.flatMap(token => (token ? [summarise(token as TokenDocument)] : []))
+    },
+
+    async removeToken(thingId, tokenId) {
+      const ended = await change(thingId, thing => {
+        const entry = thing.tokens.find(token => token.tokenId === tokenId)
+        if (!entry) return { put: {}, result: undefined }
+        const tokens = thing.tokens.filter(token => token !== entry)
+        const minted = (thing.sessions ?? []).filter(({ mintedBy }) => mintedBy === entry.hash)
+        const sessions = (thing.sessions ?? []).filter(session => !minted.includes(session))
+        const put = {
+          ...endOf(minted),
+          [tokenName(entry.hash)]: null,
+          [thingName(thingId)]: { ...thing, tokens, sessions },
+        }
+        return { put, result: endedWith(minted, [entry.hash]) }
+      })
+      if (!ended) throw new ThingwireError('not_found', 'the thing has no such token')
+      onEnd(ended)
+    },
+  }
+
+  async function change<Result>(
+    thingId: string,
+    decide: (thing: ThingDocument) => { put: Record<string, Document | null>; result: Result },
+  ): Promise<Result> {
+    const outcome = await documents.transact([thingName(thingId)], ([document]) => {
+      if (!document) return { put: {}, result: undefined }
+      const { put, result } = decide(document as ThingDocument)
+      return { put, result: { result } }
+    })
+    if (!outcome) throw new ThingwireError('unknown_thing')
+    return outcome.result
+  }
+}
+
+interface NewThing {
+  readonly thingId: string
+  readonly token: IssuedToken
+  /** Documents by name, to be put. */
+  readonly put: Readonly<Record<string, Document>>
+}
+
+/** @param activationCode the code by which the thing registers itself */
+export function newThing(name: string, activationCode?: string): NewThing {
+  const thingId = createThingId()
+  const token = issueToken(thingId, activationCode)
+  const thing: ThingDocument = { name, createdAt: Date.now(), tokens: [token.entry] }
+  return { thingId, token, put: { ...token.put, [thingName(thingId)]: thing } }
+}
+
+function summarise({ tokenId, createdAt, used }: TokenDocument): TokenSummary {
+  return { tokenId, createdAt, used }
+}
+
+function assertName(name: string): void {
+  if (name.length <= maximumNameLength) return
+  throw new ThingwireError('invalid_body', `name must be at most ${maximumNameLength} characters`)
+}

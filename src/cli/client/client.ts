@@ -1,0 +1,197 @@
+import { catalogue, type FieldError, type Reason } from '../../errors.ts'
+import { CommandError, exitStatus } from '../exit.ts'
+import type { Credential } from './credential.ts'
+
+/** An answer of the server that is no success (contract §6). */
+export class RefusedError extends CommandError {
+  /** A reason of docs/reference/errors.md; empty if something else than the server answered. */
+  readonly reason: string
+  readonly httpStatus: number
+  readonly errors: readonly FieldError[]
+  /** Seconds after which the same request may succeed; undefined: it will not without a change. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    httpStatus: number,
+    { reason = '', message, errors = [] }: ErrorAnswer,
+    { source, retryAfter }: { readonly source: string; readonly retryAfter: number | undefined },
+  ) {
+    const status = statusFor(httpStatus, reason)
+    const origin =
+      status === exitStatus.credential && reason !== '' ? `; the credential is from ${source}` : ''
+    super(status, refusalText(httpStatus, reason, message) + origin, nextSteps(reason))
+    this.reason = reason
+    this.httpStatus = httpStatus
+    this.errors = errors
+    this.retryAfter = retryAfter
+  }
+}
+
+/** No answer: nothing listens, the name is unknown, the connection broke. */
+export class UnreachableError extends CommandError {
+  constructor(url: string, cause: unknown) {
+    super(exitStatus.unreachable, `no answer from ${url}: ${unreachableText(url, cause)}`)
+  }
+}
+
+interface ErrorAnswer {
+  readonly reason?: string
+  readonly message?: string
+  readonly errors?: readonly FieldError[]
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** JSON text. */
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** The HTTP door of one server, as the holder of one credential. */
+export class ServerClient {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly #authorization: string
+  readonly #source: string
+
+  constructor(url: string, { text, source }: Credential) {
+    this.url = url
+    this.#authorization = `Bearer ${text}`
+    this.#source = source
+  }
+
+  /**
+   * A successful answer, its body not read yet.
+   *
+   * @param path such as `/v2/things`
+   * @throws RefusedError, UnreachableError
+   */
+  async open(path: string, { headers = {}, ...options }: RequestOptions = {}): Promise<Response> {
+    let response: Response
+    try {
+      const credential = { authorization: this.#authorization }
+      // A redirect would carry the credential elsewhere, and the server sends none.
+      response = await fetch(this.url + path, {
+        ...options,
+        redirect: 'error',
+        headers: { ...headers, ...credential },
+      })
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error
+      throw new UnreachableError(this.url, error)
+    }
+    if (response.ok) return response
+    throw refusal(response, await response.text().catch(() => ''), this.#source)
+  }
+
+  /** The JSON of a successful answer. @throws as `open` */
+  async call<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return (await this.page<Answer>(path, options)).answer
+  }
+
+  /** As `call`, with the path of the next page if the answer names one (RFC 8288), relative to `path`. */
+  async page<Answer>(path: string, options: RequestOptions = {}) {
+    const response = await this.open(path, options)
+    const link = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    const url = link === undefined ? undefined : new URL(link, new URL(path, this.url))
+    const next = url && url.pathname + url.search
+    try {
+      return { answer: (await response.json()) as Answer, next }
+    } catch (error) {
+      if (error instanceof SyntaxError) throw notTheServer(this.url)
+      throw new UnreachableError(this.url, error)
+    }
+  }
+
+  /** POST of a JSON document. @throws as `open` */
+  async post<Answer>(path: string, body: object): Promise<Answer> {
+    return await this.call<Answer>(path, { method: 'POST', body: JSON.stringify(body) })
+  }
+
+  /** Every item of a list that is given page by page with `next` cursors. */
+  async *list<Item, Name extends string>(path: string, name: Name): AsyncGenerator<Item> {
+    let cursor = ''
+    for (;;) {
+      const query = `${path.includes('?') ? '&' : '?'}limit=1000${cursor}`
+      const page = await this.call<{ next?: string } & Record<Name, Item[]>>(path + query)
+      yield* page[name]
+      if (page.next === undefined) return
+      cursor = `&cursor=${encodeURIComponent(page.next)}`
+    }
+  }
+}
+
+/** What a failed connection failed at, in a few words: `connect ECONNREFUSED 127.0.0.1:8080`. */
+export function networkFault(error: unknown): string {
+  if (error instanceof AggregateError) return networkFault(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : networkFault(error.cause)
+}
+
+/** A code of Node or OpenSSL, such as ECONNREFUSED; empty if there is none. */
+function networkCode(error: unknown): string {
+  if (error instanceof AggregateError) return networkCode(error.errors[0])
+  if (!(error instanceof Error)) return ''
+  return error.cause === undefined && 'code' in error ? String(error.code) : networkCode(error.cause)
+}
+
+function unreachableText(url: string, cause: unknown): string {
+  const code = networkCode(cause)
+  // OpenSSL tells it as a line of its source.
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
+    return `the TLS handshake failed (${code}); is the URL ${url.replace(/^https/, 'http')}?`
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return `its certificate is not trusted (${networkFault(cause)}); to trust your own certificate, set NODE_EXTRA_CA_CERTS`
+  }
+  return `${networkFault(cause)}; is the server running (thingwire serve), and is --url right?`
+}
+
+function refusal({ status, headers }: Response, text: string, source: string): RefusedError {
+  const answer = errorAnswer(text)
+  const { reason } = answer
+  // A credential that is refused does not become a valid one by waiting.
+  const isRetryable =
+    reason !== undefined && reason in catalogue
+      ? catalogue[reason as Reason].retryable && reason !== 'too_many_failed_credentials'
+      : status === 429 || status === 503
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return new RefusedError(status, answer, { source, retryAfter: isRetryable ? seconds || 1 : undefined })
+}
+
+function errorAnswer(text: string): ErrorAnswer {
+  try {
+    const answer: unknown = JSON.parse(text)
+    return typeof answer === 'object' && answer !== null ? answer : {}
+  } catch {
+    return {}
+  }
+}
+
+function notTheServer(url: string): CommandError {
+  return new CommandError(
+    exitStatus.failed,
+    `the answer from ${url} is not that of a Thingwire server: is --url right?`,
+  )
+}
+
+/** What to do where a credential is unknown, as further lines. */
+function nextSteps(reason: string): readonly string[] {
+  if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
+  return [
+    'thingwire doctor tests a credential over HTTP and MQTT',
+    'the operator can create a new one: thingwire tokens add <thing>, or thingwire sessions create <thing>',
+  ]
+}
+
+function refusalText(status: number, reason: string, message?: string): string {
+  if (reason === '')
+    return `HTTP ${status}, but the answer is not that of a Thingwire server: is --url right?`
+  return `${message ?? 'refused'} (${reason}, HTTP ${status})`
+}
+
+function statusFor(status: number, reason: string): number {
+  const isCredential = status === 401 || status === 403 || reason === 'too_many_failed_credentials'
+  return isCredential ? exitStatus.credential : exitStatus.failed
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+import { usageError } from '../exit.ts'
+import { ServerClient } from './client.ts'
+import { type Credential, type CredentialKind, findCredential } from './credential.ts'
+
+/** What every command that talks to a server is told. */
+export interface ConnectionFlags {
+  readonly url?: string
+  readonly credentialFile?: string
+  readonly dataDir?: string
+}
+
+/** Adds the options of `ConnectionFlags`. */
+export function withConnection(command: Command): Command {
+  return command
+    .option(
+      '--url <url>',
+      'server; default THINGWIRE_URL, else this machine and port THINGWIRE_HTTP_PORT or 8080',
+    )
+    .option('--credential-file <file>', 'file with the credential alone; - is stdin')
+    .option('--data-dir <directory>', 'data directory of a server on this machine, for its admin key')
+}
+
+/** @throws CommandError usage or credential */
+export async function connect(flags: ConnectionFlags, kind: CredentialKind): Promise<ServerClient> {
+  const url = serverUrl(flags)
+  return new ServerClient(url.origin + url.pathname.replace(/\/+$/, ''), await credentialFor(flags, kind))
+}
+
+export async function credentialFor(flags: ConnectionFlags, kind: CredentialKind): Promise<Credential> {
+  return await findCredential(kind, {
+    url: serverUrl(flags),
+    credentialFile: flags.credentialFile,
+    dataDir: flags.dataDir ?? (process.env.THINGWIRE_DATA_DIR || './data'),
+    environment: process.env,
+  })
+}
+
+/** @throws CommandError usage */
+export function serverUrl({ url }: ConnectionFlags): URL {
+  const own = `http://127.0.0.1:${process.env.THINGWIRE_HTTP_PORT || 8080}`
+  const text = url ?? (process.env.THINGWIRE_URL || own)
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  if (parsed && /^https?:$/.test(parsed.protocol) && parsed.username === '') return parsed
+  throw usageError('the URL of the server must have the form http://host:8080, without a credential in it')
+}

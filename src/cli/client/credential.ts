@@ -1,0 +1,93 @@
+import { readFile, stat } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
+import { CommandError, exitStatus, usageError } from '../exit.ts'
+
+/** Whom a command is for: the operator, or whoever has any credential for the thing. */
+export type CredentialKind = 'operator' | 'any'
+
+export interface CredentialSources {
+  /** Of the server: the admin key of this machine goes to this machine alone. */
+  readonly url: URL
+  /** A path, or `-` for stdin. */
+  readonly credentialFile: string | undefined
+  readonly dataDir: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+export interface Credential {
+  readonly text: string
+  /** The file or variable that it is from: who is refused has to know which to mend. */
+  readonly source: string
+}
+
+const credentialForm = /^[\x21-\x7e]+$/
+
+/**
+ * The credential of a command: `--credential-file`, THINGWIRE_TOKEN (not for what only the operator may do),
+ * THINGWIRE_ADMIN_KEY, the admin key in the data directory of a server on this machine.
+ *
+ * @throws CommandError credential, without any part of it
+ */
+export async function findCredential(kind: CredentialKind, sources: CredentialSources): Promise<Credential> {
+  const { url, credentialFile, dataDir, environment } = sources
+  if (credentialFile !== undefined) {
+    const source = credentialFile === '-' ? 'stdin' : credentialFile
+    return checked(await readCredential(credentialFile), source)
+  }
+  const token = environment.THINGWIRE_TOKEN
+  if (kind === 'any' && token) return checked(token, 'THINGWIRE_TOKEN')
+  const adminKey = environment.THINGWIRE_ADMIN_KEY
+  if (adminKey) return checked(adminKey, 'THINGWIRE_ADMIN_KEY')
+  const file = join(dataDir, 'admin-key')
+  const kept = isThisMachine(url) ? await ownFile(file) : undefined
+  if (kept !== undefined) return checked(kept, file)
+  throw new CommandError(exitStatus.credential, missing(kind, url, file))
+}
+
+async function readCredential(file: string): Promise<string> {
+  try {
+    return file === '-' ? await readText(process.stdin) : await readFile(file, 'utf8')
+  } catch (error) {
+    throw usageError(`cannot read the credential file ${file}: ${(error as Error).message}`)
+  }
+}
+
+/** undefined where there is none; the server refuses one that others can read, too. */
+async function ownFile(file: string): Promise<string | undefined> {
+  try {
+    const isOpen = process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
+    if (isOpen)
+      throw new CommandError(exitStatus.credential, `${file} is open to other users: run chmod 600 ${file}`)
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (error instanceof CommandError) throw error
+    throw new CommandError(exitStatus.credential, `cannot read ${file}: ${(error as Error).message}`)
+  }
+}
+
+function checked(text: string, source: string): Credential {
+  const credential = text.trim()
+  if (credentialForm.test(credential)) return { text: credential, source }
+  const fault =
+    credential === ''
+      ? 'is empty'
+      : 'contains a character that no credential has: a token is 43 letters, digits, - and _'
+  throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
+}
+
+function isThisMachine({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function missing(kind: CredentialKind, url: URL, file: string): string {
+  const ways = kind === 'operator' ? 'the admin key' : "a thing's token, a session or the admin key"
+  const variable = kind === 'operator' ? 'THINGWIRE_ADMIN_KEY' : 'THINGWIRE_TOKEN or THINGWIRE_ADMIN_KEY'
+  const own = isThisMachine(url)
+    ? `, or name the data directory of the server with --data-dir (there is no admin key in ${file})`
+    : ''
+  return `the command needs a credential (${ways}): set ${variable}, or give --credential-file <file> (- is stdin)${own}`
+}

@@ -1,0 +1,87 @@
+import { isThingId, isToken } from '../../core/token.ts'
+import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
+import type { ServerClient } from './client.ts'
+
+/** Whom the credential stands for: the answer of `GET /v2/principal`. */
+export type Principal =
+  | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
+  | { readonly kind: 'session'; readonly things: '*' | readonly string[] }
+  | { readonly kind: 'admin' }
+
+/** An item of `GET /v2/things`. */
+export interface ListedThing {
+  readonly thingId: string
+  readonly name: string
+  readonly createdAt: string
+  readonly lastSeen: string | null
+  readonly lastWrite?: string
+  readonly position?: { readonly lat: number; readonly long: number }
+}
+
+export interface NamedThing {
+  readonly thingId: string
+  /** Empty if it has none, or where only the id is known. */
+  readonly name: string
+}
+
+export async function readPrincipal(client: ServerClient): Promise<Principal> {
+  return await client.call<Principal>('/v2/principal')
+}
+
+/**
+ * The thing that a command is about: by id, by a name that is unique, or the only one that the credential is for.
+ *
+ * @throws CommandError usage, credential, or failed if there is none or more than one
+ */
+export async function findThing(client: ServerClient, named: string | undefined): Promise<NamedThing> {
+  const principal = await readPrincipal(client)
+  if (principal.kind === 'thing') {
+    if (named === undefined || isCalled(principal, named)) return principal
+    throw new CommandError(
+      exitStatus.credential,
+      `this token belongs to ${called(principal)}, not to ${named}: use the token of ${named}, or the admin key`,
+    )
+  }
+  if (named !== undefined) return await thingCalled(client, named)
+  const only = principal.kind === 'session' && principal.things !== '*' ? principal.things : []
+  if (only.length === 1 && only[0] !== undefined) return { thingId: only[0], name: '' }
+  throw usageError('give the id or name of the thing: thingwire things list shows them')
+}
+
+/** As `findThing`, of a thing that was named. */
+export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
+  if (isToken(named)) throw usageError('do not put a token on the command line: set THINGWIRE_TOKEN')
+  if (isThingId(named)) return { thingId: named, name: '' }
+  const found: ListedThing[] = []
+  for await (const thing of findNamed(client, named)) found.push(thing)
+  const [thing] = found
+  if (thing && found.length === 1) return thing
+  if (!thing) throw failure(`no thing is called ${named}: thingwire things list shows them`)
+  throw failure(
+    `${found.length} things are called ${named}: give the id of one`,
+    found.map(({ thingId, createdAt }) => `${thingId}, created ${createdAt}`),
+  )
+}
+
+/** Things of exactly this name that the credential may see. */
+export async function* findNamed(client: ServerClient, name: string): AsyncGenerator<ListedThing> {
+  const path = `/v2/things?name=${encodeURIComponent(name)}`
+  for await (const thing of client.list<ListedThing, 'things'>(path, 'things')) {
+    if (thing.name === name) yield thing
+  }
+}
+
+/** What is listed of one thing; undefined if there is none of this id that the credential may see. */
+export async function describeThing(client: ServerClient, thingId: string): Promise<ListedThing | undefined> {
+  const { things } = await client.call<{ things: ListedThing[] }>(`/v2/things?thingId=${thingId}`)
+  return things.find(thing => thing.thingId === thingId)
+}
+
+/** For a message: `boat (abcdefgh234567ab)`. */
+export function called({ thingId, name }: NamedThing): string {
+  return name === '' ? thingId : `${name} (${thingId})`
+}
+
+export function isCalled({ thingId, name }: NamedThing, named: string): boolean {
+  return named === thingId || (name !== '' && named === name)
+}

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Revocation } from '../../../src/access/access.ts'
+import { createMemoryStore } from '../../../src/store/memory/index.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { openNodeOfMany } from '../node-of-many.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+const all = { hashes: new Set(), principals: new Set(), all: true }
+
+describe('a node that is cut off from the others', () => {
+  it.each(['dead', 'unknown'] as const)(
+    'tells within 30 s that any credential may be dead, once (%s)',
+    async health => {
+      const node = await openNodeOfMany(await openStore(createMemoryStore()))
+      const told: Revocation[] = []
+      node.access.onRevoke(revocation => told.push(revocation))
+      await vi.advanceTimersByTimeAsync(600_000)
+      expect(told).toEqual([])
+      node.health = health
+      await vi.advanceTimersByTimeAsync(15_000)
+      expect(told).toEqual([])
+      await vi.advanceTimersByTimeAsync(15_000)
+      expect(told).toEqual([all])
+      await vi.advanceTimersByTimeAsync(600_000)
+      expect(told).toEqual([all])
+      node.health = 'alive'
+      await vi.advanceTimersByTimeAsync(5_000)
+      node.health = health
+      await vi.advanceTimersByTimeAsync(30_000)
+      expect(told).toEqual([all, all])
+    },
+  )
+
+  it('asks the store again for what it had in memory', async () => {
+    const store = await openStore(createMemoryStore())
+    const node = await openNodeOfMany(store)
+    const { thingToken } = await node.registry.create({})
+    await node.access.thingOfToken(thingToken)
+    await store.close()
+    await node.access.thingOfToken(thingToken)
+    node.health = 'unknown'
+    await vi.advanceTimersByTimeAsync(30_000)
+    const refused = node.access.thingOfToken(thingToken)
+    await expect(refused).rejects.toMatchObject({ reason: 'store_unavailable' })
+  })
+})
