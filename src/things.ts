@@ -1,8 +1,8 @@
 import {
   type Access,
+  type AccessSessionRegistry,
   type ActivationCodes,
   createAccess,
-  type SessionRegistry,
   type ThingRegistry,
 } from './access/index.ts'
 import { type LimitOptions, Limits } from './access/limits/limits.ts'
@@ -63,7 +63,7 @@ export interface Things {
   readonly storeTimeout: number
   readonly access: Access
   readonly registry: ThingRegistry
-  readonly sessions: SessionRegistry
+  readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   readonly limits: Limits
   /** Of receipt times. */
@@ -102,12 +102,12 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   const { records, documents, refused, nodes, holds, clock } = store
   const isShared = store.capabilities.shared
   const live = await openLive({ records, nodes, isShared, observer })
-  // Before anything is written, and be it a state that the run before had no time for: their clients may miss it.
+  // Before anything is written, and be it a state that the process before had no time for: their clients may miss it.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
     ? await SharedStreamLog.open(documents, live, nodes)
     : await OwnStreamLog.open(documents, live)
-  live.log.follow(sessionLog)
+  live.log.keepFor(sessionLog)
   const access = await createAccess({
     documents,
     records,
@@ -141,7 +141,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     },
     onDefect,
   })
-  live.log.follow(retained)
+  live.log.keepFor(retained)
   const retention = new Retention({ records, nodes, clock, rules: options.retention ?? [], onDefect })
   return {
     ...access,

@@ -128,21 +128,21 @@ export interface ThingRegistry {
 }
 
 /** What a new session is to be. */
-export interface SessionTerms {
+export interface AccessSessionTerms {
   readonly access: SessionAccess
   /** Whole seconds, at least 1. Default: a day. */
   readonly expiresIn?: number
 }
 
 /** A session that has just been minted: the only time at which its token is shown. */
-export interface MintedSession {
+export interface MintedAccessSession {
   readonly sessionToken: string
   readonly sessionId: string
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
-export interface SessionSummary {
+export interface AccessSessionSummary {
   readonly sessionId: string
   readonly things: '*' | readonly string[]
   readonly access: SessionAccess
@@ -154,7 +154,7 @@ export interface SessionSummary {
 }
 
 /** Credentials for people, dashboards and apps (contract §6). */
-export interface SessionRegistry {
+export interface AccessSessionRegistry {
   /**
    * By the operator.
    *
@@ -162,7 +162,7 @@ export interface SessionRegistry {
    * @param terms `expiresIn` at most 366 days
    * @throws ThingwireError unknown_thing, invalid_body
    */
-  create(things: '*' | readonly string[], terms: SessionTerms): Promise<MintedSession>
+  create(things: '*' | readonly string[], terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
    * For one thing, by its token or by the operator. With the token it dies; a thing has at most 100 that live.
    *
@@ -170,7 +170,7 @@ export interface SessionRegistry {
    * @param terms `expiresIn` at most 30 days
    * @throws ThingwireError as `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
    */
-  createForThing(thingId: string, credential: string, terms: SessionTerms): Promise<MintedSession>
+  createForThing(thingId: string, credential: string, terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
    * By session id, those that are not over: a page can hold fewer than `limit` and still have a `next`.
    *
@@ -178,11 +178,11 @@ export interface SessionRegistry {
    * @throws ThingwireError invalid_cursor
    */
   list(query: { readonly limit: number; readonly cursor?: string }): Promise<{
-    readonly sessions: readonly SessionSummary[]
+    readonly sessions: readonly AccessSessionSummary[]
     readonly next?: string
   }>
   /** @throws ThingwireError not_found: there is none, or it is over */
-  get(sessionId: string): Promise<SessionSummary>
+  get(sessionId: string): Promise<AccessSessionSummary>
   /** @throws ThingwireError not_found */
   remove(sessionId: string): Promise<void>
 }

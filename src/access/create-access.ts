@@ -1,17 +1,17 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import { Redactor } from '../core/redactor.ts'
-import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from './access.ts'
+import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from './access.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
 import { EndedElsewhere, telling } from './revocation/ended-elsewhere.ts'
-import { Isolation } from './revocation/node-absence.ts'
+import { NodeAbsence } from './revocation/node-absence.ts'
 import { type Ended, Revocations } from './revocation/revocations.ts'
 import { SessionExpiry } from './sessions/session-expiry.ts'
-import { createSessionRegistry } from './sessions/session-registry.ts'
+import { createAccessSessionRegistry } from './sessions/session-registry.ts'
 import { createActivationCodes } from './things/activation-codes.ts'
 import { LastSeen } from './things/last-seen.ts'
-import { Removals } from './things/removed-things.ts'
+import { RemovedThings } from './things/removed-things.ts'
 import { createThingList } from './things/thing-list.ts'
 import { createRegistry } from './things/thing-registry.ts'
 import { Tokens } from './tokens.ts'
@@ -29,14 +29,14 @@ export interface AccessParts {
 export interface AccessServices {
   readonly access: Access
   readonly registry: ThingRegistry
-  readonly sessions: SessionRegistry
+  readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   /** Writes what is only in memory; to be called before the store is closed. */
   close(): Promise<void>
 }
 
 /**
- * Wires access onto a store, and goes on with removals that were interrupted.
+ * Wires access onto a store, and goes on with removals of things that were interrupted.
  *
  * @throws Error with a message for the operator: the admin key is too short or has characters it cannot have
  */
@@ -60,19 +60,19 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     forget(ended)
     for (const hash of ended.tokens ?? []) expiry.forget(hash)
     for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
-    if (ended.things?.length) removals.wake()
+    if (ended.things?.length) removed.wake()
     revocations.tell(ended)
   }
   const expiry = new SessionExpiry(documents, onEnd)
   const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange: forget, onEnd })
-  const removals = new Removals(documents, records, nodes)
+  const removed = new RemovedThings(documents, records, nodes)
   const doubtAll = () => {
     tokens.forgetAll()
     authorisation.forgetThings()
-    removals.wake()
+    removed.wake()
     revocations.tellAll()
   }
-  const isolation = nodes.isAlone ? undefined : new Isolation(nodes, doubtAll)
+  const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, doubtAll)
   const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
   const list = createThingList({ documents, records, lastSeen })
   return {
@@ -82,15 +82,15 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       onRevoke: listener => revocations.onRevoke(listener),
     },
     registry: createRegistry({ documents, list, onEnd }),
-    sessions: createSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
+    sessions: createAccessSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
     activationCodes: createActivationCodes(documents),
     close: async () => {
       stopTelling()
       stopNoting()
-      isolation?.close()
+      absence?.close()
       elsewhere.close()
       expiry.close()
-      await Promise.all([lastSeen.close(), removals.close()])
+      await Promise.all([lastSeen.close(), removed.close()])
     },
   }
 }

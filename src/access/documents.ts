@@ -15,12 +15,12 @@ export type ThingDocument = {
   /** The live tokens, oldest first. */
   readonly tokens: readonly TokenEntry[]
   /** Sessions that were minted for this thing alone; some of them may be over. */
-  readonly sessions?: readonly SessionEntry[]
+  readonly sessions?: readonly AccessSessionEntry[]
 }
 
 export type TokenEntry = { readonly tokenId: string; readonly hash: string }
 
-export type SessionEntry = {
+export type AccessSessionEntry = {
   readonly sessionId: string
   /** SHA-256 of its token. */
   readonly hash: string
@@ -30,7 +30,7 @@ export type SessionEntry = {
 }
 
 /** `sessions/<session id>` */
-export type SessionDocument = {
+export type AccessSessionDocument = {
   readonly hash: string
   readonly things: '*' | readonly string[]
   readonly access: SessionAccess
@@ -43,7 +43,7 @@ export type SessionDocument = {
 }
 
 /** `tokens/<SHA-256 of the token>` of a session. */
-export type SessionTokenDocument = { readonly sessionId: string }
+export type AccessSessionTokenDocument = { readonly sessionId: string }
 
 /** `tokens/<SHA-256 of the token>` of a thing. */
 export type TokenDocument = {
@@ -81,17 +81,17 @@ export type SeenDocument = {
 }
 
 /** `removals/<thing id>`: there while the data of a removed thing may still be in the store. */
-export type RemovalDocument = { readonly startedAt: number }
+export type RemovedThingDocument = { readonly startedAt: number }
 
 export const thingPrefix = 'things/'
 export const tokenPrefix = 'tokens/'
 export const activationCodePrefix = 'activation-codes/'
-export const removalPrefix = 'removals/'
-export const sessionPrefix = 'sessions/'
+export const removedThingPrefix = 'removals/'
+export const accessSessionPrefix = 'sessions/'
 
 export const thingName = (thingId: string): string => `${thingPrefix}${thingId}`
 export const tokenName = (hash: string): string => `${tokenPrefix}${hash}`
 export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
-export const sessionName = (sessionId: string): string => `${sessionPrefix}${sessionId}`
+export const accessSessionName = (sessionId: string): string => `${accessSessionPrefix}${sessionId}`
 export const seenName = (thingId: string): string => `seen/${thingId}`
-export const removalName = (thingId: string): string => `${removalPrefix}${thingId}`
+export const removedThingName = (thingId: string): string => `${removedThingPrefix}${thingId}`

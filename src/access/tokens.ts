@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { Document, DocumentStore } from '../core/ports.ts'
 import { createToken, hashToken } from '../core/token.ts'
 import {
+  type AccessSessionDocument,
+  type AccessSessionTokenDocument,
   type ActivationCodeDocument,
+  accessSessionName,
   activationCodeName,
-  type SessionDocument,
-  type SessionTokenDocument,
-  sessionName,
   type TokenDocument,
   type TokenEntry,
   tokenName,
@@ -72,7 +72,7 @@ export class Tokens {
   async #authenticate(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     const document = await this.#documents.get(tokenName(hash))
     if (!document) return undefined
-    if ('sessionId' in document) return await this.#session(hash, document as SessionTokenDocument)
+    if ('sessionId' in document) return await this.#session(hash, document as AccessSessionTokenDocument)
     const { thingId, used, activationCode } = document as TokenDocument
     if (used) return { kind: 'thing', thingId }
     const codes = activationCode === undefined ? [] : [activationCodeName(activationCode)]
@@ -82,8 +82,13 @@ export class Tokens {
     return usedBy === undefined ? undefined : { kind: 'thing', thingId: usedBy }
   }
 
-  async #session(hash: string, { sessionId }: SessionTokenDocument): Promise<SessionPrincipal | undefined> {
-    const session = (await this.#documents.get(sessionName(sessionId))) as SessionDocument | undefined
+  async #session(
+    hash: string,
+    { sessionId }: AccessSessionTokenDocument,
+  ): Promise<SessionPrincipal | undefined> {
+    const session = (await this.#documents.get(accessSessionName(sessionId))) as
+      | AccessSessionDocument
+      | undefined
     if (!session || session.expiresAt <= Date.now()) return undefined
     const { things, access, expiresAt, isThings = false } = session
     const principal: SessionPrincipal = {

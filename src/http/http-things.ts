@@ -1,4 +1,4 @@
-import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from '../access/access.ts'
+import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Ingest } from '../core/ingest.ts'
@@ -20,7 +20,7 @@ export interface HttpThings {
   readonly access: Access
   readonly limits: Limits
   readonly registry: ThingRegistry
-  readonly sessions: SessionRegistry
+  readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: ReceiptClock
   /** Told of each write that is answered. */

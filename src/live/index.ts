@@ -1,5 +1,5 @@
-export { CommitLog, type Follower, type LoggedWrite } from './commit-log.ts'
 export { Live, type LiveParts } from './live.ts'
 export { LiveWrite, valuePayload } from './live-write.ts'
-export { type Gap, Outbox } from './outbox.ts'
+export { type LoggedWrite, LogKeeper, type LogReader } from './log-keeper.ts'
+export { Outbox, type Slot } from './outbox.ts'
 export type { Subscriber } from './subscribers.ts'

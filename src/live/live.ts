@@ -1,8 +1,8 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Commit, RecordStore, Snapshot } from '../core/ports.ts'
-import { CommitLog } from './commit-log.ts'
 import { LiveWrite } from './live-write.ts'
+import { LogKeeper } from './log-keeper.ts'
 import { Sequencer } from './sequencer.ts'
 import { type Subscriber, Subscribers } from './subscribers.ts'
 
@@ -24,28 +24,28 @@ export interface LiveParts {
  */
 export class Live {
   /** Of which commits may be read again. */
-  readonly log: CommitLog
+  readonly log: LogKeeper
   readonly #records: RecordStore
   readonly #observer: Observer | undefined
   readonly #subscribers = new Subscribers()
   readonly #sequencer: Sequencer
   readonly #isShared: boolean
-  #keptPosition: number
+  #keptWriteNumber: number
   readonly #stopListening: readonly (() => void)[]
 
-  /** @param position number of the newest write that the store holds */
-  constructor(parts: LiveParts, position: number) {
+  /** @param writeNumber number of the newest write that the store holds */
+  constructor(parts: LiveParts, writeNumber: number) {
     const { records, nodes, observer } = parts
     this.#records = records
     this.#observer = observer
     this.#isShared = parts.isShared
-    this.#keptPosition = position
+    this.#keptWriteNumber = writeNumber
     const tellMissed = () => {
       for (const subscriber of this.#subscribers.all) subscriber.missed?.()
     }
     const handOn = (commit: Commit, takenAt: number) => this.#handOn(commit, takenAt)
-    this.#sequencer = new Sequencer(position, handOn, tellMissed)
-    this.log = new CommitLog(parts)
+    this.#sequencer = new Sequencer(writeNumber, handOn, tellMissed)
+    this.log = new LogKeeper(parts)
     records.logWhen(write => this.log.isWanted(write))
     this.#stopListening = [
       records.onCommit(commit => this.#sequencer.take(commit)),
@@ -54,13 +54,13 @@ export class Live {
   }
 
   /** Number of the newest write that subscribers have. It may be given again after a crash: not to be told to a client. */
-  get position(): number {
-    return this.#sequencer.position
+  get writeNumber(): number {
+    return this.#sequencer.writeNumber
   }
 
   /** The same of the writes whose number is never given again. */
-  get keptPosition(): number {
-    return this.#isShared ? this.position : this.#keptPosition
+  get keptWriteNumber(): number {
+    return this.#isShared ? this.writeNumber : this.#keptWriteNumber
   }
 
   /** Bytes of commits that wait to be handed on. */
@@ -125,7 +125,7 @@ export class Live {
   /** @returns whether anybody is subscribed to it */
   #handOn(commit: Commit, committedAt: number): boolean {
     this.log.count(commit)
-    if (commit.stored) this.#keptPosition = commit.writeNumber
+    if (commit.stored) this.#keptWriteNumber = commit.writeNumber
     if (!commit.broadcast || !this.#subscribers.has(commit.thingId)) return false
     const write = new LiveWrite(commit, committedAt)
     this.#subscribers.each(commit.thingId, subscriber => subscriber.deliver(write))

@@ -26,7 +26,7 @@ export interface OutboxParts<Item> {
 }
 
 /** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
-export interface Gap<Item> {
+export interface Slot<Item> {
   push(item: Item): void
   /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
   whenTaken(): Promise<boolean>
@@ -39,9 +39,9 @@ export interface Gap<Item> {
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
-  #queue: (Item | FillableGap<Item>)[] = []
+  #queue: (Item | FillableSlot<Item>)[] = []
   #next = 0
-  /** Bytes of the items that are not in a gap: whoever fills a gap waits for it to be taken. */
+  /** Bytes of the items that are not in a slot: whoever fills a slot waits for it to be taken. */
   #waiting = 0
   #isScheduled = false
   #isClosed = false
@@ -79,11 +79,11 @@ export class Outbox<Item> {
     this.#schedule()
   }
 
-  openGap(): Gap<Item> {
-    const gap = new FillableGap<Item>(() => this.#schedule())
-    if (this.#isClosed) gap.abandon()
-    else this.#queue.push(gap)
-    return gap
+  openSlot(): Slot<Item> {
+    const slot = new FillableSlot<Item>(() => this.#schedule())
+    if (this.#isClosed) slot.abandon()
+    else this.#queue.push(slot)
+    return slot
   }
 
   /** Bytes in the sink that do not come from here; fewer than there are, where the sink has taken a part. */
@@ -124,7 +124,7 @@ export class Outbox<Item> {
     clearInterval(this.#look)
     this.#parts.sink.removeListener('drain', this.#onDrain)
     const left = this.#queue.splice(0)
-    for (const entry of left) if (entry instanceof FillableGap) entry.abandon()
+    for (const entry of left) if (entry instanceof FillableSlot) entry.abandon()
   }
 
   #schedule(): void {
@@ -152,7 +152,7 @@ export class Outbox<Item> {
 
   #take(): Uint8Array | undefined {
     for (let head = this.#queue[this.#next]; head !== undefined; head = this.#queue[this.#next]) {
-      if (!(head instanceof FillableGap)) {
+      if (!(head instanceof FillableSlot)) {
         const bytes = this.#parts.encode(head)
         if (bytes === undefined) return undefined
         this.#first ??= head
@@ -215,7 +215,7 @@ export class Outbox<Item> {
   }
 }
 
-class FillableGap<Item> implements Gap<Item> {
+class FillableSlot<Item> implements Slot<Item> {
   readonly #onChange: () => void
   #items: Item[] = []
   #next = 0

@@ -24,14 +24,14 @@ export class Sequencer {
   readonly #onDropped: () => void
   #queue: (Commit | Mark)[] = []
   #next = 0
-  #position: number
+  #writeNumber: number
   /** Bytes of commits in the queue, of this node and of others. */
   #waiting = 0
   #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
   /** When the next commit to be handed on was taken, by the monotonic clock. */
   #takenAt = 0
-  /** Whether that is known of what is taken now: the clock is asked once a turn, since it costs as much as a take. */
+  /** Whether that is known of what is taken now: the clock is asked once an iteration of the event loop, since it costs as much as a take. */
   #isStamped = false
   /** How many entries of the queue the last slice left. */
   #left = 0
@@ -39,23 +39,23 @@ export class Sequencer {
   #isStopped = false
 
   /**
-   * @param position number of the newest write before the first that is to be handed on
+   * @param writeNumber number of the newest write before the first that is to be handed on
    * @param handOn called with when the store told the commit, by the monotonic clock; returns whether anybody was told
    * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
    */
   constructor(
-    position: number,
+    writeNumber: number,
     handOn: (commit: Commit, takenAt: number) => boolean,
     onDropped: () => void = () => {},
   ) {
-    this.#position = position
+    this.#writeNumber = writeNumber
     this.#handOn = handOn
     this.#onDropped = onDropped
   }
 
   /** Number of the newest write that was handed on. */
-  get position(): number {
-    return this.#position
+  get writeNumber(): number {
+    return this.#writeNumber
   }
 
   /** Bytes of commits that are not handed on yet. */
@@ -92,7 +92,7 @@ export class Sequencer {
    * @throws RangeError if one behind it was handed on already
    */
   at(writeNumber: number, reached: () => void): void {
-    if (writeNumber < this.#position) throw new RangeError(`write ${writeNumber} was passed`)
+    if (writeNumber < this.#writeNumber) throw new RangeError(`write ${writeNumber} was passed`)
     let place = this.#next
     for (; place < this.#queue.length; place++) {
       if ((this.#queue[place] as Commit | Mark).writeNumber > writeNumber) break
@@ -113,7 +113,7 @@ export class Sequencer {
     this.#giveRoom()
   }
 
-  /** What is taken from here on, in this turn of the event loop, was taken now. */
+  /** What is taken from here on, in this iteration of the event loop, was taken now. */
   #stamp(): void {
     if (this.#isStamped) return
     this.#isStamped = true
@@ -125,7 +125,7 @@ export class Sequencer {
   }
 
   get #newest(): number {
-    return Math.max(this.#position, this.#queue.at(-1)?.writeNumber ?? 0)
+    return Math.max(this.#writeNumber, this.#queue.at(-1)?.writeNumber ?? 0)
   }
 
   #weigh(commit: Commit, sign: 1 | -1): void {
@@ -159,7 +159,7 @@ export class Sequencer {
     let untold = 0
     while (this.#next < this.#queue.length && !this.#isStopped) {
       const entry = this.#queue[this.#next++] as Commit | Mark
-      this.#position = Math.max(this.#position, entry.writeNumber)
+      this.#writeNumber = Math.max(this.#writeNumber, entry.writeNumber)
       if ('reached' in entry) {
         entry.reached()
       } else {

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { Client } from 'aedes'
 import type { ReceiptClock } from '../core/clock.ts'
-import { type Gap, type Live, type LiveWrite, Outbox, type Subscriber } from '../live/index.ts'
+import { type Live, type LiveWrite, Outbox, type Slot, type Subscriber } from '../live/index.ts'
 import { type Subscription, wantedQoS } from './interest.ts'
 import { findMissed } from './missed.ts'
 import { messageAt, type Outgoing } from './outgoing.ts'
@@ -30,7 +30,7 @@ export interface LiveClientParts {
 }
 
 interface Missed {
-  readonly gap: Gap<Outgoing>
+  readonly gap: Slot<Outgoing>
   /** Write number. */
   readonly upTo: number
   /** What was owed when the session was left. */
@@ -106,9 +106,9 @@ export class LiveClient implements Subscriber {
     session.receiver?.close()
     session.receiver = this
     this.#session = session
-    session.maybeSent = Math.min(session.maybeSent, this.#parts.live.position)
+    session.maybeSent = Math.min(session.maybeSent, this.#parts.live.writeNumber)
     session.isFromElsewhere = false
-    this.#missed = { gap: this.#outbox.openGap(), upTo: this.#parts.live.position }
+    this.#missed = { gap: this.#outbox.openSlot(), upTo: this.#parts.live.writeNumber }
     this.#register()
   }
 
@@ -136,7 +136,7 @@ export class LiveClient implements Subscriber {
   /** What a session has lost for good, it would not know of until it changes again. */
   async #showPresent(session: Session, shown: readonly Subscription[]): Promise<void> {
     const filters = new Set(shown.map(({ filter }) => filter))
-    const owed = session.interests.oweRetained(this.#parts.live.position, filters)
+    const owed = session.interests.oweRetained(this.#parts.live.writeNumber, filters)
     if (owed.length === 0) return
     const retained = await this.#prepareRetained(session, owed, () => {})
     await retained?.send(this.#parts.clock)
@@ -156,7 +156,7 @@ export class LiveClient implements Subscriber {
       for (const subscription of subscriptions) {
         const { qos, filter } = subscription
         const isOwed = qos > 0 && selectionOf(filter).values !== undefined
-        const from = live.position
+        const from = live.writeNumber
         added.push({ ...subscription, from, ...(isOwed && { owedRetained: from }) })
       }
       for (const subscription of added) session.interests.add(subscription)
@@ -170,11 +170,11 @@ export class LiveClient implements Subscriber {
     subscriptions: readonly Subscription[],
     begin: () => void,
   ): Promise<RetainedDelivery | undefined> {
-    let gap: Gap<Outgoing> | undefined
+    let gap: Slot<Outgoing> | undefined
     const snapshot = await this.#parts.live.snapshot(() => {
       if (this.#isClosed) return
       begin()
-      gap = this.#outbox.openGap()
+      gap = this.#outbox.openSlot()
     })
     if (gap && !this.#isClosed) {
       const { maySee } = this.#parts
@@ -240,7 +240,7 @@ export class LiveClient implements Subscriber {
 
   /** The client is to come back, and gets the present for what it has not got. */
   #end(error: Error): void {
-    this.#session?.interests.oweRetained(this.#parts.live.position)
+    this.#session?.interests.oweRetained(this.#parts.live.writeNumber)
     this.#parts.client.conn.destroy(error)
   }
 
@@ -249,7 +249,7 @@ export class LiveClient implements Subscriber {
     if (this.#isClosed) return
     // What is all acknowledged, the session need not look through again.
     if (this.#outbox.isEmpty && !this.#hasMissed) {
-      const position = { writeNumber: this.#parts.live.position, place: Number.MAX_SAFE_INTEGER }
+      const position = { writeNumber: this.#parts.live.writeNumber, place: Number.MAX_SAFE_INTEGER }
       this.#session?.unacked.settle(position)
     }
     this.#isClosed = true

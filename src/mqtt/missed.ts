@@ -1,5 +1,5 @@
 import type { Commit } from '../core/ports.ts'
-import { type CommitLog, LiveWrite } from '../live/index.ts'
+import { LiveWrite, type LogKeeper } from '../live/index.ts'
 import { wantedQoS } from './interest.ts'
 import type { Session } from './session.ts'
 import type { Position } from './unacked.ts'
@@ -24,7 +24,7 @@ export interface Missed {
  * @throws ThingwireError of the store
  */
 export async function findMissed(
-  log: CommitLog,
+  log: LogKeeper,
   { interests, unacked, maybeSent }: Session,
   upTo: number,
 ): Promise<{ readonly messages: readonly Missed[]; readonly dropped: number }> {

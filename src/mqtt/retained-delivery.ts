@@ -1,7 +1,7 @@
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Snapshot } from '../core/ports.ts'
 import { serverTimeText } from '../core/server-time.ts'
-import { type Gap, valuePayload } from '../live/index.ts'
+import { type Slot, valuePayload } from '../live/index.ts'
 import { deliveredQoS, type Interests, type Subscription } from './interest.ts'
 import type { Outgoing } from './outgoing.ts'
 import { retainedView } from './retained-view.ts'
@@ -10,7 +10,7 @@ import { dateTopic, parseThingFilter, selectionOf, valuesTopic } from './topics.
 export interface RetainedDeliveryParts {
   /** Of the place among the live messages where the gap is. Closed here. */
   readonly snapshot: Snapshot
-  readonly gap: Gap<Outgoing>
+  readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
   readonly interests: Interests
   /** Whether the client may see a thing. */

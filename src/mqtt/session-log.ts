@@ -1,6 +1,6 @@
 import { listDocuments } from '../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../core/ports.ts'
-import { type Follower, LiveWrite, type LoggedWrite } from '../live/index.ts'
+import { LiveWrite, type LoggedWrite, type LogReader } from '../live/index.ts'
 import { Coverage } from './coverage.ts'
 import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
@@ -8,7 +8,7 @@ import { type SessionDocument, sessionPrefix } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
 /** What persistent sessions need of the commit log. */
-export class SessionLog implements Follower {
+export class SessionLog implements LogReader {
   readonly #documents: DocumentStore
   readonly #coverage = new Coverage()
 

@@ -65,7 +65,7 @@ export class Sessions {
   constructor(parts: SessionsParts) {
     this.#parts = parts
     this.#stored = new StoredSessions(parts.documents, parts.nodes.self)
-    this.#begin = parts.live.position
+    this.#begin = parts.live.writeNumber
     this.#timers = [
       setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
       setInterval(() => void this.#saveAcked(), saveInterval).unref(),
@@ -78,7 +78,7 @@ export class Sessions {
 
   /** A session that ends with its connection, of a client id under which nothing is kept. */
   beginNew(clientId: string): Session {
-    const session = newSession(clientId, false, this.#parts.live.position)
+    const session = newSession(clientId, false, this.#parts.live.writeNumber)
     this.#passing.set(clientId, session)
     return session
   }
@@ -118,7 +118,7 @@ export class Sessions {
   async #load(clientId: string): Promise<Session> {
     const { nodes, live } = this.#parts
     const stored = await this.#stored.read(clientId)
-    if (!stored) return newSession(clientId, true, live.position)
+    if (!stored) return newSession(clientId, true, live.writeNumber)
     return storedSession(clientId, stored, { nodes, begin: this.#begin })
   }
 

@@ -18,7 +18,7 @@ import type { ServerOptions } from './options/options.ts'
 import type { ServedCertificate } from './tls/served-certificate.ts'
 import { openTlsListener, type TlsListener } from './tls/tls-listener.ts'
 
-export interface MqttDoor {
+export interface MqttServer {
   /** Of the plain listener. */
   readonly address: AddressInfo
   /** Of the plain listener, such as `mqtt://127.0.0.1:1883`. */
@@ -45,14 +45,14 @@ const connectTimeout = 30_000
  * @param descriptors those of the process, for all of its doors
  * @throws Error with one line for the operator if it cannot listen
  */
-export async function openMqttDoor(
+export async function openMqttServer(
   things: MqttThings,
   options: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
   descriptors = new Descriptors(log),
-): Promise<MqttDoor> {
+): Promise<MqttServer> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies, descriptors)
   const admission = new MqttAdmission(proxies, limit, connectTimeout)

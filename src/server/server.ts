@@ -14,7 +14,7 @@ import { chooseStore, type Keeping, storeLocation } from './keeping/choose-store
 import { markLost } from './keeping/lost-mark.ts'
 import { createLogger } from './log/log.ts'
 import { Observations } from './metrics/observations.ts'
-import { type MqttDoor, openMqttDoor } from './mqtt-door.ts'
+import { type MqttServer, openMqttServer } from './mqtt-door.ts'
 import { completeOptions } from './options/load-options.ts'
 import type { ServerOptions } from './options/options.ts'
 import { certificateFiles } from './tls/certificate.ts'
@@ -146,9 +146,9 @@ async function openDoors(
   stopping: AbortSignal,
   observations: Observations,
   certificate: ServedCertificate | undefined,
-): Promise<{ mqtt: MqttDoor; http: HttpDoor }> {
+): Promise<{ mqtt: MqttServer; http: HttpDoor }> {
   const descriptors = new Descriptors(log)
-  const mqtt = await openMqttDoor(things, options, log, stopping, certificate, descriptors)
+  const mqtt = await openMqttServer(things, options, log, stopping, certificate, descriptors)
   const parts = { observations, descriptors }
   const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, parts)
   const http = await opening.catch(async (error: unknown) => {
@@ -184,7 +184,7 @@ function warnOfStep({ from, to }: ClockStep, log: Logger): void {
 }
 
 /** Also beside TLS: a client may still send its token to the plain listener. */
-function warnOfClearText(http: HttpDoor, mqtt: MqttDoor, log: Logger): void {
+function warnOfClearText(http: HttpDoor, mqtt: MqttServer, log: Logger): void {
   const listeners = [http, mqtt].filter(door => !isLoopback(door.address.address)).map(door => door.url)
   if (listeners.length === 0) return
   log.warn(

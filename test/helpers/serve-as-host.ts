@@ -7,7 +7,7 @@ import { webSocketPath } from '../../src/server/http/websocket.ts'
 import { chooseStore } from '../../src/server/keeping/choose-store.ts'
 import { createLogger } from '../../src/server/log/log.ts'
 import { Observations } from '../../src/server/metrics/observations.ts'
-import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { loadOptions } from '../../src/server/options/load-options.ts'
 import { flagName, optionNames } from '../../src/server/options/options.ts'
 import { createThings } from '../../src/things.ts'
@@ -31,7 +31,7 @@ export async function serveAsHost(...magicResources: readonly MagicResource[]): 
     magicResources,
     onDefect: error => log.error({ err: error }, 'defect'),
   })
-  const mqtt = await openMqttDoor(things, options, log, stopping.signal)
+  const mqtt = await openMqttServer(things, options, log, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
   await keepAdminKey(adminKey)
   process.on('SIGTERM', async () => {

@@ -71,7 +71,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('on a store %s', kin
     await ofEvery.until(5)
     expect(ofA.seen).toEqual(['1', '4'])
     expect(ofEvery.seen).toEqual(['1', '2', '4', '5'])
-    expect(live.position).toBe(5)
+    expect(live.writeNumber).toBe(5)
   })
 
   it('snapshot() calls back where everything that it shows was delivered, and nothing that it does not', async () => {
@@ -91,10 +91,10 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('on a store %s', kin
     )
     for (let round = 0; round < 60; round++) {
       let delivered: string[] = []
-      let position = -1
+      let writeNumber = -1
       const snapshot = await live.snapshot(() => {
         delivered = [...listener.seen]
-        position = live.position
+        writeNumber = live.writeNumber
       })
       const latest: string[] = []
       for await (const page of snapshot.latest({ thingId: 'a', key: 'k' })) {
@@ -106,7 +106,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('on a store %s', kin
         .toSorted((a, b) => a - b)
         .at(-1)
       expect(latest).toEqual(newest === undefined ? [] : [String(newest)])
-      expect(position).toBe(delivered.length)
+      expect(writeNumber).toBe(delivered.length)
       expect(snapshot.writeNumber).toBe(delivered.length)
     }
     isOver = true

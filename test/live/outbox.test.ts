@@ -95,12 +95,12 @@ describe('an outbox', () => {
   })
 })
 
-describe('a gap', () => {
+describe('a slot', () => {
   it('keeps what was pushed behind it back until it is closed, and lets through what is pushed into it', async () => {
     const started = await start()
     const { outbox } = started
     outbox.push('a')
-    const gap = outbox.openGap()
+    const slot = outbox.openSlot()
     outbox.push('d')
     const received: string[] = []
     started.far.on('data', bytes => received.push(String(bytes)))
@@ -108,16 +108,16 @@ describe('a gap', () => {
     await once(started.far, 'data')
     await turn()
     expect(received.join('')).toBe('a')
-    gap.push('b')
+    slot.push('b')
     await once(started.far, 'data')
-    gap.push('c')
+    slot.push('c')
     await once(started.far, 'data')
     expect(received.join('')).toBe('abc')
-    gap.close()
+    slot.close()
     await once(started.far, 'data')
     expect(received.join('')).toBe('abcd')
-    gap.push('too late')
-    gap.close()
+    slot.push('too late')
+    slot.close()
     outbox.push('e')
     await once(started.far, 'data')
     expect(received.join('')).toBe('abcde')
@@ -126,7 +126,7 @@ describe('a gap', () => {
   it('keeps its place among others, whichever is closed first', async () => {
     const started = await start()
     const { outbox } = started
-    const [first, second, third] = [outbox.openGap(), outbox.openGap(), outbox.openGap()]
+    const [first, second, third] = [outbox.openSlot(), outbox.openSlot(), outbox.openSlot()]
     outbox.push('4')
     third.push('3')
     third.close()
@@ -140,11 +140,11 @@ describe('a gap', () => {
 
   it('says when everything that was pushed into it is on its way', async () => {
     const { outbox, far } = await start()
-    const gap = outbox.openGap()
-    expect(await gap.whenTaken()).toBe(true)
-    for (const each of texts(100, 100_000)) gap.push(each)
+    const slot = outbox.openSlot()
+    expect(await slot.whenTaken()).toBe(true)
+    for (const each of texts(100, 100_000)) slot.push(each)
     let isTaken = false
-    const taken = gap.whenTaken().then(result => {
+    const taken = slot.whenTaken().then(result => {
       isTaken = result
     })
     await turn()
@@ -159,7 +159,7 @@ describe('a gap', () => {
 
   it('waits behind another one for its turn', async () => {
     const started = await start()
-    const [first, second] = [started.outbox.openGap(), started.outbox.openGap()]
+    const [first, second] = [started.outbox.openSlot(), started.outbox.openSlot()]
     second.push('b')
     let isTaken = false
     const taken = second.whenTaken().then(() => {
@@ -266,20 +266,20 @@ describe('a peer that reads slowly', () => {
 })
 
 describe('close()', () => {
-  it('drops what waits, ends all gaps, and leaves the sink alone', async () => {
+  it('drops what waits, ends all slots, and leaves the sink alone', async () => {
     const { outbox, near, far, reasons } = await start({ drainTimeout: 200 })
-    const gap = outbox.openGap()
-    gap.push('in the gap')
-    gap.push('and more')
+    const slot = outbox.openSlot()
+    slot.push('in the slot')
+    slot.push('and more')
     outbox.push('behind it')
-    const other = outbox.openGap()
+    const other = outbox.openSlot()
     other.push('in the other')
-    const taken = [gap.whenTaken(), other.whenTaken()]
+    const taken = [slot.whenTaken(), other.whenTaken()]
     outbox.close()
     outbox.close()
     expect(await taken[1]).toBe(false)
     outbox.push('after it')
-    const late = outbox.openGap()
+    const late = outbox.openSlot()
     late.push('in a late one')
     expect(await late.whenTaken()).toBe(false)
     outbox.pump()
@@ -287,7 +287,7 @@ describe('close()', () => {
     expect(reasons).toEqual([])
     expect(near.listenerCount('drain')).toBe(0)
     const [bytes] = [far.read() as Buffer | null]
-    // The first gap was at the head: what was in it may have been on its way.
+    // The first slot was at the head: what was in it may have been on its way.
     expect(bytes === null || bytes.toString() === 'in the gapand more').toBe(true)
     expect(near.destroyed).toBe(false)
   })

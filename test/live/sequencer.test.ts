@@ -19,9 +19,9 @@ function work(): void {
   while (performance.now() < end);
 }
 
-function start(position = 0) {
+function start(writeNumber = 0) {
   const seen: (number | string)[] = []
-  const sequencer: Sequencer = new Sequencer(position, ({ writeNumber }) => {
+  const sequencer: Sequencer = new Sequencer(writeNumber, ({ writeNumber }) => {
     seen.push(writeNumber)
     return true
   })
@@ -47,7 +47,7 @@ describe('take()', () => {
     for (const number of [9, 12]) sequencer.take(commit(number))
     await settle()
     expect(seen).toEqual([5, 6, 8, 9, 12])
-    expect(sequencer.position).toBe(12)
+    expect(sequencer.writeNumber).toBe(12)
   })
 
   it.each([
@@ -86,7 +86,7 @@ describe('take()', () => {
       for (let each = 0; each < 8; each++) sequencer.take(commit(++taken))
       await new Promise(resolve => setImmediate(resolve))
     }
-    expect(taken - sequencer.position).toBeLessThan(100)
+    expect(taken - sequencer.writeNumber).toBeLessThan(100)
   })
 })
 
@@ -115,15 +115,15 @@ describe('at()', () => {
     expect(seen).toEqual(['at 10', 'at 11', 12, 'at 12', 13])
   })
 
-  it('keeps the order of several at one place, and sees the position there', async () => {
+  it('keeps the order of several at one place, and sees the write number there', async () => {
     const { sequencer, seen, mark } = start()
     sequencer.take(commit(1))
     sequencer.take(commit(2))
     mark(1, 'first')
     mark(1, 'second')
-    sequencer.at(1, () => seen.push(`position ${sequencer.position}`))
+    sequencer.at(1, () => seen.push(`write ${sequencer.writeNumber}`))
     await settle()
-    expect(seen).toEqual([1, 'first', 'second', 'position 1', 2])
+    expect(seen).toEqual([1, 'first', 'second', 'write 1', 2])
   })
 
   it('may be called from within', async () => {
@@ -151,7 +151,7 @@ describe('at()', () => {
 describe('atEnd()', () => {
   it('is reached behind what was taken before, and before what is taken after', async () => {
     const { sequencer, seen, mark } = start(3)
-    sequencer.atEnd(() => seen.push(`end at ${sequencer.position}`))
+    sequencer.atEnd(() => seen.push(`end at ${sequencer.writeNumber}`))
     sequencer.take(commit(5))
     sequencer.atEnd(() => seen.push('end'))
     sequencer.take(commit(9))
@@ -196,7 +196,7 @@ describe('commits of other nodes', () => {
     await room
     await settle()
     expect(seen).toEqual(['at 50', 'dropped', 327, 328, 329, 330])
-    expect(sequencer.position).toBe(330)
+    expect(sequencer.writeNumber).toBe(330)
   })
 })
 
@@ -219,7 +219,7 @@ describe('room()', () => {
     expect(sequencer.room()).toBeUndefined()
     expect(waiting.length).toBeGreaterThan(30)
     expect(waiting.length).toBeLessThan(70)
-    await expect.poll(() => sequencer.position).toBe(70)
+    await expect.poll(() => sequencer.writeNumber).toBe(70)
   })
 
   it('is given when it is stopped', async () => {

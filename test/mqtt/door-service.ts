@@ -6,7 +6,7 @@ import type { LimitOptions } from '../../src/access/limits/limits.ts'
 import { createToken } from '../../src/core/token.ts'
 import { openHttpDoor } from '../../src/server/http/http-door.ts'
 import { createLogger } from '../../src/server/log/log.ts'
-import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
@@ -63,7 +63,7 @@ export class DoorService implements MqttService {
     const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout })
     const { log = createLogger('silent') } = options
     const stopping = new AbortController()
-    const mqtt = await openMqttDoor(things, serverOptions, log, stopping.signal)
+    const mqtt = await openMqttServer(things, serverOptions, log, stopping.signal)
     const http = await openHttpDoor(things, mqtt, serverOptions, log, stopping.signal)
     const { url } = http
     const urls = { url, mqttUrl: mqtt.url, webSocketUrl: `${url.replace('http', 'ws')}/mqtt` }

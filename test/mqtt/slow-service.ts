@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { openHttpDoor } from '../../src/server/http/http-door.ts'
 import { createLogger } from '../../src/server/log/log.ts'
-import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createThings } from '../../src/things.ts'
@@ -29,7 +29,7 @@ export async function startSlowService(slowness: Slowness): Promise<SlowService>
   const things = await createThings({ store, adminKey })
   const log = createLogger('silent')
   const stopping = new AbortController()
-  const mqtt = await openMqttDoor(things, options, log, stopping.signal)
+  const mqtt = await openMqttServer(things, options, log, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log, stopping.signal)
   onTestFinished(async () => {
     slowness.open?.()

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { openHttpDoor } from '../../src/server/http/http-door.ts'
-import { openMqttDoor } from '../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createThings } from '../../src/things.ts'
@@ -30,7 +30,7 @@ async function start(setup?: Partial<ServerSetup>): Promise<ServerProcess> {
   return server
 }
 
-describe('openMqttDoor()', () => {
+describe('openMqttServer()', () => {
   it('names the option of a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -51,7 +51,7 @@ describe('openMqttDoor()', () => {
     const things = await createThings({ store: createLevelStore({ location }), adminKey: createToken() })
     const log = pino({ level: 'silent' })
     const { signal } = new AbortController()
-    const mqtt = await openMqttDoor(things, options, log, signal)
+    const mqtt = await openMqttServer(things, options, log, signal)
     const http = await openHttpDoor(things, mqtt, options, log, signal)
     const ready = async () => (await fetch(`${http.url}/readyz`)).status
     expect(await ready()).toBe(200)

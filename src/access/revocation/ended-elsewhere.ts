@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DocumentStore } from '../../core/ports.ts'
-import { sessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
+import { accessSessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
 import type { Ended } from './revocations.ts'
 
 /** Milliseconds. */
 const retryAfter = 500
 
 /** Which documents say that something is there, by what ends with them. */
-const kinds = { tokens: tokenPrefix, sessions: sessionPrefix, things: thingPrefix } as const satisfies {
+const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
 

@@ -7,19 +7,19 @@ const lookInterval = 2_500
 const longestSilence = 20_000
 
 /** Notices that this node has not been among those that are there for so long that it may know nothing of what they do. */
-export class Isolation {
+export class NodeAbsence {
   readonly #nodes: Pick<Nodes, 'self' | 'alive'>
-  readonly #onIsolated: () => void
+  readonly #onAbsent: () => void
   readonly #timer: NodeJS.Timeout
   #asking: Promise<number | undefined> | undefined
   /** When it was among them, milliseconds of a clock that never goes back. */
   #thereAt = performance.now()
-  #isIsolated = false
+  #isAbsent = false
 
-  /** @param onIsolated called once, and again should it come back and be lost again */
-  constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onIsolated: () => void) {
+  /** @param onAbsent called once, and again should it come back and be lost again */
+  constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onAbsent: () => void) {
     this.#nodes = nodes
-    this.#onIsolated = onIsolated
+    this.#onAbsent = onAbsent
     this.#timer = setInterval(() => void this.#look(), lookInterval)
     this.#timer.unref()
   }
@@ -34,10 +34,10 @@ export class Isolation {
     const thereAt = await Promise.race([this.#asking, delay(lookInterval, undefined, { ref: false })])
     if (thereAt !== undefined) {
       this.#thereAt = thereAt
-      this.#isIsolated = false
-    } else if (!this.#isIsolated && performance.now() - this.#thereAt > longestSilence) {
-      this.#isIsolated = true
-      this.#onIsolated()
+      this.#isAbsent = false
+    } else if (!this.#isAbsent && performance.now() - this.#thereAt > longestSilence) {
+      this.#isAbsent = true
+      this.#onAbsent()
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Document, DocumentStore } from '../../core/ports.ts'
 import {
-  type SessionDocument,
-  type SessionEntry,
-  sessionName,
+  type AccessSessionDocument,
+  type AccessSessionEntry,
+  accessSessionName,
   type ThingDocument,
   thingName,
   tokenName,
@@ -13,17 +13,17 @@ export async function endSessions(
   documents: DocumentStore,
   sessionIds: readonly string[],
 ): Promise<readonly { readonly sessionId: string; readonly hash: string }[]> {
-  const names = sessionIds.map(sessionName)
+  const names = sessionIds.map(accessSessionName)
   const known = await Promise.all(names.map(name => documents.get(name)))
   // The thing that a session was minted for never changes.
   const thingIds = [
-    ...new Set(known.flatMap(session => (session as SessionDocument | undefined)?.thingId ?? [])),
+    ...new Set(known.flatMap(session => (session as AccessSessionDocument | undefined)?.thingId ?? [])),
   ]
   const isOver = new Set(sessionIds)
   return await documents.transact([...names, ...thingIds.map(thingName)], found => {
     const put: Record<string, Document | null> = {}
     const sessions = sessionIds.flatMap((sessionId, index) => {
-      const session = found[index] as SessionDocument | undefined
+      const session = found[index] as AccessSessionDocument | undefined
       return session ? [{ sessionId, hash: session.hash }] : []
     })
     for (const [index, thingId] of thingIds.entries()) {
@@ -36,7 +36,9 @@ export async function endSessions(
 }
 
 /** What takes sessions out of the store, but for their entries in the document of their thing. */
-export function endOf(sessions: readonly Pick<SessionEntry, 'sessionId' | 'hash'>[]): Record<string, null> {
-  const names = sessions.flatMap(({ sessionId, hash }) => [sessionName(sessionId), tokenName(hash)])
+export function endOf(
+  sessions: readonly Pick<AccessSessionEntry, 'sessionId' | 'hash'>[],
+): Record<string, null> {
+  const names = sessions.flatMap(({ sessionId, hash }) => [accessSessionName(sessionId), tokenName(hash)])
   return Object.fromEntries(names.map(name => [name, null]))
 }

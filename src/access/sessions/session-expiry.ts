@@ -1,6 +1,6 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
-import { type SessionDocument, sessionPrefix } from '../documents.ts'
+import { type AccessSessionDocument, accessSessionPrefix } from '../documents.ts'
 import { type Ended, endedWith } from '../revocation/revocations.ts'
 import { endSessions } from './end-sessions.ts'
 
@@ -68,7 +68,10 @@ export class SessionExpiry {
   /** For the sake of what is kept for a session that nobody has used since the start. */
   async #search(): Promise<void> {
     const until = Date.now() + searchInterval
-    for await (const [sessionId, session] of listDocuments<SessionDocument>(this.#documents, sessionPrefix)) {
+    for await (const [sessionId, session] of listDocuments<AccessSessionDocument>(
+      this.#documents,
+      accessSessionPrefix,
+    )) {
       const { hash, expiresAt } = session
       if (expiresAt <= until) this.watch(hash, { sessionId, expiresAt })
     }

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { Document, DocumentStore } from '../../core/ports.ts'
 import { createToken, hashToken, isThingId } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Access, SessionRegistry, SessionSummary, SessionTerms } from '../access.ts'
+import type { Access, AccessSessionRegistry, AccessSessionSummary, AccessSessionTerms } from '../access.ts'
 import {
-  type SessionDocument,
-  type SessionEntry,
-  type SessionTokenDocument,
-  sessionName,
-  sessionPrefix,
+  type AccessSessionDocument,
+  type AccessSessionEntry,
+  type AccessSessionTokenDocument,
+  accessSessionName,
+  accessSessionPrefix,
   type ThingDocument,
   thingName,
   thingPrefix,
@@ -27,14 +27,14 @@ const maximumOfThing = 100
 // Not 16 characters long: some would be spelled like the id of a thing.
 const sessionIdForm = /^[0-9a-f]{18}$/
 
-export interface SessionRegistryParts {
+export interface AccessSessionRegistryParts {
   readonly documents: DocumentStore
   readonly identify: Access['identify']
   /** Called as soon as a session has ended; durably. */
   readonly onEnd: (ended: Ended) => void
 }
 
-export function createSessionRegistry(parts: SessionRegistryParts): SessionRegistry {
+export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): AccessSessionRegistry {
   const { documents, identify, onEnd } = parts
   return {
     async create(things, terms) {
@@ -88,12 +88,12 @@ export function createSessionRegistry(parts: SessionRegistryParts): SessionRegis
 
     async list({ limit, cursor }) {
       if (cursor !== undefined && !sessionIdForm.test(cursor)) throw new ThingwireError('invalid_cursor')
-      const found = await documents.list(sessionPrefix, {
-        ...(cursor !== undefined && { after: sessionName(cursor) }),
+      const found = await documents.list(accessSessionPrefix, {
+        ...(cursor !== undefined && { after: accessSessionName(cursor) }),
         limit: limit + 1,
       })
       const page = found.slice(0, limit).map(([name, document]) => {
-        return summarise(name.slice(sessionPrefix.length), document as SessionDocument)
+        return summarise(name.slice(accessSessionPrefix.length), document as AccessSessionDocument)
       })
       const next = found.length > limit ? page.at(-1)?.sessionId : undefined
       const sessions = page.filter(({ expiresAt }) => expiresAt > Date.now())
@@ -101,9 +101,9 @@ export function createSessionRegistry(parts: SessionRegistryParts): SessionRegis
     },
 
     async get(sessionId) {
-      const name = sessionName(sessionId)
+      const name = accessSessionName(sessionId)
       const session = sessionIdForm.test(sessionId) ? await documents.get(name) : undefined
-      const summary = session && summarise(sessionId, session as SessionDocument)
+      const summary = session && summarise(sessionId, session as AccessSessionDocument)
       if (!summary || summary.expiresAt <= Date.now()) throw noSuchSession()
       return summary
     },
@@ -116,25 +116,25 @@ export function createSessionRegistry(parts: SessionRegistryParts): SessionRegis
   }
 }
 
-function sorted(entries: readonly SessionEntry[]) {
+function sorted(entries: readonly AccessSessionEntry[]) {
   const now = Date.now()
   const live = entries.filter(({ expiresAt }) => expiresAt > now)
   return { live, over: entries.filter(({ expiresAt }) => expiresAt <= now) }
 }
 
-function newSession(kind: Omit<SessionDocument, 'hash' | 'createdAt' | 'expiresAt'>, lifetime: number) {
+function newSession(kind: Omit<AccessSessionDocument, 'hash' | 'createdAt' | 'expiresAt'>, lifetime: number) {
   const sessionId = randomBytes(9).toString('hex')
   const sessionToken = createToken()
   const hash = hashToken(sessionToken)
   const createdAt = Date.now()
   const expiresAt = createdAt + lifetime
-  const document: SessionDocument = { ...kind, hash, createdAt, expiresAt }
-  const token: SessionTokenDocument = { sessionId }
-  const put: Record<string, Document> = { [sessionName(sessionId)]: document, [tokenName(hash)]: token }
+  const document: AccessSessionDocument = { ...kind, hash, createdAt, expiresAt }
+  const token: AccessSessionTokenDocument = { sessionId }
+  const put: Record<string, Document> = { [accessSessionName(sessionId)]: document, [tokenName(hash)]: token }
   return { hash, put, minted: { sessionToken, sessionId, expiresAt } }
 }
 
-function summarise(sessionId: string, session: SessionDocument): SessionSummary {
+function summarise(sessionId: string, session: AccessSessionDocument): AccessSessionSummary {
   const { things, access, createdAt, expiresAt, isThings = false } = session
   return { sessionId, things, access, createdAt, expiresAt, isOperators: !isThings }
 }
@@ -144,7 +144,7 @@ function noSuchSession(): ThingwireError {
 }
 
 /** Milliseconds. @throws ThingwireError invalid_body */
-function lifetimeOf({ expiresIn = day }: SessionTerms, longest: number): number {
+function lifetimeOf({ expiresIn = day }: AccessSessionTerms, longest: number): number {
   if (Number.isInteger(expiresIn) && expiresIn >= 1 && expiresIn <= longest) return expiresIn * 1_000
   const rule = `expiresIn must be a whole number of seconds from 1 to ${longest}`
   throw new ThingwireError('invalid_body', rule)

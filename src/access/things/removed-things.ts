@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
-import { removalName, removalPrefix } from '../documents.ts'
+import { removedThingName, removedThingPrefix } from '../documents.ts'
 
 /** How long what has failed waits, milliseconds. */
 const retryAfter = 60_000
@@ -13,7 +13,7 @@ const retryAfter = 60_000
  * at the next start, or on another node. A write that was authorised before it and is appended behind it leaves records
  * that nobody can reach: no id is given out twice.
  */
-export class Removals {
+export class RemovedThings {
   readonly #documents: DocumentStore
   readonly #records: RecordStore
   readonly #giveUp: () => Promise<void>
@@ -46,7 +46,7 @@ export class Removals {
   }
 
   async #removeAll(stop: AbortSignal): Promise<void> {
-    for await (const [thingId] of listDocuments(this.#documents, removalPrefix)) {
+    for await (const [thingId] of listDocuments(this.#documents, removedThingPrefix)) {
       if (stop.aborted) return
       // Nobody waits for it, and its document stays.
       await this.#remove(thingId).catch(() => {})
@@ -55,8 +55,8 @@ export class Removals {
 
   async #remove(thingId: string): Promise<void> {
     await this.#records.removeThing(thingId)
-    await this.#documents.transact([removalName(thingId)], () => ({
-      put: { [removalName(thingId)]: null },
+    await this.#documents.transact([removedThingName(thingId)], () => ({
+      put: { [removedThingName(thingId)]: null },
       result: undefined,
     }))
   }

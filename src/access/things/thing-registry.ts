@@ -3,7 +3,7 @@ import { createThingId } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ThingRegistry, TokenSummary } from '../access.ts'
 import {
-  removalName,
+  removedThingName,
   seenName,
   type ThingDocument,
   type TokenDocument,
@@ -52,7 +52,7 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
           ...endOf(sessions),
           [thingName(thingId)]: null,
           [seenName(thingId)]: null,
-          [removalName(thingId)]: removal,
+          [removedThingName(thingId)]: removal,
         }
         for (const hash of tokens) put[tokenName(hash)] = null
         return { put, result: { ...endedWith(sessions, tokens), things: [thingId] } }

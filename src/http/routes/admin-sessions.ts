@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { SessionSummary } from '../../access/access.ts'
+import type { AccessSessionSummary } from '../../access/access.ts'
 import { formatDatetime } from '../../core/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'
@@ -62,7 +62,7 @@ export function adminSessionRoutes(
   )
 }
 
-function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: SessionSummary) {
+function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: AccessSessionSummary) {
   return {
     sessionId,
     things,

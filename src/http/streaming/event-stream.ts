@@ -24,24 +24,24 @@ export class EventStreams {
   }
 
   /**
-   * The form of a stream. To keep it alive its client is given the position, too: that of the last event is not kept for ever
+   * The form of a stream. To keep it alive its client is given an id, too: that of the last event is not known for ever
    * where other things are written to.
    */
   form(streamed: Streamed): StreamForm {
-    const position = () => streamed.position(this.#live.keptPosition)
-    return { ...eventsType, keepAlive: () => Buffer.from(`:\nid: ${position()}\n\n`) }
+    const keepAlive = () => Buffer.from(`:\nid: ${streamed.eventId(this.#live.keptWriteNumber)}\n\n`)
+    return { ...eventsType, keepAlive }
   }
 
   /**
-   * Sends the writes of a thing, from a position on if that is given and known, else from now on.
+   * Sends the writes of a thing, from behind an event on if that is given and known, else from now on.
    *
    * @param lastEventId the `id` of the last event that the client has
    */
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
     const reset = () => {
-      const position = `id: ${streamed.position(this.#live.keptPosition)}\n`
-      stream.send(Buffer.from(`event: reset\n${position}data: ${resetData}\n\n`))
+      const id = `id: ${streamed.eventId(this.#live.keptWriteNumber)}\n`
+      stream.send(Buffer.from(`event: reset\n${id}data: ${resetData}\n\n`))
     }
     const subscriber: Subscriber = {
       deliver: write => {
@@ -51,10 +51,10 @@ export class EventStreams {
     }
     stream.onClose(() => this.#live.unsubscribe(thingId, subscriber))
     this.#live.subscribe(thingId, subscriber)
-    const now = this.#live.keptPosition
+    const now = this.#live.keptWriteNumber
     if (lastEventId === undefined) {
       // Without data it is no event, and still the client's last id: it can resume before the first write.
-      stream.send(Buffer.from(`id: ${streamed.position(now)}\n\n`))
+      stream.send(Buffer.from(`id: ${streamed.eventId(now)}\n\n`))
       return
     }
     const commits = streamed.resume(lastEventId, now)
@@ -69,20 +69,20 @@ export class EventStreams {
 
   /** Sends these writes before whatever is sent later. */
   #replay(stream: LiveStream, streamed: Streamed, commits: AsyncGenerator<Commit>): void {
-    const gap = stream.openGap()
+    const slot = stream.openSlot()
     const fill = async () => {
       let waiting = 0
       for await (const commit of commits) {
         if (stream.isClosed) return
         if (!isStreamed(commit)) continue
         const bytes = this.#eventOf(new LiveWrite(commit), streamed)
-        gap.push({ bytes })
+        slot.push({ bytes })
         waiting += bytes.length
         if (waiting < replayPart) continue
-        if (!(await gap.whenTaken())) return
+        if (!(await slot.whenTaken())) return
         waiting = 0
       }
-      gap.close()
+      slot.close()
     }
     // The client finds the store as it is when it comes back.
     fill().catch(() => stream.cut())
@@ -93,7 +93,7 @@ export class EventStreams {
     if (made) return made
     const { stored, writeNumber } = write.commit
     // What is not stored has a number that may be given again: the client keeps the id of the event before.
-    const id = stored ? `id: ${streamed.position(writeNumber)}\n` : ''
+    const id = stored ? `id: ${streamed.eventId(writeNumber)}\n` : ''
     const event = Buffer.from(`event: values\n${id}data: ${write.records()}\n\n`)
     this.#events.set(write, event)
     return event

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Gap, type Live, Outbox } from '../../live/index.ts'
+import { type Live, Outbox, type Slot } from '../../live/index.ts'
 
 export interface StreamForm {
   readonly contentType: string
@@ -87,8 +87,8 @@ export class LiveStream {
   }
 
   /** A place among the pieces that is filled later. */
-  openGap(): Gap<Piece> {
-    return this.#outbox.openGap()
+  openSlot(): Slot<Piece> {
+    return this.#outbox.openSlot()
   }
 
   /** Calls `listener` when the connection is gone, whoever ended it. */

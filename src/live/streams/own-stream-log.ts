@@ -1,8 +1,8 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../../core/ports.ts'
-import type { Follower, Live, LoggedWrite } from '../index.ts'
+import type { Live, LoggedWrite, LogReader } from '../index.ts'
+import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './stream-log.ts'
-import { StreamRuns } from './stream-runs.ts'
 import { isStreamed, StreamedThing } from './streamed-thing.ts'
 
 const documentPrefix = 'streams/'
@@ -21,26 +21,26 @@ const documentName = (thingId: string) => documentPrefix + thingId
  * The log of a store of one's own has only what is wanted of it: the writes of things that are streamed, or were a short
  * time ago.
  */
-export class OwnStreamLog implements StreamLog, Follower {
+export class OwnStreamLog implements StreamLog, LogReader {
   readonly #documents: DocumentStore
   readonly #live: Live
-  readonly #runs: StreamRuns
+  readonly #eventIds: EventIds
   readonly #things = new Map<string, StreamedThing>()
   #isClosed = false
 
-  private constructor(documents: DocumentStore, live: Live, runs: StreamRuns) {
+  private constructor(documents: DocumentStore, live: Live, eventIds: EventIds) {
     this.#documents = documents
     this.#live = live
-    this.#runs = runs
+    this.#eventIds = eventIds
   }
 
-  /** Takes over what the run before has left. To be called before anything is written. @throws ThingwireError of the store */
+  /** Takes over what the process before has left. To be called before anything is written. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
-    const log = new OwnStreamLog(documents, live, await StreamRuns.begin(documents, live.keptPosition))
+    const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, documentPrefix)) {
       log.#add(thingId, since)
     }
-    live.log.follow(log)
+    live.log.keepFor(log)
     return log
   }
 
@@ -75,8 +75,8 @@ export class OwnStreamLog implements StreamLog, Follower {
     }
     return {
       thingId,
-      position: writeNumber => this.#runs.position(writeNumber),
-      resume: (position, until) => this.#resume(thing, position, until),
+      eventId: writeNumber => this.#eventIds.of(writeNumber),
+      resume: (eventId, until) => this.#resume(thing, eventId, until),
       leave: () => this.#leave(thing),
     }
   }
@@ -86,8 +86,8 @@ export class OwnStreamLog implements StreamLog, Follower {
     for (const thing of this.#things.values()) clearTimeout(thing.expiry)
   }
 
-  #resume(thing: StreamedThing, position: string, until: number): AsyncGenerator<Commit> | undefined {
-    const after = this.#runs.read(position)
+  #resume(thing: StreamedThing, eventId: string, until: number): AsyncGenerator<Commit> | undefined {
+    const after = this.#eventIds.read(eventId)
     if (after === undefined || after < thing.since || after > until) return undefined
     return this.#read(thing.thingId, after, until, thing.hold(after))
   }
@@ -117,7 +117,7 @@ export class OwnStreamLog implements StreamLog, Follower {
 
   /** @param since undefined: its writes are kept from now on */
   #add(thingId: string, since: number | undefined): StreamedThing {
-    const thing = new StreamedThing(thingId, since ?? this.#live.keptPosition, since !== undefined)
+    const thing = new StreamedThing(thingId, since ?? this.#live.keptWriteNumber, since !== undefined)
     this.#things.set(thingId, thing)
     this.#live.subscribe(thingId, thing)
     this.#expireLater(thing)
@@ -125,7 +125,7 @@ export class OwnStreamLog implements StreamLog, Follower {
   }
 
   async #begin(thing: StreamedThing): Promise<void> {
-    const snapshot = await this.#live.snapshot(() => thing.begin(this.#live.keptPosition))
+    const snapshot = await this.#live.snapshot(() => thing.begin(this.#live.keptWriteNumber))
     await snapshot.close()
     await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
   }

@@ -2,19 +2,19 @@ import type { Nodes } from '../../core/nodes.ts'
 import type { Commit, DocumentStore } from '../../core/ports.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Live } from '../index.ts'
+import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './stream-log.ts'
-import { StreamRuns } from './stream-runs.ts'
 
 /** The log of a shared store has every commit for a while: a stream can be resumed on any node, over what it still has. */
 export class SharedStreamLog implements StreamLog {
   readonly #live: Live
   readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
-  readonly #runs: StreamRuns
+  readonly #eventIds: EventIds
 
-  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, runs: StreamRuns) {
+  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, eventIds: EventIds) {
     this.#live = live
     this.#nodes = nodes
-    this.#runs = runs
+    this.#eventIds = eventIds
   }
 
   /** @throws ThingwireError of the store */
@@ -23,17 +23,16 @@ export class SharedStreamLog implements StreamLog {
     live: Live,
     nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>,
   ): Promise<SharedStreamLog> {
-    return new SharedStreamLog(live, nodes, await StreamRuns.shared(documents))
+    return new SharedStreamLog(live, nodes, await EventIds.shared(documents))
   }
 
   async enter(thingId: string, lastEventId?: string): Promise<Streamed> {
-    const after = lastEventId === undefined ? undefined : this.#runs.read(lastEventId)
+    const after = lastEventId === undefined ? undefined : this.#eventIds.read(lastEventId)
     const isKept = after !== undefined && (await this.#isKept(after))
     return {
       thingId,
-      position: writeNumber => this.#runs.position(writeNumber),
-      resume: (_position, until) =>
-        isKept && after <= until ? this.#read(thingId, after, until) : undefined,
+      eventId: writeNumber => this.#eventIds.of(writeNumber),
+      resume: (_eventId, until) => (isKept && after <= until ? this.#read(thingId, after, until) : undefined),
       leave: () => {},
     }
   }
@@ -42,7 +41,7 @@ export class SharedStreamLog implements StreamLog {
 
   async #isKept(after: number): Promise<boolean> {
     // The node that the client comes from may have told it more than this one was told.
-    if (after > this.#live.position) await (await this.#live.snapshot(() => {})).close()
+    if (after > this.#live.writeNumber) await (await this.#live.snapshot(() => {})).close()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter
     // What a failover has lost comes again when its sender has sent it again: the client is to forget it.

@@ -19,7 +19,7 @@ export class StreamedThing implements Subscriber {
   streams = 0
   /** Runs while there are none. */
   expiry: NodeJS.Timeout | undefined
-  /** Resolves when every write behind `since` is kept, and that is durable; undefined: no stream was opened in this run. */
+  /** Resolves when every write behind `since` is kept, and that is durable; undefined: this process has opened no stream. */
   beginning: Promise<void> | undefined
   /** While it is being given up. */
   ending: Promise<void> | undefined
@@ -30,7 +30,7 @@ export class StreamedThing implements Subscriber {
 
   readonly #isInherited: boolean
 
-  /** @param isInherited whether the run before has kept its writes behind `since` */
+  /** @param isInherited whether the process before has kept its writes behind `since` */
   constructor(thingId: string, since: number, isInherited: boolean) {
     this.thingId = thingId
     this.since = since

@@ -26,7 +26,7 @@ import { requestIdOf } from '../log/log-ids.ts'
 import { Observations } from '../metrics/observations.ts'
 import { metricsRoute } from '../metrics/route.ts'
 import { watchAnswers } from '../metrics/watch-answers.ts'
-import type { MqttDoor } from '../mqtt-door.ts'
+import type { MqttServer } from '../mqtt-door.ts'
 import type { ServerOptions } from '../options/options.ts'
 import type { ServedCertificate } from '../tls/served-certificate.ts'
 import { openTlsListener } from '../tls/tls-listener.ts'
@@ -70,7 +70,7 @@ export interface HttpDoorParts {
  */
 export async function openHttpDoor(
   things: Things,
-  mqtt: MqttDoor,
+  mqtt: MqttServer,
   options: ServerOptions,
   log: FastifyBaseLogger,
   stopping: AbortSignal,

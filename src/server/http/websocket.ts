@@ -7,7 +7,7 @@ import type { ArrivingStream } from '../../mqtt/inbound.ts'
 import type { ConnectionLimit } from '../connections/connection-limit.ts'
 import { probeAfter } from '../connections/listening.ts'
 import { refuse } from '../connections/refuse.ts'
-import type { MqttDoor } from '../mqtt-door.ts'
+import type { MqttServer } from '../mqtt-door.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { unfinishedBytesOf } from './unfinished-message.ts'
 
@@ -26,7 +26,7 @@ const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
  */
 export function acceptWebSockets(
   server: Server,
-  mqtt: MqttDoor,
+  mqtt: MqttServer,
   limit: ConnectionLimit,
   { allowedOrigins, maxPacketSize }: ServerOptions,
   log: FastifyBaseLogger,

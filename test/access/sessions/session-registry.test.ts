@@ -33,7 +33,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve()
 }
 
-describe('SessionRegistry.create()', () => {
+describe('AccessSessionRegistry.create()', () => {
   it('mints a session for the things that are named, or for all', async () => {
     const { access, registry, sessions } = await openAccess()
     const { thingId } = await registry.create({})
@@ -88,7 +88,7 @@ describe('SessionRegistry.create()', () => {
   })
 })
 
-describe('SessionRegistry.createForThing()', () => {
+describe('AccessSessionRegistry.createForThing()', () => {
   it('mints by the token of the thing a session that can do no more than the thing', async () => {
     const opened = await openAccess()
     const { access, registry, sessions } = opened
@@ -191,7 +191,7 @@ describe('SessionRegistry.createForThing()', () => {
   )
 })
 
-describe('SessionRegistry.list() and get()', () => {
+describe('AccessSessionRegistry.list() and get()', () => {
   it('show every session that is not over, in pages, without its secret', async () => {
     const { registry, sessions } = await openAccess()
     const { thingId, thingToken } = await registry.create({})
@@ -243,7 +243,7 @@ describe('SessionRegistry.list() and get()', () => {
   })
 })
 
-describe('SessionRegistry.remove()', () => {
+describe('AccessSessionRegistry.remove()', () => {
   it('ends a session at once, tells of it, and leaves nothing of it', async () => {
     const opened = await openAccess()
     const { registry, sessions, store } = opened

@@ -54,7 +54,7 @@ describe('OwnStreamLog', () => {
     const log = await OwnStreamLog.open(things.documents, things.live)
     await append(things, 'before it is streamed')
     const streamed = await log.enter(thingId)
-    expect(streamed.resume(streamed.position(0), 1)).toBeDefined()
+    expect(streamed.resume(streamed.eventId(0), 1)).toBeDefined()
     streamed.leave()
     expect(await logged(things)).toEqual(['before it is streamed'])
     await vi.advanceTimersByTimeAsync(10 * minutes)

@@ -35,15 +35,15 @@ async function start() {
 }
 
 describe('SharedStreamLog', () => {
-  it('reads the positions of every node on it', async () => {
+  it('reads the event ids of every node on it', async () => {
     const { live, open, write } = await start()
     const [one, two] = [await open(), await open()]
     const first = await write('1')
     for (const value of ['2', '3']) await write(value)
-    const position = (await one.enter(thingId)).position(first)
-    const streamed = await two.enter(thingId, position)
+    const id = (await one.enter(thingId)).eventId(first)
+    const streamed = await two.enter(thingId, id)
     const values: string[] = []
-    for await (const { records } of streamed.resume(position, live.position) ?? expect.fail()) {
+    for await (const { records } of streamed.resume(id, live.writeNumber) ?? expect.fail()) {
       values.push(...records.map(({ value }) => value))
     }
     expect(values).toEqual(['2', '3'])
@@ -52,48 +52,48 @@ describe('SharedStreamLog', () => {
   it('waits for what another node has told already', async () => {
     const { live, open, write } = await start()
     const log = await open()
-    const position = (await log.enter(thingId)).position(await write('1'))
-    expect(live.position).toBe(0)
-    const streamed = await log.enter(thingId, position)
-    expect(streamed.resume(position, live.position)).toBeDefined()
+    const id = (await log.enter(thingId)).eventId(await write('1'))
+    expect(live.writeNumber).toBe(0)
+    const streamed = await log.enter(thingId, id)
+    expect(streamed.resume(id, live.writeNumber)).toBeDefined()
   })
 
-  it('knows no position that the log does not go back to, nor one that no write has', async () => {
+  it('knows no event id that the log does not go back to, nor one that no write has', async () => {
     const { live, open, write, trimTo } = await start()
     const log = await open()
-    const { position } = await log.enter(thingId)
+    const { eventId } = await log.enter(thingId)
     const [first, second] = [await write('1'), await write('2')]
     trimTo(second)
     const isKnown = async (id: string) =>
-      (await log.enter(thingId, id)).resume(id, live.position) !== undefined
-    expect(await isKnown(position(first))).toBe(false)
-    expect(await isKnown(position(second))).toBe(true)
-    expect(await isKnown(position(second + 1))).toBe(false)
-    expect(await isKnown(position(Number.MAX_SAFE_INTEGER))).toBe(false)
+      (await log.enter(thingId, id)).resume(id, live.writeNumber) !== undefined
+    expect(await isKnown(eventId(first))).toBe(false)
+    expect(await isKnown(eventId(second))).toBe(true)
+    expect(await isKnown(eventId(second + 1))).toBe(false)
+    expect(await isKnown(eventId(Number.MAX_SAFE_INTEGER))).toBe(false)
   })
 
-  it('knows no position of a write that a failover has lost', async () => {
+  it('knows no event id of a write that a failover has lost', async () => {
     const { live, open, write, lose } = await start()
     const log = await open()
-    const { position } = await log.enter(thingId)
+    const { eventId } = await log.enter(thingId)
     const [kept, lost] = [await write('1'), await write('2')]
     await write('3')
     lose(lost)
     const isKnown = async (id: string) =>
-      (await log.enter(thingId, id)).resume(id, live.position) !== undefined
-    expect(await isKnown(position(kept))).toBe(true)
-    expect(await isKnown(position(lost))).toBe(false)
+      (await log.enter(thingId, id)).resume(id, live.writeNumber) !== undefined
+    expect(await isKnown(eventId(kept))).toBe(true)
+    expect(await isKnown(eventId(lost))).toBe(false)
   })
 
   it('gives nothing that may have a gap where the log is trimmed meanwhile', async () => {
     const { live, open, write, trimTo } = await start()
     const log = await open()
-    const { position } = await log.enter(thingId)
-    const id = position(await write('1'))
+    const { eventId } = await log.enter(thingId)
+    const id = eventId(await write('1'))
     await write('2')
     const third = await write('3')
     const streamed = await log.enter(thingId, id)
-    const commits = streamed.resume(id, live.position) ?? expect.fail()
+    const commits = streamed.resume(id, live.writeNumber) ?? expect.fail()
     trimTo(third)
     await expect(commits.next()).rejects.toMatchObject({ reason: 'not_found' })
   })

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { openHttpDoor } from '../../../src/server/http/http-door.ts'
 import { createLogger } from '../../../src/server/log/log.ts'
-import { openMqttDoor } from '../../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../../src/server/options/load-options.ts'
 import { ServedCertificate } from '../../../src/server/tls/served-certificate.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
@@ -47,7 +47,7 @@ export async function startProxied(given: ProxiedServiceOptions = {}): Promise<P
   const log = createLogger('silent')
   const { signal } = new AbortController()
   const certificate = await ServedCertificate.open(files, log)
-  const mqtt = await openMqttDoor(things, options, log, signal, certificate)
+  const mqtt = await openMqttServer(things, options, log, signal, certificate)
   const http = await openHttpDoor(things, mqtt, options, log, signal, certificate)
   onTestFinished(async () => {
     certificate.close()

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { createToken } from '../../../src/core/token.ts'
 import { type HttpDoor, openHttpDoor } from '../../../src/server/http/http-door.ts'
 import { type HttpTimeouts, httpTimeouts } from '../../../src/server/http/http-server.ts'
-import { openMqttDoor } from '../../../src/server/mqtt-door.ts'
+import { openMqttServer } from '../../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../../src/server/options/load-options.ts'
 import { ServedCertificate } from '../../../src/server/tls/served-certificate.ts'
 import { openTlsListener } from '../../../src/server/tls/tls-listener.ts'
@@ -155,7 +155,7 @@ async function openDoor(timeouts: Partial<HttpTimeouts>): Promise<{ things: Thin
   const store = createLevelStore({ location: join(options.dataDir, 'store') })
   const things = await createThings({ store, adminKey: createToken() })
   const stopping = new AbortController()
-  const mqtt = await openMqttDoor(things, options, log.logger, stopping.signal)
+  const mqtt = await openMqttServer(things, options, log.logger, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log.logger, stopping.signal, certificate, {
     timeouts: {
       headers: long,

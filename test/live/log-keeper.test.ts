@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Hold, HoldLost } from '../../src/core/holds.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import type { Commit } from '../../src/core/ports.ts'
-import { CommitLog, type Follower, type LoggedWrite } from '../../src/live/commit-log.ts'
+import { type LoggedWrite, LogKeeper, type LogReader } from '../../src/live/log-keeper.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -18,7 +18,7 @@ const kinds = {
 async function start(kind: keyof typeof kinds) {
   const store = await openStore(await kinds[kind]())
   const { records, nodes } = store
-  const log = new CommitLog({ records, nodes, isShared: false })
+  const log = new LogKeeper({ records, nodes, isShared: false })
   records.logWhen(write => log.isWanted(write))
   records.onCommit(commit => log.count(commit))
   onTestFinished(async () => {
@@ -35,7 +35,7 @@ async function start(kind: keyof typeof kinds) {
   return { log, records, write, values: () => valuesIn(log) }
 }
 
-async function valuesIn(log: CommitLog, order: 'asc' | 'desc' = 'asc'): Promise<string[]> {
+async function valuesIn(log: LogKeeper, order: 'asc' | 'desc' = 'asc'): Promise<string[]> {
   const values: string[] = []
   for await (const { records } of log.read({ after: 0, before: Number.POSITIVE_INFINITY, order })) {
     values.push(...records.map(({ value }) => value))
@@ -44,7 +44,7 @@ async function valuesIn(log: CommitLog, order: 'asc' | 'desc' = 'asc'): Promise<
 }
 
 /** Wants what is written of a thing, and needs of it what has one of these values. */
-function follower(thingId: string, needed: ReadonlySet<string>): Follower & { readonly asked: Commit[] } {
+function reader(thingId: string, needed: ReadonlySet<string>): LogReader & { readonly asked: Commit[] } {
   const asked: Commit[] = []
   return {
     asked,
@@ -59,14 +59,14 @@ function follower(thingId: string, needed: ReadonlySet<string>): Follower & { re
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
 describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s', kind => {
-  it('has what a follower wants, from then on, and nothing else', async () => {
+  it('has what a reader wants, from then on, and nothing else', async () => {
     const { log, write, values } = await start(kind)
     await write('a', ['before'])
     expect(await values()).toEqual([])
-    log.follow(follower('a', new Set()))
+    log.keepFor(reader('a', new Set()))
     await write('a', ['1'])
     await write('b', ['2'])
-    log.follow(follower('b', new Set()))
+    log.keepFor(reader('b', new Set()))
     await write('b', ['3'])
     await write('c', ['4'])
     expect(await values()).toEqual(['1', '3'])
@@ -74,7 +74,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
 
   it('is read in either order, and in part, however many pages that is', async () => {
     const { log, write } = await start(kind)
-    log.follow(follower('a', new Set()))
+    log.keepFor(reader('a', new Set()))
     const all = numbers(1_300)
     await write('a', all)
     expect(await valuesIn(log)).toEqual(all)
@@ -87,17 +87,17 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
 
   it('is trimmed of what nobody needs; everyone is asked about every commit, newest first', async () => {
     const { log, write, values } = await start(kind)
-    const followers = [follower('a', new Set(['1', '7'])), follower('a', new Set(['7', '3']))]
-    for (const each of followers) log.follow(each)
+    const readers = [reader('a', new Set(['1', '7'])), reader('a', new Set(['7', '3']))]
+    for (const each of readers) log.keepFor(each)
     await write('a', numbers(10))
     await log.trim()
     expect(await values()).toEqual(['1', '3', '7'])
-    for (const { asked } of followers) {
+    for (const { asked } of readers) {
       expect(asked.map(({ records }) => records[0]?.value)).toEqual(numbers(10).toReversed())
     }
     await log.trim()
     expect(await values()).toEqual(['1', '3', '7'])
-    expect(followers[0]?.asked).toHaveLength(13)
+    expect(readers[0]?.asked).toHaveLength(13)
   })
 
   it('keeps what is written while it is trimmed', async () => {
@@ -107,7 +107,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
     const begun = new Promise<void>(resolve => {
       begin = resolve
     })
-    log.follow({
+    log.keepFor({
       wants: () => true,
       startTrim: async () => {
         begin()
@@ -132,13 +132,13 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
     const { log, write, values } = await start(kind)
     let trims = 0
     let trimmed = () => {}
-    log.follow({
+    log.keepFor({
       wants: () => true,
-      startTrim: async position => {
+      startTrim: async upTo => {
         trims++
         return ({ writeNumber }) => {
           if (writeNumber === 1) trimmed()
-          return writeNumber > position - 12_000
+          return writeNumber > upTo - 12_000
         }
       },
     })
@@ -168,16 +168,16 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
 
   it('is trimmed by itself when it has grown by 4 MiB', async () => {
     const { log, write, values } = await start(kind)
-    log.follow({ wants: () => true, startTrim: async () => () => false })
+    log.keepFor({ wants: () => true, startTrim: async () => () => false })
     const large = JSON.stringify('x'.repeat(60_000))
     for (let writes = 0; writes < 80; writes++) await write('a', [large])
     await expect.poll(async () => (await values()).length).toBeLessThan(20)
   })
 
-  it('is left as it is by a follower that fails, and trimmed the next time', async () => {
+  it('is left as it is by a reader that fails, and trimmed the next time', async () => {
     const { log, write, values } = await start(kind)
     let fails = true
-    log.follow({
+    log.keepFor({
       wants: () => true,
       startTrim: async () => {
         if (fails) throw new Error('of the test')
@@ -199,7 +199,7 @@ describe('the commit log of a shared store', () => {
     const { records, holds } = store
     let trimmableTo = 0
     const nodes = { lead, logBounds: async () => ({ completeAfter: 0, trimmableTo }) }
-    const log = new CommitLog({ records, nodes, isShared: true })
+    const log = new LogKeeper({ records, nodes, isShared: true })
     // All is logged, whoever wants it.
     records.logWhen(() => true)
     records.onCommit(commit => log.count(commit))
@@ -219,8 +219,8 @@ describe('the commit log of a shared store', () => {
 
   it('is trimmed of what is old enough, and nobody is asked about the rest', async () => {
     const { log, write, setTrimmable } = await startShared(aloneNode().lead)
-    const asked = follower('none', new Set(['3']))
-    log.follow(asked)
+    const asked = reader('none', new Set(['3']))
+    log.keepFor(asked)
     await write(numbers(10))
     await log.trim()
     expect(asked.asked).toEqual([])

@@ -3,22 +3,22 @@ import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, LogQuery, RecordStore } from '../core/ports.ts'
 
-/** What a follower is asked about, before it is committed. */
+/** What a reader is asked about, before it is committed. */
 export type LoggedWrite = Pick<Commit, 'thingId' | 'records' | 'broadcast'>
 
 /** Someone who may have to read commits again: sessions that are away, streams that were cut, the magic queue. */
-export interface Follower {
+export interface LogReader {
   /** Whether the write is to be kept. Asked for every write: must be quick. */
   wants(write: LoggedWrite): boolean
   /**
    * A trim begins. What other nodes need counts, too: the answer is to come from documents.
    *
-   * @returns whether a commit is still needed; asked newest first, about every commit of the log up to `position`
+   * @returns whether a commit is still needed; asked newest first, about every commit of the log up to `upTo`
    */
-  startTrim(position: number): Promise<(commit: Commit) => boolean>
+  startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
 
-export interface CommitLogParts {
+export interface LogKeeperParts {
   readonly records: RecordStore
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
   /** Whether other nodes write to the store: then every commit is in the log. */
@@ -40,36 +40,36 @@ const pageSize = 500
  * The commits that someone may have to read again (design: sessions are cursors), and no others for long. It is trimmed
  * by the node that leads `trim`.
  */
-export class CommitLog {
-  readonly #parts: CommitLogParts
+export class LogKeeper {
+  readonly #parts: LogKeeperParts
   readonly #pace: typeof ownPace
-  readonly #followers: Follower[] = []
+  readonly #readers: LogReader[] = []
   readonly #stopTrimming: () => Promise<void>
   /** Of what was logged since the newest trim began, and of what that left. */
   #grown = { commits: 0, bytes: 0 }
   #left = { commits: 0, bytes: 0 }
   #hasGrown = () => {}
-  #position = 0
+  #handedOn = 0
 
-  constructor(parts: CommitLogParts) {
+  constructor(parts: LogKeeperParts) {
     this.#parts = parts
     this.#pace = parts.isShared ? sharedPace : ownPace
     this.#stopTrimming = parts.nodes.lead('trim', (stop, hold) => this.#keepTrimmed(stop, hold))
   }
 
   /** For good: what is written while a door is closed may be missed by its clients too. */
-  follow(follower: Follower): void {
-    this.#followers.push(follower)
+  keepFor(reader: LogReader): void {
+    this.#readers.push(reader)
   }
 
   isWanted(write: LoggedWrite): boolean {
-    for (const follower of this.#followers) if (follower.wants(write)) return true
+    for (const reader of this.#readers) if (reader.wants(write)) return true
     return false
   }
 
   /** Takes note of a commit that was handed on. */
   count(commit: Commit): void {
-    this.#position = commit.writeNumber
+    this.#handedOn = commit.writeNumber
     if (!commit.stored || !(this.#parts.isShared || this.isWanted(commit))) return
     this.#grown.commits++
     this.#grown.bytes += sizeOf(commit)
@@ -107,10 +107,10 @@ export class CommitLog {
     this.#grown = { commits: 0, bytes: 0 }
     const left = { commits: 0, bytes: 0 }
     const { trimmableTo } = await this.#parts.nodes.logBounds()
-    const position = Math.min(this.#position, trimmableTo)
-    const needed = await Promise.all(this.#followers.map(follower => follower.startTrim(position)))
+    const upTo = Math.min(this.#handedOn, trimmableTo)
+    const needed = await Promise.all(this.#readers.map(reader => reader.startTrim(upTo)))
     const unneeded: number[] = []
-    for await (const commit of this.read({ after: 0, before: position + 1, order: 'desc' })) {
+    for await (const commit of this.read({ after: 0, before: upTo + 1, order: 'desc' })) {
       if (stop?.aborted) return
       // All are asked: each counts what it needs.
       const answers = needed.map(isNeeded => isNeeded(commit))
