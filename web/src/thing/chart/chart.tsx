@@ -1,24 +1,15 @@
 import './chart.css'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { SignedIn } from '../../signed-in.ts'
 import { now } from '../../time/clock.ts'
 import { formatMomentNear, formatZone } from '../../time/format.ts'
-import type { LatestValues } from '../latest-values.ts'
 import { describeSeries } from './describe.ts'
 import { type ChartGestures, handleKey, listenToFingers } from './gestures.ts'
 import { createPlot, type Plot } from './plot.ts'
 import { PointReadout } from './point-readout.tsx'
 import { PointsTable } from './points-table.tsx'
 import { RangeButtons } from './range-buttons.tsx'
-import { useSeries } from './use-series.ts'
+import { type SeriesProps, useSeries } from './use-series.ts'
 import { edgesOf, firstWindow, pan, type TimeWindow, windowAt, windowBetween, zoom } from './window.ts'
-
-export interface SeriesProps {
-  readonly signedIn: SignedIn
-  readonly thingId: string
-  readonly resourceKey: string
-  readonly values: LatestValues
-}
 
 interface ChartProps extends SeriesProps {
   /** What the person chose; until then undefined. */

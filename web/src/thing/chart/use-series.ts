@@ -1,10 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/http.ts'
-import type { SeriesProps } from './chart.tsx'
+import type { SignedIn } from '../../signed-in.ts'
+import type { LatestValues } from '../latest-values.ts'
 import { mostPoints } from './interval.ts'
 import { loadSeries } from './load-series.ts'
 import { type Series, since, withRecord } from './series.ts'
 import { edgesOf, type TimeWindow } from './window.ts'
+
+export interface SeriesProps {
+  readonly signedIn: SignedIn
+  readonly thingId: string
+  readonly resourceKey: string
+  readonly values: LatestValues
+}
 
 interface ShownSeries {
   readonly series: Series

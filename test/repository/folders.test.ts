@@ -1,0 +1,19 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** Entries that are found at one look. */
+const most = 20
+
+/** Folders whose entries are all of one kind: whoever knows one knows where to find another. */
+const lists = ['src/conformance', 'src/http/routes', 'src/store/redis/scripts']
+/** Those that are not sorted into rooms yet. */
+const unsorted = ['src/core', 'src/mqtt', 'src/store/level', 'src/store/redis']
+
+test('no folder of the source has more than 20 entries that are unlike', () => {
+  const directories = readdirSync('src', { withFileTypes: true, recursive: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ parentPath, name }) => join(parentPath, name))
+  const large = ['src', ...directories].filter(directory => readdirSync(directory).length > most)
+  expect(large.filter(directory => !unsorted.includes(directory)).sort()).toEqual(lists)
+})
