@@ -2,7 +2,7 @@ import { listDocuments } from '../core/list-documents.ts'
 import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 
 /** How far the magic records of a thing are applied. */
-export interface AppliedMark {
+export type AppliedMark = {
   /** Those of every write up to this one. */
   readonly writeNumber: number
   /** Of this write so many only, where it is too large for one commit; absent: all. */
@@ -21,6 +21,16 @@ type ThroughDocument = { readonly writeNumber: number }
 const throughName = 'magic/applied'
 const markPrefix = `${throughName}/`
 const removalsPerPut = 2
+
+/** Whether a document says how far magic records are applied. */
+export function isAppliedMark(name: string): boolean {
+  return name === throughName || name.startsWith(markPrefix)
+}
+
+/** The same mark in another store, which has other write numbers. @param numberOf what becomes of a write number */
+export function movedMark(mark: AppliedMark, numberOf: (writeNumber: number) => number): AppliedMark {
+  return { ...mark, writeNumber: numberOf(mark.writeNumber) }
+}
 
 /**
  * What is applied, as documents that are put in the commit of the states: so nothing is applied twice, whenever the
@@ -42,7 +52,7 @@ export class AppliedMarks {
   async load(): Promise<LoadedMarks> {
     const ofThings = new Map<string, AppliedMark>()
     for await (const [thingId, document] of listDocuments(this.#documents, markPrefix)) {
-      const mark = document as unknown as AppliedMark
+      const mark = document as AppliedMark
       ofThings.set(thingId, mark)
       this.#kept.set(thingId, mark.writeNumber)
     }

@@ -21,6 +21,27 @@ export type SessionDocument = {
 /** As `maybeSent`: it is not known how far it goes. */
 export const whateverIsCommitted = Number.MAX_SAFE_INTEGER
 
+/** The same session in another store, which has other write numbers. @param numberOf what becomes of a write number */
+export function movedSession(
+  session: SessionDocument,
+  numberOf: (writeNumber: number) => number,
+): SessionDocument {
+  const moved = ({ writeNumber, place }: Position) => ({ writeNumber: numberOf(writeNumber), place })
+  const { maybeSent } = session
+  const isKnown = maybeSent !== undefined && maybeSent !== whateverIsCommitted
+  return {
+    ...session,
+    acked: moved(session.acked),
+    sent: session.sent.map(each => ({ ...each, position: moved(each.position) })),
+    ...(isKnown && { maybeSent: numberOf(maybeSent) }),
+    subscriptions: session.subscriptions.map(({ owedRetained, ...subscription }) => ({
+      ...subscription,
+      from: numberOf(subscription.from),
+      ...(owedRetained === undefined ? {} : { owedRetained: numberOf(owedRetained) }),
+    })),
+  }
+}
+
 export const sessionPrefix = 'mqtt-sessions/'
 
 // A client id may hold any character, and one may begin like another.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DocumentStore } from '../../core/ports.ts'
 
-const documentName = 'streams-runs'
+export const epochsName = 'streams-runs'
 /** Ids of older epochs are unknown: no stream can be resumed over so many. */
 const maximumEpochs = 100
 
@@ -32,10 +32,10 @@ export class EventIds {
    */
   static async begin(documents: DocumentStore, from: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')
-    const epochs = await documents.transact([documentName], ([document]) => {
+    const epochs = await documents.transact([epochsName], ([document]) => {
       const before = document ? (document as EpochsDocument).runs : []
       const result = [...before, { id, from }].slice(-maximumEpochs)
-      return { put: { [documentName]: { runs: result } }, result, purpose: 'essential' }
+      return { put: { [epochsName]: { runs: result } }, result, purpose: 'essential' }
     })
     return new EventIds(epochs, id)
   }
@@ -43,10 +43,10 @@ export class EventIds {
   /** The one epoch of a store whose write numbers are never given again, whichever node opens it. */
   static async shared(documents: DocumentStore): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')
-    const epochs = await documents.transact([documentName], ([document]) => {
+    const epochs = await documents.transact([epochsName], ([document]) => {
       if (document) return { put: {}, result: (document as EpochsDocument).runs }
       const result = [{ id, from: 0 }]
-      return { put: { [documentName]: { runs: result } }, result }
+      return { put: { [epochsName]: { runs: result } }, result }
     })
     return new EventIds(epochs, epochs.at(-1)?.id ?? id)
   }

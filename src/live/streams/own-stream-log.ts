@@ -5,7 +5,7 @@ import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './stream-log.ts'
 import { isStreamed, StreamedThing } from './streamed-thing.ts'
 
-const documentPrefix = 'streams/'
+export const streamPrefix = 'streams/'
 /** How long the writes of a thing are kept after its last stream has ended, milliseconds (contract §8). */
 const keptFor = 600_000
 
@@ -15,7 +15,7 @@ const keptFor = 600_000
  */
 type StreamDocument = { readonly since: number }
 
-const documentName = (thingId: string) => documentPrefix + thingId
+const documentName = (thingId: string) => streamPrefix + thingId
 
 /**
  * The log of a store of one's own has only what is wanted of it: the writes of things that are streamed, or were a short
@@ -37,7 +37,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
   /** Takes over what the process before has left. To be called before anything is written. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
     const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
-    for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, documentPrefix)) {
+    for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, streamPrefix)) {
       log.#add(thingId, since)
     }
     live.log.keepFor(log)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionDocument } from '../../../src/mqtt/session-documents.ts'
+import { type SessionDocument, whateverIsCommitted } from '../../../src/mqtt/session-documents.ts'
 import { movedDocument } from '../../../src/server/keeping/moved-documents.ts'
 
 const numberOf = (writeNumber: number) => 1_000 + 16 * writeNumber
@@ -10,6 +10,7 @@ describe('movedDocument()', () => {
       node: 'one',
       lastConnected: 5,
       isInUse: true,
+      maybeSent: 9,
       acked: { writeNumber: 1, place: 2 },
       sent: [{ messageId: 6, position: { writeNumber: 3, place: 4 }, isAcked: false }],
       subscriptions: [
@@ -20,12 +21,23 @@ describe('movedDocument()', () => {
     expect(movedDocument('mqtt-sessions/client', session, numberOf)).toEqual({
       ...session,
       acked: { writeNumber: 1_016, place: 2 },
+      maybeSent: 1_144,
       sent: [{ messageId: 6, position: { writeNumber: 1_048, place: 4 }, isAcked: false }],
       subscriptions: [
         { filter: 'things/+/values/#', qos: 1, from: 1_112, owedRetained: 1_128 },
         { filter: 'things/a/errors', qos: 0, from: 1_000 },
       ],
     })
+  })
+
+  it('leaves how far a session was sent where that is not known', () => {
+    const session = { acked: { writeNumber: 1, place: 2 }, sent: [], subscriptions: [] }
+    const moved = movedDocument(
+      'mqtt-sessions/client',
+      { ...session, maybeSent: whateverIsCommitted },
+      numberOf,
+    )
+    expect(moved).toMatchObject({ maybeSent: whateverIsCommitted })
   })
 
   it.each(['magic/applied', 'magic/applied/abcdefghijklmnop'])('translates how far %s says', name => {
