@@ -32,17 +32,12 @@ export interface Access {
    * `credential` is then ignored; an id needs one.
    *
    * @param credential content of the Authorization header less `Bearer `; undefined if there was none
-   * @returns the id of the thing
+   * @returns the id of the thing: at once where it is its own token that asks and that is in memory, since it is asked for every
+   * write; whatever else it is, a refusal too, comes by a promise
    * @throws ThingwireError unknown_thing_token, missing_credential, invalid_session, forbidden, unknown_thing,
    * not_found (`ref` is spelled neither like a token nor like an id)
    */
-  authorise(ref: string, credential: string | undefined, action: Action): Promise<string>
-  /**
-   * The same of a thing's own token, if it is in memory: at once, since that is asked for every write.
-   *
-   * @returns undefined: `authorise` is to be asked, whatever it will say
-   */
-  authoriseKnown(ref: string, credential: string | undefined, action: Action): string | undefined
+  authorise(ref: string, credential: string | undefined, action: Action): string | Promise<string>
   /** @throws ThingwireError missing_credential, invalid_session, forbidden */
   authoriseAdmin(credential: string | undefined): Promise<void>
   /** Whom a credential stands for. @throws ThingwireError missing_credential, invalid_session */

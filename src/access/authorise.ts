@@ -38,21 +38,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }, thingsInMemory)
 
   return {
-    async authorise(ref, credential, action) {
-      const known = authoriseKnown(ref, credential, action)
-      if (known !== undefined) return known
-      if (isToken(ref)) {
-        const thingId = await thingOfToken(ref)
-        assertThingMay(action)
-        return thingId
-      }
-      if (!isThingId(ref)) throw new ThingwireError('not_found')
-      const principal = await identify(credential)
-      await assertMay(principal, ref, action)
-      return ref
-    },
-
-    authoriseKnown,
+    authorise: (ref, credential, action) =>
+      ofTokenInMemory(ref, credential, action) ?? authorise(ref, credential, action),
 
     async authoriseAdmin(credential) {
       const principal = await identify(credential)
@@ -69,7 +56,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     forgetThings: () => things.forgetAll(),
   }
 
-  function authoriseKnown(ref: string, credential: string | undefined, action: Action): string | undefined {
+  function ofTokenInMemory(ref: string, credential: string | undefined, action: Action): string | undefined {
     // Whether it is spelled like one need not be asked of what is looked up.
     const isOfThing = ref.length === tokenLength
     const token = isOfThing ? ref : credential
@@ -77,6 +64,18 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     const principal = tokens.known(hashOf(token))
     if (principal?.kind !== 'thing') return undefined
     return isOfThing || principal.thingId === ref ? principal.thingId : undefined
+  }
+
+  async function authorise(ref: string, credential: string | undefined, action: Action): Promise<string> {
+    if (isToken(ref)) {
+      const thingId = await thingOfToken(ref)
+      assertThingMay(action)
+      return thingId
+    }
+    if (!isThingId(ref)) throw new ThingwireError('not_found')
+    const principal = await identify(credential)
+    await assertMay(principal, ref, action)
+    return ref
   }
 
   async function thingOfToken(token: string): Promise<string> {

@@ -26,6 +26,9 @@ export interface PublishDoorParts {
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
+/** The thing that is written to; undefined: the client may not publish there, and is told so on a list (contract §7.7). */
+type Authorised = string | Promise<string | undefined>
+
 /** Where a packet was published. */
 interface Address {
   readonly topic: string
@@ -110,23 +113,24 @@ export class PublishDoor {
   }
 
   #dealOnce(packet: PublishPacket, messageId: number): Promise<unknown> {
-    return this.#inFlight.arrive(messageId, arrival => this.#dealInTurn(packet, arrival))
+    return this.#inFlight.arrive(messageId, arrival => {
+      const authorise = () => this.#authorise(packet.topic)
+      return this.#dealInTurn(packet, arrival.released?.then(authorise) ?? authorise(), arrival)
+    })
   }
 
   /** At once where nothing has to be asked: most writes are of a thing that has written before. */
   #deal(packet: PublishPacket, ticket: Ticket<unknown>): void {
     const isNext = this.#turns.isFree && !this.#hasFailed
-    const thingId = isNext ? this.#authoriseKnown(packet.topic) : undefined
-    if (thingId === undefined) settle(ticket, this.#dealInTurn(packet))
-    else this.#write(thingId, packet, ticket)
+    const thingId = this.#authorise(packet.topic)
+    if (isNext && typeof thingId === 'string') this.#write(thingId, packet, ticket)
+    else settle(ticket, this.#dealInTurn(packet, thingId))
   }
 
   /** One packet, whose turn it is when all before it were handed over. */
-  async #dealInTurn(packet: PublishPacket, arrival?: Arrival): Promise<void> {
+  async #dealInTurn(packet: PublishPacket, authorised: Authorised, arrival?: Arrival): Promise<void> {
     const turn = this.#turns.take()
-    const authorising = arrival?.released
-      ? arrival.released.then(() => this.#authorise(packet.topic))
-      : this.#authorise(packet.topic)
+    const authorising = Promise.resolve(authorised)
     authorising.catch(handledBelow)
     try {
       await turn.wait()
@@ -147,25 +151,21 @@ export class PublishDoor {
     }
   }
 
-  #authoriseKnown(topic: string): string | undefined {
+  /** Rejects with an Error to close the connection. */
+  #authorise(topic: string): Authorised {
     const { ref } = this.#addressOf(topic)
-    if (ref === undefined) return undefined
-    const thingId = this.#parts.access.authoriseKnown(ref, this.#connection.admission?.credential, 'write')
-    return thingId !== undefined && this.#connection.actsFor(thingId) ? thingId : undefined
+    if (ref === undefined) return this.#prove(topic, undefined)
+    const thingId = this.#parts.access.authorise(ref, this.#connection.admission?.credential, 'write')
+    const isProven = typeof thingId === 'string' && this.#connection.actsFor(thingId)
+    return isProven ? thingId : this.#prove(topic, thingId)
   }
 
-  /**
-   * @returns the thing of the topic; undefined: the client may not publish there, and is told so on a list (contract §7.7)
-   * @throws Error to close the connection
-   */
-  async #authorise(topic: string): Promise<string | undefined> {
+  async #prove(topic: string, authorised: string | Promise<string> | undefined): Promise<string | undefined> {
     if (!isTopicName(topic)) throw new Error('the topic is empty, or has a wildcard in it (MQTT-3.3.2-2)')
-    const { ref } = this.#addressOf(topic)
-    const { access, onProven, onUnknown } = this.#parts
-    const { admission } = this.#connection
+    const { onProven, onUnknown } = this.#parts
     try {
-      if (ref === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
-      const thingId = await access.authorise(ref, admission?.credential, 'write')
+      if (authorised === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
+      const thingId = await authorised
       await onProven(this.#connection, thingId)
       return thingId
     } catch (error) {

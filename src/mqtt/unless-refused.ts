@@ -1,7 +1,7 @@
 import { ThingwireError } from '../errors.ts'
 
 /** undefined if it was refused for good. @throws ThingwireError if that cannot be told now */
-export async function unlessRefused<Found>(asking: Promise<Found>): Promise<Found | undefined> {
+export async function unlessRefused<Found>(asking: Found | Promise<Found>): Promise<Found | undefined> {
   try {
     return await asking
   } catch (error) {

@@ -76,7 +76,7 @@ describe('take()', () => {
     expect(turns).toBeGreaterThan(4)
   })
 
-  it('keeps up with more than it usually hands on in a turn', async () => {
+  it('keeps up with more than it usually hands on in one go', async () => {
     const sequencer = new Sequencer(0, () => {
       work()
       return true

@@ -38,20 +38,21 @@ export function writeRoute(
     },
     (request, reply) => {
       const answer = new Answer(reply, observer)
-      const thingId = access.authoriseKnown(request.params.ref, credentialOf(request), 'write')
+      const thingId = access.authorise(request.params.ref, credentialOf(request), 'write')
       const waiting = order.turnOf(request).wait()
       // At once where nothing is waited for: promises would cost more than all that they are for.
-      if (thingId === undefined || waiting) return writeInTurn(request, answer, waiting)
+      if (typeof thingId !== 'string' || waiting) return writeInTurn(thingId, request, answer, waiting)
       return write(thingId, request, answer)
     },
   )
 
   async function writeInTurn(
+    authorising: string | Promise<string>,
     request: RequestOfThing,
     answer: Answer,
     waiting: Promise<void> | undefined,
   ): Promise<FastifyReply> {
-    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'write')
+    const thingId = await authorising
     await waiting
     await write(thingId, request, answer)
     return answer.reply
