@@ -15,14 +15,14 @@ const thingsInMemory = 100_000
  */
 const hashesInMemory = 1_000
 
-export interface AuthoriseParts {
+interface AuthoriseParts {
   readonly documents: DocumentStore
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
 }
 
-export interface Authorisation extends Omit<Access, 'onRevoke' | 'redactor'> {
+interface Authorisation extends Omit<Access, 'onRevoke' | 'redactor'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
   /** To be called when any may have been removed. */

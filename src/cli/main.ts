@@ -12,7 +12,9 @@ async function main(args: readonly string[]): Promise<void> {
     const { readVersion } = await import('../server/version.ts')
     return console.log(await readVersion())
   }
-  await createProgram().parseAsync([...args], { from: 'user' })
+  // commander's own default command would take a mistyped command for an operand.
+  const isForServer = (args[0] ?? '-').startsWith('-') && !args.some(arg => arg === '--help' || arg === '-h')
+  await createProgram().parseAsync(isForServer ? ['serve', ...args] : [...args], { from: 'user' })
 }
 
 /** Says what went wrong on stderr. @returns the exit status */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** What the help of a command shows beside its options. */
-export interface Lesson {
+interface Lesson {
   /** Command lines after `thingwire `, each with what it does. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[]
   /** Paragraphs: what the options alone do not say. */

@@ -18,7 +18,7 @@ export interface LogReader {
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
 
-export interface LogKeeperParts {
+interface LogKeeperParts {
   readonly records: RecordStore
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
   /** Whether other nodes write to the store: then every commit is in the log. */

@@ -7,7 +7,7 @@ const maximumWaiting = 8 * 1024 * 1024
 /** How often a socket that has not taken everything is looked at, as a part of `drainTimeout`. */
 const looksPerTimeout = 10
 
-export interface OutboxParts<Item> {
+interface OutboxParts<Item> {
   readonly sink: Writable
   /** The connection under the sink, if it is one. */
   readonly socket: Socket | undefined

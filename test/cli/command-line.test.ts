@@ -42,9 +42,9 @@ describe('the command line', () => {
   })
 
   it.each([
-    [['wriet', 'boat', '--file', 'x'], /unknown command wriet \(did you mean thingwire write\?\)/],
-    [['strat'], /did you mean thingwire start\?/],
-    [['boat'], /unknown command boat \(see thingwire --help\)/],
+    [['wriet', 'boat', '--file', 'x'], /unknown command 'wriet' \(Did you mean write\?\)/],
+    [['strat'], /Did you mean start\?/],
+    [['boat'], /unknown command 'boat' \(see --help\)/],
   ])('names an unknown command, and the one that was meant: %j', async (args, told) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

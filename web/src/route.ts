@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 // First: what it takes out of the hash is on no page.
 import './link-session.ts'
 
-export type Route =
+type Route =
   | { readonly page: 'things' }
   | { readonly page: 'thing'; readonly thingId: string }
   | { readonly page: 'connect'; readonly thingId: string }

@@ -47,7 +47,7 @@ const limitNames = [
 ] as const satisfies readonly (Reason | 'too_many_subscriptions')[]
 
 /** What was refused or held up for a limit. */
-export type Limit = (typeof limitNames)[number]
+type Limit = (typeof limitNames)[number]
 
 /** The limits of one server, and how often each was met. */
 export class Limits {

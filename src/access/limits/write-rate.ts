@@ -4,7 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Revocation } from '../access.ts'
 import { principalName } from '../principal.ts'
 
-export interface ThingRatesParts {
+interface ThingRatesParts {
   readonly writesPerSecond: number
   readonly recordsPerSecond: number
   readonly onLimit: (limit: RateLimit) => void

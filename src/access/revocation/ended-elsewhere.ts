@@ -11,7 +11,7 @@ const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thin
   readonly [Kind in keyof Ended]-?: string
 }
 
-export interface EndedElsewhereParts {
+interface EndedElsewhereParts {
   readonly documents: Pick<DocumentStore, 'get'>
   /** Called at once: none of it may be answered from memory any more. */
   readonly onChange: (changed: Ended) => void

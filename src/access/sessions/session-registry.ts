@@ -27,7 +27,7 @@ const maximumOfThing = 100
 // Not 16 characters long: some would be spelled like the id of a thing.
 const sessionIdForm = /^[0-9a-f]{18}$/
 
-export interface AccessSessionRegistryParts {
+interface AccessSessionRegistryParts {
   readonly documents: DocumentStore
   readonly identify: Access['identify']
   /** Called as soon as a session has ended; durably. */

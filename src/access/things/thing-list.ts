@@ -9,7 +9,7 @@ import type { LastSeen } from './last-seen.ts'
 const thingsPerPage = 1_000
 const readsAtOnce = 50
 
-export interface ThingListParts {
+interface ThingListParts {
   readonly documents: DocumentStore
   readonly records: RecordStore
   readonly lastSeen: LastSeen

@@ -3,6 +3,7 @@ import { createThingId } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ThingRegistry, TokenSummary } from '../access.ts'
 import {
+  type RemovedThingDocument,
   removedThingName,
   seenName,
   type ThingDocument,
@@ -17,7 +18,7 @@ import { type IssuedToken, issueToken } from '../tokens.ts'
 const maximumTokens = 10
 const maximumNameLength = 200
 
-export interface RegistryParts {
+interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
   /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
@@ -44,7 +45,7 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
     },
 
     async remove(thingId) {
-      const removal = { startedAt: Date.now() }
+      const removal: RemovedThingDocument = { startedAt: Date.now() }
       const ended = await change(thingId, thing => {
         const tokens = thing.tokens.map(token => token.hash)
         const { sessions = [] } = thing

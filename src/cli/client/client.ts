@@ -40,7 +40,7 @@ interface ErrorAnswer {
   readonly errors?: readonly FieldError[]
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** JSON text. */
   readonly body?: string
@@ -123,7 +123,7 @@ export class ServerClient {
 }
 
 /** What a failed connection failed at, in a few words: `connect ECONNREFUSED 127.0.0.1:8080`. */
-export function networkFault(error: unknown): string {
+function networkFault(error: unknown): string {
   if (error instanceof AggregateError) return networkFault(error.errors[0])
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : networkFault(error.cause)

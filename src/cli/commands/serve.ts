@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
 import { failure, usageError } from '../exit.ts'
-import { nearest } from '../nearest.ts'
 import { teach } from '../teach.ts'
 
 /** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
@@ -11,7 +10,7 @@ const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr
 /** `thingwire serve`, also `start` and no command at all. */
 export function addServe(program: Command): void {
   const serve = program
-    .command('serve', { isDefault: true })
+    .command('serve')
     .alias('start')
     .description('Run the server until SIGTERM or Ctrl-C. This is the default command.')
     .usage('[--config <file>] [--<option> <value>]…')
@@ -32,9 +31,6 @@ export function addServe(program: Command): void {
 }
 
 async function run(command: Command): Promise<void> {
-  // Before the options, which may be those of the command that was meant.
-  const [first = ''] = command.args
-  if (first !== '' && !first.startsWith('-')) throw unknownCommand(first, command)
   const { flags, operands, wantsHelp } = await serverFlags(command.args)
   if (wantsHelp) {
     const { optionsHelp } = await import('../../server/options/options-table.ts')
@@ -42,15 +38,9 @@ async function run(command: Command): Promise<void> {
     process.stdout.write(`\nOptions:\n${optionsHelp()}\n`)
     return
   }
-  if (operands[0] !== undefined) throw unknownCommand(operands[0], command)
+  if (operands[0] !== undefined) throw usageError(`unknown command ${operands[0]} (see thingwire --help)`)
   const { runServer } = await import('../../server/run.ts')
   await runServer(await loadServerOptions(flags))
-}
-
-function unknownCommand(word: string, { parent }: Command) {
-  const meant = nearest(word, parent?.commands.flatMap(each => [each.name(), ...each.aliases()]) ?? [])
-  const advice = meant === undefined ? 'see thingwire --help' : `did you mean thingwire ${meant}?`
-  return usageError(`unknown command ${word} (${advice})`)
 }
 
 /**

@@ -18,7 +18,7 @@ export interface Row {
   readonly records: readonly VoyageRecord[]
 }
 
-export interface Voyage {
+interface Voyage {
   /** In the order of the file. */
   readonly rows: readonly Row[]
   /** The same without the rows. */

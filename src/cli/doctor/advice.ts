@@ -26,7 +26,7 @@ const advices: Partial<Record<Reason, string>> = {
   record_rate_exceeded: 'write fewer records',
 }
 
-export interface Refusal {
+interface Refusal {
   readonly reason: string
   readonly message: string
   /** The begin of the body, as JSON or not. */

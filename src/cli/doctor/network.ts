@@ -3,7 +3,7 @@ import { isIP, type Socket, connect as tcpConnect } from 'node:net'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
 import { type Finding, fault, ok } from './finding.ts'
 
-export interface Endpoint {
+interface Endpoint {
   /** What its findings are called: `HTTP`, `MQTT`. */
   readonly door: string
   readonly host: string

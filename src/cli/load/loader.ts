@@ -16,7 +16,7 @@ export interface WriteFlags {
   readonly broadcast?: false
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly client: ServerClient
   readonly flags: WriteFlags
   /** Of what comes from a file; without, nothing is skipped. */

@@ -4,7 +4,7 @@ import { RefusedError, UnreachableError } from '../client/client.ts'
 /** How long a server may be away, milliseconds: a restart takes a few seconds. */
 const maximumAbsence = 60_000
 
-export interface Patience {
+interface Patience {
   /** Whether no answer is waited for from the first try on; else once the server has answered 429 or 503. */
   readonly isExpected: boolean
   /** Whether 429 and 503 are waited for as long as they come; else for up to a minute, as no answer is. */

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { RefusedError, type ServerClient, UnreachableError } from '../client/client.ts'
 
-export interface ServerSentEvent {
+interface ServerSentEvent {
   readonly event: string
   readonly data: string
 }
 
-export interface Watcher {
+interface Watcher {
   /** The stream is open; `isAgain` after it was lost. */
   readonly onOpen: (isAgain: boolean) => void
   /** The stream was lost, or is refused for now. */
@@ -58,7 +58,11 @@ export async function* eventsOf(
   }
 }
 
-/** @param onBytes called with every part, comments among them */
+/**
+ * Not by eventsource-parser: it drops an id that comes without data, and with that the server says from where to go on.
+ *
+ * @param onBytes called with every part, comments among them
+ */
 async function* parsed(response: Response, onBytes: () => void) {
   const decoder = new TextDecoder()
   let open = ''

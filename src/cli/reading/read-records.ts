@@ -21,7 +21,7 @@ export interface ReadQuery {
   readonly interval?: string
 }
 
-export const maximumPage = 1000
+const maximumPage = 1000
 
 export function resourcePath(thingId: string, key: string, query: ReadQuery & { limit?: number }): string {
   const parameters = new URLSearchParams()

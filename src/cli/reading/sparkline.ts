@@ -9,7 +9,7 @@ const lengths = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
 ]
 
-export interface Sparkline {
+interface Sparkline {
   /** One character for each interval from the first on; a space where there is no number. */
   readonly line: string
   readonly interval: string

@@ -2,7 +2,7 @@ import { type Columns, shownName } from './columns.ts'
 import type { RowOptions } from './row-records.ts'
 
 /** What the columns of a file are taken for, by name. */
-export interface ColumnSummary {
+interface ColumnSummary {
   /** Empty: records get the time of their receipt. */
   readonly time: readonly string[]
   /** Latitude and longitude, or nothing. */

@@ -3,7 +3,7 @@ import { parse as parseAtOnce } from 'csv-parse/sync'
 import { lenience, separatorOf, withoutSeparatorLine } from './csv-separator.ts'
 
 /** A cell; undefined if it is empty and not quoted. */
-export type Cell = string | undefined
+type Cell = string | undefined
 
 export interface CsvRow {
   /** On which it begins, from 1. */

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 
 /** What separates the cells of a file, and how many of its lines say that alone. */
-export interface Separator {
+interface Separator {
   readonly character: string
   readonly lines: 0 | 1
 }

@@ -9,7 +9,7 @@ export interface RowOptions extends TimeOptions {
 }
 
 /** A row of a CSV file, or the fields of a line of JSON, in the order of the columns. */
-export interface Row {
+interface Row {
   /** On which it begins, from 1. */
   readonly line: number
   /** Texts of CSV, values of JSON; undefined: empty. */

@@ -5,7 +5,7 @@ import { isDay, isTimeOfDay, parseTime, timeOn } from './time-text.ts'
 
 /** Of one number of a column of Unix times, in milliseconds. */
 export const timeUnits = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
-export type TimeUnit = keyof typeof timeUnits
+type TimeUnit = keyof typeof timeUnits
 
 export function isTimeUnit(text: string): text is TimeUnit {
   return Object.hasOwn(timeUnits, text)

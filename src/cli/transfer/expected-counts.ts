@@ -11,7 +11,7 @@ interface Expected {
 }
 
 /** A resource that holds fewer records than the file. */
-export interface Missing {
+interface Missing {
   readonly thingId: string
   readonly key: string
   readonly expected: number

@@ -35,7 +35,7 @@ export interface Parameter {
   readonly example: string | number | boolean
 }
 
-export interface Body {
+interface Body {
   readonly schema: z.ZodType
   readonly example: unknown
   /** Whether it may be left out. Default false. */
@@ -50,7 +50,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Content {
+interface Content {
   readonly schema: z.ZodType
   readonly example: unknown
 }

@@ -21,12 +21,12 @@ interface ShapeNote {
 /** Names and descriptions of shapes. */
 export const shapes = z.registry<ShapeNote>()
 
-export function named<Shape extends z.ZodType>(id: string, description: string, shape: Shape): Shape {
+function named<Shape extends z.ZodType>(id: string, description: string, shape: Shape): Shape {
   shapes.add(shape, { id, description })
   return shape
 }
 
-export function noted<Shape extends z.ZodType>(description: string, shape: Shape): Shape {
+function noted<Shape extends z.ZodType>(description: string, shape: Shape): Shape {
   shapes.add(shape, { description })
   return shape
 }
@@ -138,7 +138,7 @@ export const writtenRecords = named(
   ),
 )
 
-export const reason = named(
+const reason = named(
   'Reason',
   'A stable code. Match on it.',
   z.enum(Object.keys(catalogue) as [keyof typeof catalogue]),

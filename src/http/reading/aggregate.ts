@@ -12,7 +12,7 @@ const maximumText = 1024 * 1024
 
 const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-export interface Aggregation {
+interface Aggregation {
   /** In the order in which they were asked for. */
   readonly functions: readonly AggregateFunction[]
   /** Milliseconds; intervals are aligned to the UTC epoch. */
@@ -23,7 +23,7 @@ export interface Aggregation {
   readonly range: TimeRange
 }
 
-export interface AggregateAnswer {
+interface AggregateAnswer {
   /** One JSON text per interval that holds records. */
   readonly items: readonly string[]
   /** Query parameters that ask for what is left, if anything is. */

@@ -5,7 +5,7 @@ import { recordText } from '../../core/record-text.ts'
 import { pages, type WalkQuery } from './pages.ts'
 
 /** A form in which a whole range is given out, one record per line. */
-export interface ExportFormat {
+interface ExportFormat {
   readonly contentType: string
   /** What comes before the first record. */
   readonly head: string

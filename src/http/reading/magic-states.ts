@@ -20,7 +20,7 @@ export interface MagicStates {
 
 type Read = RecordStore['read']
 
-export interface Reads {
+interface Reads {
   /** What was written under a key. */
   readonly history: { readonly read: Read }
   /** A page as `GET …/resources/<key>` gives it: the state, where it is the newest of all that is asked for. */

@@ -4,7 +4,7 @@ import type { TimeRange } from '../../core/ports.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 
 /** Most records of one page of JSON (contract §6). */
-export const maximumPage = 1000
+const maximumPage = 1000
 
 const flags = new Map([
   ['true', true],

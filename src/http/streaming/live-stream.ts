@@ -17,7 +17,7 @@ interface StreamTimes {
 }
 
 /** What is sent as one. */
-export interface Piece {
+interface Piece {
   readonly bytes: Uint8Array
   /** `LiveWrite.committedAt` of what it tells. */
   readonly committedAt?: number | undefined

@@ -17,7 +17,7 @@ import {
 import { type Schema, Schemas } from './schemas.ts'
 
 /** Ports where MQTT is served. */
-export interface MqttPlaces {
+interface MqttPlaces {
   readonly mqtt: number
   readonly mqtts: number | undefined
   /** Of MQTT over WebSocket. */

@@ -5,7 +5,7 @@ import { replyJson } from '../../http/reply/reply-json.ts'
 import { asyncApi } from './asyncapi.ts'
 import { asyncApiPage, pageStyleHash } from './asyncapi-page.ts'
 
-export interface DocsParts {
+interface DocsParts {
   readonly version: string
   readonly mqttPort: number
   /** Where the listeners with TLS are; undefined: there are none. */

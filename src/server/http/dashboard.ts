@@ -14,7 +14,7 @@ const notBuilt = 'The dashboard is not built: run `npm run build`, then start ag
 const hashedFiles = `${sep}assets${sep}`
 const aYear = 31_536_000
 
-export interface DashboardParts {
+interface DashboardParts {
   readonly version: string
   /** Where the MQTT door listens: a page tells it to whoever connects a device. */
   readonly mqttPort: number

@@ -51,7 +51,7 @@ export interface HttpDoor {
   close(): Promise<void>
 }
 
-export interface HttpDoorParts {
+interface HttpDoorParts {
   readonly timeouts?: HttpTimeouts
   /** Of the service, for its metrics. Default: none were made. */
   readonly observations?: Observations

@@ -6,7 +6,7 @@ import type { ServerOptions } from '../options/options.ts'
 import { LogSampling } from './log-sampling.ts'
 
 /** A log that a flood does not fill. */
-export interface SampledLogger extends Logger {
+interface SampledLogger extends Logger {
   /** Writes how many lines were held back since that was last told; for the end of the process. */
   tellHeldBack(): void
 }

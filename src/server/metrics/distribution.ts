@@ -1,6 +1,6 @@
 import type { Metric, Registry } from 'prom-client'
 
-export interface DistributionParts {
+interface DistributionParts {
   readonly name: string
   readonly help: string
   /** Upper bounds of the buckets, ascending. */
@@ -43,7 +43,7 @@ export class Distribution {
 }
 
 /** Values of one series of a distribution. */
-export class Series {
+class Series {
   readonly #parts: DistributionParts
   readonly #labels: Labels
   /** By bucket; the last one is without a bound. */

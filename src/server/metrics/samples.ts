@@ -5,7 +5,7 @@ type Labels = Readonly<Record<string, string>>
 /** What a metric is when it is asked for. */
 export type Sample = readonly [labels: Labels, value: number]
 
-export interface SampledParts {
+interface SampledParts {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** What values an option can have, and how a text (environment, command line) becomes one. */
-export interface OptionKind<Schema extends z.ZodType = z.ZodType> {
+interface OptionKind<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema
   /** Completes the sentence "must be …". */
   readonly rule: string

@@ -49,7 +49,7 @@ const retention = {
   ),
 }
 
-export const optionDeclarations = {
+const optionDeclarations = {
   host: {
     ...text('a host name or address'),
     default: '127.0.0.1',

@@ -7,7 +7,7 @@ import type { ServedCertificate } from './served-certificate.ts'
 /** From the connection to the end of its TLS handshake, milliseconds: as long as HTTP waits for a request's head. */
 const defaultHandshakeTimeout = 30_000
 
-export interface TlsListenerOptions {
+interface TlsListenerOptions {
   readonly certificate: ServedCertificate
   readonly endpoint: Endpoint
   /** Whether a client that closes its half of the connection still gets what is sent to it. */

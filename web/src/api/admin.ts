@@ -9,7 +9,7 @@ export interface NewThing {
   readonly thingToken: string
 }
 
-export interface NewToken {
+interface NewToken {
   readonly tokenId: string
   /** Told this once. */
   readonly thingToken: string
@@ -28,7 +28,7 @@ export interface ActivationCode {
   readonly usesLeft: number
 }
 
-export interface SessionTerms {
+interface SessionTerms {
   readonly things: '*' | readonly string[]
   readonly access: 'read' | 'write'
   /** Seconds. */
@@ -51,7 +51,7 @@ export interface SessionSummary {
   readonly mintedBy: 'operator' | 'thing'
 }
 
-export interface SessionsPage {
+interface SessionsPage {
   readonly sessions: readonly SessionSummary[]
   /** The cursor of the next page. */
   readonly next?: string

@@ -2,7 +2,7 @@ import { addressOf } from './address.ts'
 import { nextOf } from './link.ts'
 
 /** One fault of a refused write. */
-export interface RefusedRecord {
+interface RefusedRecord {
   /** Of the record in the write. */
   readonly index: number
   readonly field: string
@@ -10,7 +10,7 @@ export interface RefusedRecord {
   readonly message: string
 }
 
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly reason: string
   readonly message: string
@@ -39,7 +39,7 @@ export class ApiError extends Error {
   }
 }
 
-export interface Page<T> {
+interface Page<T> {
   readonly body: T
   /** The address of what follows (`Link: rel="next"`), to be given to `getPage`. */
   readonly next?: string

@@ -5,7 +5,7 @@ import { openWebSocket } from './open-web-socket.ts'
 import { matchesFilter } from './topic-filter.ts'
 
 /** @param payload parsed JSON; undefined if it was empty: what the topic held was deleted */
-export type OnMessage = (topic: string, payload: unknown, isRetained: boolean) => void
+type OnMessage = (topic: string, payload: unknown, isRetained: boolean) => void
 
 export interface LiveState {
   readonly kind: 'connecting' | 'connected' | 'lost'

@@ -5,7 +5,7 @@ import Style from 'ol/style/Style.js'
 import Text from 'ol/style/Text.js'
 
 /** What a map draws, in the colours that map.css gives to its element: a canvas inherits none. */
-export interface MapStyles {
+interface MapStyles {
   readonly land: Style
   readonly track: readonly Style[]
   readonly place: (name: string) => Style

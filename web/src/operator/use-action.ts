@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
 
-export interface Action {
+interface Action {
   readonly isBusy: boolean
   /** Why the last one failed. */
   readonly problem: string | undefined

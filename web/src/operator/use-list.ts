@@ -3,7 +3,7 @@ import { ApiError } from '../api/http.ts'
 import type { LiveConnection } from '../live/connection.ts'
 import { useReconnects } from '../live/reconnects.ts'
 
-export interface List<Item> {
+interface List<Item> {
   /** Undefined before the first answer. */
   readonly items: readonly Item[] | undefined
   /** Why the last request failed. */

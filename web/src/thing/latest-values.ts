@@ -6,7 +6,7 @@ import { keyOfTopic } from './values-topic.ts'
 /** Milliseconds between two updates of the page: more are not seen, and cost. */
 const updateInterval = 100
 
-export type OnRecord = (record: ReadingRecord) => void
+type OnRecord = (record: ReadingRecord) => void
 
 /** The latest record of every ordinary resource of a thing, as it changes. */
 export interface LatestValues {

@@ -21,7 +21,7 @@ export interface RefusedWrite {
 }
 
 /** Writes that were refused for the same, of which only the newest is shown. */
-export interface RefusedGroup {
+interface RefusedGroup {
   readonly newest: RefusedWrite
   readonly count: number
 }

@@ -1,5 +1,5 @@
 /** Lets a few tasks run at a time; the others wait in the order in which they came. */
-export interface Turns {
+interface Turns {
   /** @throws what `task` throws, and the signal's reason if it is aborted before the turn comes */
   take<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T>
 }

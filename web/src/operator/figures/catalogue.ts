@@ -3,7 +3,7 @@ import { quantile, rate } from './increase.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What a line is measured from. */
-export interface Window {
+interface Window {
   readonly now: Metrics
   /** The one before; undefined at first. */
   readonly before: Metrics | undefined
@@ -12,7 +12,7 @@ export interface Window {
 }
 
 /** One number, and how it went. */
-export interface Line {
+interface Line {
   readonly label: string
   /** Undefined: nothing to show. */
   measure(window: Window): number | undefined

@@ -6,7 +6,7 @@ import { Metrics } from './metrics.ts'
 /** Milliseconds between two measurements. */
 export const pollInterval = 5_000
 
-export interface Polled {
+interface Polled {
   readonly history: History
   /** Why the newest measurement is missing. */
   readonly problem: string | undefined

@@ -9,7 +9,7 @@ const plotHeight = 260
 const reach = 24
 
 /** Where the pointer is: a point of the series. */
-export type OnPoint = (index: number | undefined) => void
+type OnPoint = (index: number | undefined) => void
 
 export interface Plot {
   draw(series: Series, from: number, to: number): void

@@ -1,5 +1,5 @@
 /** Of the page's own address, as `location` has it. */
-export interface PageAddress {
+interface PageAddress {
   /** With a colon at its end. */
   readonly protocol: string
   /** Empty for the protocol's own. */
@@ -23,7 +23,7 @@ export function isThisMachineAlone(host: string): boolean {
 }
 
 /** What is wrong, and what to do. */
-export interface ReachProblem {
+interface ReachProblem {
   readonly text: string
   /** To be run where the server is. It goes on from the text. */
   readonly command?: string
