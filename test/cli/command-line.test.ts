@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { commandLinePage } from '../../src/cli/command-line-page.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { lessonOf } from '../../src/cli/teach.ts'
 import { runCommand } from './command.ts'
+import { commandLinePage } from './command-line-page.ts'
 
 const commands = createProgram().commands.flatMap(command =>
   command.commands.length > 0 ? [...command.commands] : [command],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { jsonLines } from '../../src/cli/records/ndjson.ts'
-import { decoded } from '../../src/cli/records/text.ts'
+import { jsonLines } from '../../../src/cli/records/ndjson.ts'
+import { decoded } from '../../../src/cli/records/text.ts'
 import { inPieces, readNdjson } from './read-file.ts'
 
 const at = '2026-11-20T09:30:00.000Z'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { geoOf, isReading, notesOf, readingOf } from '../../src/cli/records/argument.ts'
+import { geoOf, isReading, notesOf, readingOf } from '../../../src/cli/records/argument.ts'
 
 describe('readingOf()', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Addressed, batchesOf } from '../../src/cli/load/batches.ts'
-import { readEnds } from './read-file.ts'
+import { type Addressed, batchesOf } from '../../../src/cli/load/batches.ts'
+import { readEnds } from '../records/read-file.ts'
 
 test('a batch says how much of the file is read with it, not how much is read ahead', async () => {
   const row = '2026-11-20T09:30:00Z,"ä\r\n"\r\n'

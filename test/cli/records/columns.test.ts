@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { keyLike, meaningOf } from '../../src/cli/records/column-names.ts'
+import { keyLike, meaningOf } from '../../../src/cli/records/column-names.ts'
 import { readCsv } from './read-file.ts'
 
 const at = '2026-11-20T09:30:00.000Z'

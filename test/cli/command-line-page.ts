@@ -1,7 +1,7 @@
 import { Command, type Option } from 'commander'
-import { withConnection } from './client/connection.ts'
-import { createProgram } from './program.ts'
-import { exitOf, exitText, lessonOf } from './teach.ts'
+import { withConnection } from '../../src/cli/client/connection.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { exitOf, exitText, lessonOf } from '../../src/cli/teach.ts'
 
 /** Rows that many commands share stand once, in the intro. */
 const commonFlags: ReadonlySet<string> = new Set([

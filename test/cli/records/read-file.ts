@@ -1,10 +1,10 @@
-import type { Addressed } from '../../src/cli/load/batches.ts'
-import type { Columns } from '../../src/cli/records/columns.ts'
-import { csvRecords, type FileOptions } from '../../src/cli/records/csv.ts'
-import { ndjsonRecords } from '../../src/cli/records/ndjson.ts'
-import type { Sourced, WrittenRecord } from '../../src/cli/records/sourced.ts'
-import { decoded } from '../../src/cli/records/text.ts'
-import { TextNotes } from '../../src/cli/records/text-notes.ts'
+import type { Addressed } from '../../../src/cli/load/batches.ts'
+import type { Columns } from '../../../src/cli/records/columns.ts'
+import { csvRecords, type FileOptions } from '../../../src/cli/records/csv.ts'
+import { ndjsonRecords } from '../../../src/cli/records/ndjson.ts'
+import type { Sourced, WrittenRecord } from '../../../src/cli/records/sourced.ts'
+import { decoded } from '../../../src/cli/records/text.ts'
+import { TextNotes } from '../../../src/cli/records/text-notes.ts'
 
 export interface ReadFile {
   readonly lines: readonly Sourced[]
