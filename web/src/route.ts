@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 // First: what it takes out of the hash is on no page.
-import './link-session.ts'
+import './session/link-session.ts'
 
 type Route =
   | { readonly page: 'things' }

@@ -1,7 +1,7 @@
 import './top-bar.css'
 import type { Principal } from './api/principal.ts'
 import { route } from './route.ts'
-import { signOut } from './session.ts'
+import { signOut } from './session/session.ts'
 import { Moment } from './time/moment.tsx'
 
 /** The name of the product, the pages that the principal has, who that is, and the way out. */

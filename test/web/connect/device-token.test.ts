@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { forgetThingTokens, keepThingToken, keptThingToken } from '../../../web/src/session/thing-tokens.ts'
 import { tokenProblem, typedToken } from '../../../web/src/thing/connect/device-token.ts'
-import { forgetThingTokens, keepThingToken, keptThingToken } from '../../../web/src/thing-tokens.ts'
 
 const token = 'kq3vX0cJ8m1bT5n-Zr7wYp2_eLfDsGhAuKoViCxQ9tE'
 

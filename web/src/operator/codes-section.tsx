@@ -7,7 +7,7 @@ import {
 } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
 import { CopyButton } from '../copy-button.tsx'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'

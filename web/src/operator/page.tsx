@@ -1,5 +1,5 @@
 import './operator.css'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { CodesSection } from './codes-section.tsx'
 import { Figures } from './figures/figures.tsx'
 import { SessionsSection } from './sessions-section.tsx'

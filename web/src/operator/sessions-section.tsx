@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { listSessions, type NewSession, removeSession, type SessionSummary } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'

@@ -5,12 +5,12 @@ import { fetchThings } from '../api/things.ts'
 import { lazily } from '../lazily.tsx'
 import { useReconnects } from '../live/reconnects.ts'
 import { usePageTitle } from '../page-title.ts'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { RefusedWrites } from './refused-writes.tsx'
-import { Resources } from './resources.tsx'
+import { Resources } from './resources/resources.tsx'
 import { Settings } from './settings.tsx'
 
-const Position = lazily(() => import('./position.tsx').then(({ Position }) => Position))
+const Position = lazily(() => import('./position/position.tsx').then(({ Position }) => Position))
 
 interface ThingPageProps {
   readonly signedIn: SignedIn

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
 import { useReconnects } from '../live/reconnects.ts'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { badFieldText, grouped, isCut, merged, type RefusedWrite, sameness } from './refused-write.ts'
 import './refused-writes.css'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { Contested } from './settings/contested.tsx'
 import { changesOf, draftOf, edit, editAll, takeStored } from './settings/draft.ts'
 import { Fields } from './settings/fields.tsx'

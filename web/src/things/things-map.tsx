@@ -3,8 +3,8 @@ import type { ThingSummary } from '../api/things.ts'
 import { MapView } from '../map/map-view.tsx'
 import type { Position } from '../map/place.ts'
 import { thingHash } from '../route.ts'
-import type { SignedIn } from '../signed-in.ts'
-import { fixOf } from '../thing/fix.ts'
+import type { SignedIn } from '../session/signed-in.ts'
+import { fixOf } from '../thing/position/fix.ts'
 
 interface ThingsMapProps {
   readonly signedIn: SignedIn

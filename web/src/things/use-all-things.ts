@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
 import { useReconnects } from '../live/reconnects.ts'
-import type { SignedIn } from '../signed-in.ts'
+import type { SignedIn } from '../session/signed-in.ts'
 import { type AllThings, fetchAllThings } from './all-things.ts'
 
 /** Milliseconds without a key pressed. */

@@ -1,5 +1,5 @@
 import { formatMoment } from '../../time/format.ts'
-import { formatNumber } from '../format-value.ts'
+import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
 /** What a chart shows, for who does not see it. */

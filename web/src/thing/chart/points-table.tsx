@@ -1,5 +1,5 @@
 import { formatMoment } from '../../time/format.ts'
-import { formatNumber } from '../format-value.ts'
+import { formatNumber } from '../resources/format-value.ts'
 import { intervalText } from './interval.ts'
 import type { Series } from './series.ts'
 

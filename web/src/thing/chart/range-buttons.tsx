@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError } from '../../api/http.ts'
 import { type ReadingRecord, resourcePath } from '../../api/records.ts'
-import type { SignedIn } from '../../signed-in.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
 import type { ChartGestures } from './gestures.ts'
 import type { TimeWindow } from './window.ts'
 

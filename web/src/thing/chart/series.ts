@@ -1,4 +1,4 @@
-import { gapsIn } from '../gaps.ts'
+import { gapsIn } from '../position/gaps.ts'
 
 /** A point of a chart: one record, or what the numbers of one interval come to. */
 export interface Point {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/http.ts'
-import type { SignedIn } from '../../signed-in.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
 import type { LatestValues } from '../latest-values.ts'
 import { mostPoints } from './interval.ts'
 import { loadSeries } from './load-series.ts'

@@ -1,4 +1,4 @@
-import { formatValue } from '../format-value.ts'
+import { formatValue } from '../resources/format-value.ts'
 import { keyOfTopic } from '../values-topic.ts'
 
 /** Characters of a value that still stand on a line. */

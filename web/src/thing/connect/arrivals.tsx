@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { SignedIn } from '../../signed-in.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
 import { Age } from '../../time/moment.tsx'
 import { receivedText, refusedText } from './arrival.ts'
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Api } from '../../api/http.ts'
-import type { SignedIn } from '../../signed-in.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
 import { type Document, isObject, mergePatch } from './document.ts'
 import { changesOf, type Draft, draftOf, follow } from './draft.ts'
 

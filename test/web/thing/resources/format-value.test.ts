@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatValue } from '../../../web/src/thing/format-value.ts'
+import { formatValue } from '../../../../web/src/thing/resources/format-value.ts'
 
 test.each([
   [21.5, '21.5'],

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { nextOf } from '../../../web/src/api/link.ts'
-import type { Fix } from '../../../web/src/thing/fix.ts'
-import { grown, type Pages, readTrack, stretchesOf, type Track } from '../../../web/src/thing/track.ts'
-import { serve } from '../../clients/serve.ts'
-import { createThing, type Thing, write } from '../../helpers/http-client.ts'
+import { nextOf } from '../../../../web/src/api/link.ts'
+import type { Fix } from '../../../../web/src/thing/position/fix.ts'
+import {
+  grown,
+  type Pages,
+  readTrack,
+  stretchesOf,
+  type Track,
+} from '../../../../web/src/thing/position/track.ts'
+import { serve } from '../../../clients/serve.ts'
+import { createThing, type Thing, write } from '../../../helpers/http-client.ts'
 
 const server = serve()
 const all = { label: 'All' }

@@ -1,4 +1,4 @@
-import { prefixOf } from './api/address.ts'
+import { prefixOf } from '../api/address.ts'
 
 /** Servers under other prefixes of the host share the storage. */
 const name = `thingwire.credential${prefixOf()}`

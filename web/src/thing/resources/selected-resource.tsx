@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { lazily } from '../lazily.tsx'
-import type { SignedIn } from '../signed-in.ts'
-import { Age, Moment } from '../time/moment.tsx'
-import type { TimeWindow } from './chart/window.ts'
-import type { LatestValues } from './latest-values.ts'
+import { lazily } from '../../lazily.tsx'
+import type { SignedIn } from '../../session/signed-in.ts'
+import { Age, Moment } from '../../time/moment.tsx'
+import type { TimeWindow } from '../chart/window.ts'
+import type { LatestValues } from '../latest-values.ts'
 import { RecordValue } from './record-value.tsx'
 
-const Chart = lazily(() => import('./chart/chart.tsx').then(({ Chart }) => Chart))
+const Chart = lazily(() => import('../chart/chart.tsx').then(({ Chart }) => Chart))
 const NewestRecords = lazily(() => import('./newest-records.tsx').then(({ NewestRecords }) => NewestRecords))
 
 interface SelectedResourceProps {

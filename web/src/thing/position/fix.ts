@@ -1,4 +1,4 @@
-import type { Position } from '../map/place.ts'
+import type { Position } from '../../map/place.ts'
 
 /** A position and when the thing was there. */
 export interface Fix extends Position {

@@ -1,6 +1,6 @@
-import type { Api } from './api/http.ts'
-import type { Principal } from './api/principal.ts'
-import type { LiveConnection } from './live/connection.ts'
+import type { Api } from '../api/http.ts'
+import type { Principal } from '../api/principal.ts'
+import type { LiveConnection } from '../live/connection.ts'
 
 /** What every page is given: whom the person is signed in as, and the two ways to the server. */
 export interface SignedIn {

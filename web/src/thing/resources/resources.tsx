@@ -1,12 +1,12 @@
 import './resources.css'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
-import { thingHash } from '../route.ts'
-import type { SignedIn } from '../signed-in.ts'
-import type { TimeWindow } from './chart/window.ts'
-import { type LatestValues, watchLatestValues } from './latest-values.ts'
+import { thingHash } from '../../route.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
+import type { TimeWindow } from '../chart/window.ts'
+import { type LatestValues, watchLatestValues } from '../latest-values.ts'
+import { hashWith, type View, viewOf } from '../view.ts'
 import { ResourceRow } from './resource-row.tsx'
 import { SelectedResource } from './selected-resource.tsx'
-import { hashWith, type View, viewOf } from './view.ts'
 
 interface ResourcesProps {
   readonly signedIn: SignedIn

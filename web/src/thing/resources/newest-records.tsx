@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { fetchNewest, type ReadingRecord } from '../api/records.ts'
-import type { SignedIn } from '../signed-in.ts'
-import { formatMoment } from '../time/format.ts'
-import type { LatestValues } from './latest-values.ts'
+import { fetchNewest, type ReadingRecord } from '../../api/records.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
+import { formatMoment } from '../../time/format.ts'
+import type { LatestValues } from '../latest-values.ts'
 import { RecordValue } from './record-value.tsx'
 
 interface NewestRecordsProps {

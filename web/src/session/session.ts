@@ -1,6 +1,7 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals'
-import { ApiError, createApi } from './api/http.ts'
-import { fetchPrincipal, type Principal } from './api/principal.ts'
+import { ApiError, createApi } from '../api/http.ts'
+import { fetchPrincipal, type Principal } from '../api/principal.ts'
+import { connectLive, type LiveConnection } from '../live/connection.ts'
 import {
   forgetCredential,
   forgetRefused,
@@ -9,7 +10,6 @@ import {
   keptCredential,
 } from './kept-credential.ts'
 import { dropLinkSession, linkSession } from './link-session.ts'
-import { connectLive, type LiveConnection } from './live/connection.ts'
 import type { SignedIn } from './signed-in.ts'
 import { forgetThingTokens } from './thing-tokens.ts'
 

@@ -1,6 +1,6 @@
-import type { SignedIn } from '../signed-in.ts'
-import { Age } from '../time/moment.tsx'
-import type { LatestValues } from './latest-values.ts'
+import type { SignedIn } from '../../session/signed-in.ts'
+import { Age } from '../../time/moment.tsx'
+import type { LatestValues } from '../latest-values.ts'
 import { RecordValue } from './record-value.tsx'
 import { Sparkline } from './sparkline.tsx'
 

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Api } from '../api/http.ts'
-import { fetchNewest, type ReadingRecord } from '../api/records.ts'
-import type { LatestValues } from './latest-values.ts'
-import { createTurns } from './turns.ts'
+import type { Api } from '../../api/http.ts'
+import { fetchNewest, type ReadingRecord } from '../../api/records.ts'
+import type { LatestValues } from '../latest-values.ts'
+import { createTurns } from '../turns.ts'
 
 interface SparklineProps {
   readonly api: Api

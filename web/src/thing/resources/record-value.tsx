@@ -1,4 +1,4 @@
-import type { ReadingRecord } from '../api/records.ts'
+import type { ReadingRecord } from '../../api/records.ts'
 import { formatValue } from './format-value.ts'
 
 /** A value on one line; the whole of it is its title. A record without a value is a position. */

@@ -1,8 +1,8 @@
 import './sign-in.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ApiError } from './api/http.ts'
+import type { ApiError } from '../api/http.ts'
+import { formatDuration } from '../time/format.ts'
 import { linkProblem, type Session, signIn } from './session.ts'
-import { formatDuration } from './time/format.ts'
 
 /** The only page without a credential. */
 export function SignIn({ session }: { readonly session: Exclude<Session, { kind: 'signed in' }> }) {
