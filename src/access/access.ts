@@ -3,7 +3,7 @@
  * `registry.ts`, `thing-list.ts`, `session-registry.ts`, `activation-codes.ts`.
  */
 
-import type { Redactor } from '../core/redactor.ts'
+import type { Redactor } from '../core/refusals/redactor.ts'
 import type { Principal, SessionAccess } from './principal.ts'
 
 export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'

@@ -1,6 +1,6 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
-import { Redactor } from '../core/redactor.ts'
+import { Redactor } from '../core/refusals/redactor.ts'
 import type { Access, ActivationCodes, SessionRegistry, ThingRegistry } from './access.ts'
 import { createActivationCodes } from './activation-codes.ts'
 import { assertAdminKey } from './admin-key.ts'

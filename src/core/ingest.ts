@@ -1,4 +1,5 @@
 import { ThingwireError } from '../errors.ts'
+import { promiseOf, settle, type Ticket } from './async/ticket.ts'
 import type { ReceiptClock } from './clock.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
@@ -12,11 +13,10 @@ import type {
   WriteAnswer,
   WriteLimits,
 } from './ports.ts'
-import { Redactor } from './redactor.ts'
-import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
+import { Redactor } from './refusals/redactor.ts'
+import { type Refusal, Refusals, type RefusedListener } from './refusals/refusals.ts'
+import { TurnedAway } from './refusals/turned-away.ts'
 import { Room } from './room.ts'
-import { promiseOf, settle, type Ticket } from './ticket.ts'
-import { TurnedAway } from './turned-away.ts'
 
 /**
  * The one way in, whichever door a write came through.

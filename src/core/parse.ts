@@ -1,9 +1,9 @@
 import { type FieldError, ThingwireError } from '../errors.ts'
-import { parseRecord, type RecordContext } from './parse-record.ts'
-import { atRecord, isProblem, placeText } from './problem.ts'
-import { readJson } from './read-json.ts'
-import type { NewRecord } from './record.ts'
-import { forbiddenMember, forbiddenMemberOf } from './value.ts'
+import { readJson } from './json/read-json.ts'
+import { parseRecord, type RecordContext } from './record/parse-record.ts'
+import { atRecord, isProblem, placeText } from './record/problem.ts'
+import type { NewRecord } from './record/record.ts'
+import { forbiddenMember, forbiddenMemberOf } from './record/value.ts'
 
 /** Most records that one write may carry (contract §2). */
 export const maximumRecords = 10_000

@@ -1,9 +1,9 @@
 import type { FieldError, Reason } from '../errors.ts'
-import type { Geo } from './geo.ts'
+import type { Ticket } from './async/ticket.ts'
 import type { Hold } from './holds.ts'
-import type { Problem } from './problem.ts'
-import type { AcceptedRecord, NewRecord, StoredRecord } from './record.ts'
-import type { Ticket } from './ticket.ts'
+import type { Geo } from './record/geo.ts'
+import type { Problem } from './record/problem.ts'
+import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
 
 /**
  * What the core and the doors need from the outside. The promises behind these methods (order, atomicity,

@@ -1,4 +1,4 @@
-import { formatDatetime } from './datetime.ts'
+import { formatDatetime } from './record/datetime.ts'
 
 export type ServerTimeFormat = 'UTC' | 'unix_timestamp'
 

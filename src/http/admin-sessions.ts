@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { SessionSummary } from '../access/access.ts'
-import { formatDatetime } from '../core/datetime.ts'
+import { formatDatetime } from '../core/record/datetime.ts'
 import { createSession, endSession, listSessions, readSession, sessionBody } from './operations/sessions.ts'
 import { Query } from './query.ts'
 import { replyJson } from './reply-json.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { formatDatetime } from '../core/datetime.ts'
+import { formatDatetime } from '../core/record/datetime.ts'
 import { addToken, endToken, listTokens } from './operations/admin-things.ts'
 import { replyJson } from './reply-json.ts'
 import type { HttpThings } from './things.ts'

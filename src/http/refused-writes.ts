@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { describeRefusedWrite } from '../core/refused-write.ts'
+import { describeRefusedWrite } from '../core/refusals/refused-write.ts'
 import { credentialOf } from './credential.ts'
 import { listRefusedWrites } from './operations/things.ts'
 import type { OfThing } from './paths.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { arrayText, recordText } from '../core/record-text.ts'
+import { arrayText, recordText } from '../core/record/record-text.ts'
 import { credentialOf } from './credential.ts'
 import { createReads } from './magic-states.ts'
 import { listResources, readAllResources } from './operations/resources.ts'

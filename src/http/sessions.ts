@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { formatDatetime } from '../core/datetime.ts'
+import { formatDatetime } from '../core/record/datetime.ts'
 import { isToken } from '../core/token.ts'
 import { credentialOf } from './credential.ts'
 import { createThingSession, thingSessionBody } from './operations/sessions.ts'

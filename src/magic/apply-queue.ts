@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { magicRecords } from '../core/commit-outline.ts'
 import type { Hold } from '../core/holds.ts'
-import { isMagicKey } from '../core/key.ts'
 import type { Commit, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
+import { isMagicKey } from '../core/record/key.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
 import {

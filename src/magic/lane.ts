@@ -1,6 +1,6 @@
 import type { Commit, DocumentPut, DocumentStore, RecordStore } from '../core/ports.ts'
-import { atRecord, type Problem, placeText } from '../core/problem.ts'
-import type { AcceptedRecord } from '../core/record.ts'
+import { atRecord, type Problem, placeText } from '../core/record/problem.ts'
+import type { AcceptedRecord } from '../core/record/record.ts'
 import { ThingwireError } from '../errors.ts'
 import type { AppliedMark } from './applied-marks.ts'
 import type { MagicChange, MagicResource } from './magic-resource.ts'

@@ -1,5 +1,5 @@
-import { isMagicKey } from '../core/key.ts'
 import type { MagicRules } from '../core/ports.ts'
+import { isMagicKey } from '../core/record/key.ts'
 import { geo } from './geo.ts'
 import type { MagicResource } from './magic-resource.ts'
 import { settings } from './settings.ts'

@@ -1,3 +1,4 @@
+import type { Ticket } from '../core/async/ticket.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
@@ -24,7 +25,6 @@ import type {
   TimeRange,
   WriteAnswer,
 } from '../core/ports.ts'
-import type { Ticket } from '../core/ticket.ts'
 
 /**
  * The contract of a store.

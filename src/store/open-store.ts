@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { promiseOf } from '../core/async/ticket.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
-import { promiseOf } from '../core/ticket.ts'
 import type { DriverHolds, RecordStore, Store, StoreDriver } from './contract.ts'
-import { LifeCycle } from './life-cycle.ts'
-import { OpenSnapshots } from './open-snapshots.ts'
-import { PendingAppends } from './pending-appends.ts'
-import { SoleHolds } from './sole-holds.ts'
-import { soleNode } from './sole-node.ts'
-import { TimeLimit } from './time-limit.ts'
+import { LifeCycle } from './guard/life-cycle.ts'
+import { OpenSnapshots } from './guard/open-snapshots.ts'
+import { PendingAppends } from './guard/pending-appends.ts'
+import { SoleHolds } from './guard/sole-holds.ts'
+import { soleNode } from './guard/sole-node.ts'
+import { TimeLimit } from './guard/time-limit.ts'
 
 export interface OpenStoreOptions {
   /** How long an append or a put may wait for its commit, milliseconds (contract §4). */

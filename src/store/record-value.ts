@@ -1,5 +1,5 @@
-import type { Geo } from '../core/geo.ts'
-import type { Measured, StoredRecord } from '../core/record.ts'
+import type { Geo } from '../core/record/geo.ts'
+import type { Measured, StoredRecord } from '../core/record/record.ts'
 
 /**
  * What is stored of a record besides thing, key and datetime: a byte that says what follows, then latitude and longitude

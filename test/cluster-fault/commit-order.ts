@@ -1,4 +1,4 @@
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { decodeMember, positionInMember } from '../../src/store/redis/record-member.ts'
 import { type CommitOrder, orderOf, type Stored } from '../fault/commit-order.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWrite, WriteRefused } from '../../src/core/parse.ts'
-import type { NewRecord } from '../../src/core/record.ts'
+import type { NewRecord } from '../../src/core/record/record.ts'
 import { catalogue } from '../../src/errors.ts'
 import { magicRules } from '../../src/magic/registry.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readJson } from '../../src/core/read-json.ts'
+import { readJson } from '../../src/core/json/read-json.ts'
 import { write } from '../../src/http/operations/shapes.ts'
 import type { Case, Step } from '../doors/case.ts'
 import { cases } from '../doors/cases/index.ts'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What reads more than known keys of a LevelDB; src/store/level/scan.ts says why nothing else may. */
+/** What reads more than known keys of a LevelDB; src/store/level/database/scan.ts says why nothing else may. */
 const iterates = /\.(iterator|nextv)\(|\blevel\.(keys|values|clear)\(|\.all\(\)/
 
 /** Whether a source iterates over a LevelDB, however its calls are broken into lines. */
@@ -13,7 +13,7 @@ function doesIterate(source: string): boolean {
 test('only scan.ts iterates over the embedded store', () => {
   const sources = (readdirSync('src', { recursive: true }) as string[]).filter(name => name.endsWith('.ts'))
   const iterating = sources.filter(name => doesIterate(readFileSync(join('src', name), 'utf8')))
-  expect(iterating).toEqual(['store/level/scan.ts'])
+  expect(iterating).toEqual(['store/level/database/scan.ts'])
 })
 
 test.each([

@@ -1,10 +1,10 @@
 import { maximumPageText } from '../../core/ports.ts'
-import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
+import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
 import type { Commit, LogQuery, RecordStore } from '../contract.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { removeKeys } from './database/remove-keys.ts'
+import { scan } from './database/scan.ts'
 import { type KeyRange, logKey, logKeys } from './keys.ts'
-import { removeKeys } from './remove-keys.ts'
-import { scan } from './scan.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 

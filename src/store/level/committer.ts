@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Slices } from '../../core/async/slices.ts'
 import type { Commit, Receipt } from '../contract.ts'
 import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
-import { Slices } from './slices.ts'
 
 export interface CommitterParts extends GroupParts {
   /** Whether a commit waits for fsync. */

@@ -1,8 +1,8 @@
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { firstEntries, lastEntry } from './database/scan.ts'
 import { ordinalInKey, refusedKey, refusedKeys } from './keys.ts'
 import { RecentRefusals } from './recent-refusals.ts'
-import { firstEntries, lastEntry } from './scan.ts'
 
 /** How many refused writes of a thing are kept (contract §6). */
 const kept = 100

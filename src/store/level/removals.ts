@@ -1,9 +1,11 @@
-import { isMagicKey } from '../../core/key.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import { isMagicKey } from '../../core/record/key.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
 import type { CommitLog } from './commit-log.ts'
-import type { Database } from './database.ts'
-import type { Head } from './head.ts'
+import type { Database } from './database/database.ts'
+import type { Head } from './database/head.ts'
+import { removeKeys } from './database/remove-keys.ts'
+import { entryStart, lastEntry, scan } from './database/scan.ts'
 import {
   behind,
   crowdKeys,
@@ -17,11 +19,9 @@ import {
   resourceInRecordKey,
   resourceKey,
 } from './keys.ts'
-import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
-import { removeKeys } from './remove-keys.ts'
-import { removeRecords, takeOut } from './remove-records.ts'
 import type { Resources } from './resources.ts'
-import { entryStart, lastEntry, scan } from './scan.ts'
+import { type Entry, type NamedRecord, namedRecords } from './runs/record-run.ts'
+import { removeRecords, takeOut } from './runs/remove-records.ts'
 
 export interface RemovalParts {
   readonly database: Database

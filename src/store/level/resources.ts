@@ -1,5 +1,6 @@
 import type { Append } from '../contract.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { Cursor, lastEntry, scan } from './database/scan.ts'
 import {
   allResourceKeys,
   nameInResourceKey,
@@ -8,8 +9,7 @@ import {
   resourceKeys,
   thingInKey,
 } from './keys.ts'
-import { newestIn } from './record-run.ts'
-import { Cursor, lastEntry, scan } from './scan.ts'
+import { newestIn } from './runs/record-run.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {

@@ -1,8 +1,9 @@
 import type { AbstractSnapshot } from 'abstract-level'
-import { isMagicKey } from '../../core/key.ts'
+import { isMagicKey } from '../../core/record/key.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
 import { latestPages } from '../latest-pages.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { lastEntry, scan } from './database/scan.ts'
 import {
   allResourceKeys,
   allStateKeys,
@@ -16,9 +17,8 @@ import {
   stateKeys,
   thingInResourceByKeyKey,
 } from './keys.ts'
-import { NewestRecords } from './newest-records.ts'
-import { newestIn } from './record-run.ts'
-import { lastEntry, scan } from './scan.ts'
+import { NewestRecords } from './runs/newest-records.ts'
+import { newestIn } from './runs/record-run.ts'
 import { decodeState } from './states.ts'
 
 const readAtOnce = 64

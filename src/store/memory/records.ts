@@ -1,5 +1,5 @@
-import { isMagicKey } from '../../core/key.ts'
-import { receive, type StoredRecord, storedForm } from '../../core/record.ts'
+import { isMagicKey } from '../../core/record/key.ts'
+import { receive, type StoredRecord, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type {
   Append,

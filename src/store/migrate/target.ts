@@ -1,5 +1,5 @@
-import { formatVersion } from '../redis/format.ts'
-import type { Partition } from '../redis/partition.ts'
+import { formatVersion } from '../redis/connection/format.ts'
+import type { Partition } from '../redis/connection/partition.ts'
 import { Script } from '../redis/script.ts'
 import type { Source } from './source.ts'
 import type { Command } from './stages.ts'

@@ -13,7 +13,7 @@ import {
 } from '../level/keys.ts'
 import { decodeState } from '../level/states.ts'
 import { readLog } from '../redis/commit-log.ts'
-import type { Partition } from '../redis/partition.ts'
+import type { Partition } from '../redis/connection/partition.ts'
 import { readState } from '../redis/resources.ts'
 import { differs } from './differs.ts'
 import type { Move } from './stages.ts'

@@ -1,5 +1,5 @@
 import { ordinalInKey, thingInKey, writeIdKey } from '../level/keys.ts'
-import type { Entry } from '../level/record-run.ts'
+import type { Entry } from '../level/runs/record-run.ts'
 import type { KnownWrite } from '../level/write-ids.ts'
 import { rememberedFor } from '../write-id.ts'
 import type { Source } from './source.ts'

@@ -2,8 +2,8 @@ import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { LogBounds } from '../../core/nodes.ts'
 import { maximumPageText } from '../../core/ports.ts'
 import type { Commit, LogQuery } from '../contract.ts'
-import { decodeEntry, type LogEntry, thingOfCommit, writeNumberOf } from './log-entry.ts'
-import type { Partition } from './partition.ts'
+import type { Partition } from './connection/partition.ts'
+import { decodeEntry, type LogEntry, thingOfCommit, writeNumberOf } from './log/log-entry.ts'
 import { Script } from './script.ts'
 
 const readPiece = new Script('read-log')

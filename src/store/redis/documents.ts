@@ -1,7 +1,7 @@
 import type { Hold } from '../../core/holds.ts'
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
-import type { NumberedWrites } from './numbered-writes.ts'
-import type { Partition } from './partition.ts'
+import type { NumberedWrites } from './connection/numbered-writes.ts'
+import type { Partition } from './connection/partition.ts'
 import { Script } from './script.ts'
 
 /** Documents as Redis has them, as JSON; null removes. */

@@ -1,6 +1,6 @@
 import type { LatestOfThing, LatestQuery } from '../contract.ts'
+import type { Partition } from './connection/partition.ts'
 import { readNewest } from './pages.ts'
-import type { Partition } from './partition.ts'
 import { decodeState } from './record-member.ts'
 import { Script } from './script.ts'
 

@@ -1,8 +1,8 @@
 import { maximumPageText } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
-import type { Partition } from './partition.ts'
+import type { Partition } from './connection/partition.ts'
 import { decodeMember } from './record-member.ts'
 import { type Reply, Script } from './script.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Measured, measurement, type StoredRecord } from '../../core/record.ts'
+import { type Measured, measurement, type StoredRecord } from '../../core/record/record.ts'
 import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 
 /**

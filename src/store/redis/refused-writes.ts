@@ -1,5 +1,5 @@
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
-import type { Partition } from './partition.ts'
+import type { Partition } from './connection/partition.ts'
 import { Script } from './script.ts'
 
 /** How many refused writes of a thing are kept (contract §6). */

@@ -1,7 +1,7 @@
 import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { RemovedOld, TimeRange } from '../contract.ts'
 import { fenceOf } from './commit-log.ts'
-import type { Partition } from './partition.ts'
+import type { Partition } from './connection/partition.ts'
 import { Script } from './script.ts'
 
 const removePiece = new Script('remove')

@@ -1,5 +1,5 @@
-import type { StoredRecord } from '../../core/record.ts'
-import type { Partition } from './partition.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
+import type { Partition } from './connection/partition.ts'
 import { decodeState } from './record-member.ts'
 
 /** Ids of the things of which anything is kept, sorted: at most `limit` behind `after`. @throws ThingwireError store_unavailable */

@@ -1,9 +1,9 @@
 import { ThingwireError } from '../../errors.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
 import { latestPages } from '../latest-pages.ts'
-import type { Follower } from './follower.ts'
+import type { Partition } from './connection/partition.ts'
 import { isBetween, type ResourceName, readLatest } from './latest.ts'
-import type { Partition } from './partition.ts'
+import type { Follower } from './log/follower.ts'
 import { decodeState } from './record-member.ts'
 
 /** Where things are kept. */

@@ -1,6 +1,6 @@
 import type { WriteAnswer } from '../contract.ts'
 import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
-import type { Partition } from './partition.ts'
+import type { Partition } from './connection/partition.ts'
 
 const form = /^(\d+):(\d+):(.*)$/s
 

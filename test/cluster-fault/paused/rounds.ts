@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { openClient } from '../../../src/store/redis/connection.ts'
+import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { untilDone } from '../participant.ts'

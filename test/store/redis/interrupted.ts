@@ -1,4 +1,4 @@
-import { Partition } from '../../../src/store/redis/partition.ts'
+import { Partition } from '../../../src/store/redis/connection/partition.ts'
 
 /** A partition where something else happens behind each script: what another node does meanwhile. */
 export class Interrupted extends Partition {

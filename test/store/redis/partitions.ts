@@ -1,10 +1,10 @@
 import { waitedFor } from '../../../src/conformance/writes.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 import type { Append, Receipt } from '../../../src/store/contract.ts'
-import { Committer } from '../../../src/store/redis/commit.ts'
+import { Committer } from '../../../src/store/redis/committer.ts'
+import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
+import { Partition } from '../../../src/store/redis/connection/partition.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 
 let newest = 0

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openClient } from '../../../src/store/redis/connection.ts'
+import { openClient } from '../../../src/store/redis/connection/connection.ts'
+import { Partition } from '../../../src/store/redis/connection/partition.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
 import { RedisRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
 

@@ -1,7 +1,7 @@
-import type { StoredRecord } from '../../../core/record.ts'
+import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Commit } from '../../contract.ts'
 import { decodeRecord } from '../../record-value.ts'
-import { type Entry, namedRecords } from '../record-run.ts'
+import { type Entry, namedRecords } from '../runs/record-run.ts'
 
 /** Higher first bytes of a record's value are of no position that there is (record-value.ts). */
 const highestKind = 2

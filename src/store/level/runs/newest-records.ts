@@ -1,0 +1,47 @@
+import type { AbstractSnapshot } from 'abstract-level'
+import type { Database } from '../database/database.ts'
+import { Cursor } from '../database/scan.ts'
+import { allRecordKeys, lastRecordKey, resourceInRecordKey } from '../keys.ts'
+import type { Entry } from './record-run.ts'
+
+/** As many as there are threads for them; more would only keep appends from theirs. */
+const cursorCount = 4
+
+/**
+ * Reads the newest record of many resources in a snapshot. Its few cursors go from one resource to the next: an
+ * iterator for each would leave so many to the garbage collector that it holds up everything for tens of milliseconds.
+ */
+export class NewestRecords {
+  readonly #database: Database
+  readonly #snapshot: AbstractSnapshot
+  readonly #cursors: Cursor[] = []
+
+  constructor(database: Database, snapshot: AbstractSnapshot) {
+    this.#database = database
+    this.#snapshot = snapshot
+  }
+
+  /** The entry of the newest record of each of these resource numbers; undefined where it has none. */
+  async read(resources: readonly number[]): Promise<readonly (Entry | undefined)[]> {
+    const found: (Entry | undefined)[] = []
+    let begun = 0
+    const readOn = async (cursor: Cursor) => {
+      for (let index = begun++; index < resources.length; index = begun++) {
+        const resource = resources[index] ?? 0
+        cursor.seek(lastRecordKey(resource))
+        const entry = await cursor.next()
+        found[index] = entry && resourceInRecordKey(entry[0]) === resource ? entry : undefined
+      }
+    }
+    const snapshot = this.#snapshot
+    while (this.#cursors.length < Math.min(cursorCount, resources.length)) {
+      this.#cursors.push(new Cursor(this.#database, allRecordKeys, { reverse: true, snapshot }))
+    }
+    await Promise.all(this.#cursors.map(readOn))
+    return found
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#cursors.map(cursor => cursor.close()))
+  }
+}
