@@ -183,7 +183,5 @@ function tellStored(commit: Commit, observer: Observer): void {
 }
 
 async function openLive(parts: LiveParts): Promise<Live> {
-  const snapshot = await parts.records.snapshot()
-  await snapshot.close()
-  return new Live(parts, snapshot.writeNumber)
+  return new Live(parts, await parts.records.catchUp())
 }

@@ -8,7 +8,7 @@ import { forbiddenMember, forbiddenMemberOf } from './record/value.ts'
 /** Most records that one write may carry (contract §2). */
 export const maximumRecords = 10_000
 /** Most bad records that one refusal names. */
-export const maximumNamedErrors = 20
+const maximumNamedErrors = 20
 
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
@@ -21,7 +21,7 @@ export interface WriteOptions {
   readonly id?: string
 }
 
-export interface ParseContext extends RecordContext {
+interface ParseContext extends RecordContext {
   readonly options: WriteOptions
 }
 

@@ -45,9 +45,6 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
   }
 }
 
-/** The rules of those that are built in. */
-export const magicRules: MagicRules = createMagicRegistry()
-
 /** Whether something of a write goes to a magic resource: then it stays in the commit log until that is done. */
 export function hasMagic(records: readonly { readonly key: string }[]): boolean {
   return records.some(({ key }) => isMagicKey(key))

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../core/async/retry-until.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit } from '../core/ports.ts'
@@ -138,7 +138,7 @@ export class RetainedState {
       this.#applier = new Applier({ ...this.#parts, hold })
       await this.#applier.run(stop)
       this.#applier = undefined
-      await delay(this.#parts.retryDelay, undefined, { signal: stop, ref: false }).catch(() => {})
+      await rest(this.#parts.retryDelay, stop)
     }
   }
 }

@@ -107,7 +107,7 @@ export class Wills {
     let isRetry = false
     await this.#persist(async () => {
       // What the store was late with may be written all the same.
-      if (isRetry && !(await this.#isKept(name))) return
+      if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
       await this.#append(name, will, hold).catch(async error => {
         if (!(error instanceof HoldLost) || !hold) throw error
@@ -151,11 +151,6 @@ export class Wills {
     }
     // Of a write that had no effect, such as a dry run, the store has not taken the document along.
     await this.discard(name, hold)
-  }
-
-  /** Asked in the order of commits: behind whatever is still under way. */
-  #isKept(name: string): Promise<boolean> {
-    return this.#parts.documents.transact([name], ([will]) => ({ put: {}, result: will !== undefined }))
   }
 
   /** Does it again for as long as the store is away. */

@@ -30,9 +30,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
   const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
-  const sole = new SoleHolds(randomUUID(), () =>
-    documents.transact([], () => ({ put: {}, result: undefined })),
-  )
+  const sole = new SoleHolds(randomUUID(), () => records.catchUp())
   const nodes = driver.nodes ?? soleNode(sole)
   const holds = driver.holds ? limited(driver.holds, limit) : sole
   // A store that is shared compares holds itself, in its commits.
@@ -61,6 +59,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     resources: thingId => life.run(() => records.resources(thingId)),
     state: (thingId, key) => life.run(() => records.state(thingId, key)),
     snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
+    catchUp: () => life.run(() => records.catchUp()),
     remove: (...range) => life.run(() => records.remove(...range)),
     removeOld: (thingId, key, before, from, hold) =>
       life.run(async () => {
@@ -90,6 +89,8 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     records: guarded,
     documents: {
       get: name => life.run(() => documents.get(name)),
+      getInOrder: name =>
+        life.run(() => documents.transact([name], ([document]) => ({ put: {}, result: document }))),
       list: (...query) => life.run(() => documents.list(...query)),
       put: (put, hold, purpose) =>
         life.run(async () => {

@@ -3,7 +3,7 @@ import { Keys } from '../../src/store/redis/keys.ts'
 import { decodeMember, positionInMember } from '../../src/store/redis/record-member.ts'
 import { type CommitOrder, orderOf, type Stored } from '../fault/commit-order.ts'
 
-const keys = new Keys('thingwire', 0)
+const keys = new Keys('thingwire')
 
 /** By thing id; of things of which all values are texts. @param url of the Redis */
 export async function commitOrders(

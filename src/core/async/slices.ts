@@ -1,15 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** How long work goes on in one turn of the event loop, milliseconds: packets are read and messages handed on in it, too. */
-const longest = 5
+const longestSlice = 5
 
 /** Long work in slices, each in a turn of the event loop of its own. */
 export class Slices {
-  #begin = performance.now()
+  #begin: number | undefined
 
-  /** Waits for the next turn of the event loop if this slice is over; undefined: it is not. To be asked several times a millisecond. */
+  /**
+   * Waits for the next turn of the event loop if this slice, which begins with the first call, is over; undefined: it is not. To
+   * be asked several times a millisecond.
+   */
   pause(): Promise<void> | undefined {
-    return performance.now() - this.#begin < longest ? undefined : this.#next()
+    const now = performance.now()
+    this.#begin ??= now
+    return now - this.#begin < longestSlice ? undefined : this.#next()
   }
 
   async #next(): Promise<void> {

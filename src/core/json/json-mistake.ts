@@ -1,7 +1,7 @@
 import { hintOf } from './json-hints.ts'
 
 /** Why a text is no JSON. */
-export interface JsonMistake {
+interface JsonMistake {
   /** Characters (UTF-16 code units) in front of it. */
   readonly position: number
   /** For people: what stands there, what must stand there, and what to do. */

@@ -6,7 +6,7 @@ import { type Hold, HoldLost, type Holds, type TakenHold } from '../../core/hold
  */
 export class SoleHolds implements Holds {
   readonly node: string
-  readonly #committed: () => Promise<void>
+  readonly #committed: () => Promise<unknown>
   readonly #holders = new Map<string, string>()
   readonly #listeners = new Set<(hold: Hold) => void>()
   #taken = 0
@@ -15,7 +15,7 @@ export class SoleHolds implements Holds {
    * @param node name of this process, that no other has
    * @param committed resolves when what was called before is committed
    */
-  constructor(node: string, committed: () => Promise<void>) {
+  constructor(node: string, committed: () => Promise<unknown>) {
     this.node = node
     this.#committed = committed
   }

@@ -19,7 +19,7 @@ interface Entry {
 const readAtOnce = 100
 
 /** The commits that someone may have to read again, by write number. */
-export class CommitLog {
+export class LevelCommitLog {
   /** Nothing is wanted without one. */
   isWanted: IsWanted | undefined
   readonly #database: Database

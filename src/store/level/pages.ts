@@ -4,9 +4,8 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
 import type { Database } from './database/database.ts'
-import { entryStart, scan } from './database/scan.ts'
-import { behind, isWithin, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
-import { type Entry, type NamedRecord, namedRecords } from './runs/record-run.ts'
+import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
+import { recordsIn } from './runs/time-line.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
@@ -49,33 +48,20 @@ async function takePage(
   { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
 ): Promise<Page> {
   const reverse = order === 'desc'
-  const gte = await entryStart(database, wanted.gte, snapshot)
   const records: StoredRecord[] = []
   let characters = 0
   let last: Buffer | undefined
-  for await (const entries of scan(
-    database,
-    { gte, lt: wanted.lt },
-    { limit: limit + 1, reverse, snapshot },
-  )) {
-    for (const entry of entries) {
-      for (const { name, record } of wantedOf(entry, key, wanted, reverse)) {
-        if (last && (records.length === limit || characters >= maximumPageText)) {
-          return { records, next: positionText(last) }
-        }
-        records.push(record)
-        characters += record.value.length
-        last = name
+  for await (const found of recordsIn(database, key, wanted, { limit: limit + 1, reverse, snapshot })) {
+    for (const { name, record } of found) {
+      if (last && (records.length === limit || characters >= maximumPageText)) {
+        return { records, next: positionText(last) }
       }
+      records.push(record)
+      characters += record.value.length
+      last = name
     }
   }
   return { records }
-}
-
-/** The records of an entry that are in the range. */
-function wantedOf(entry: Entry, key: string, wanted: KeyRange, reverse: boolean): NamedRecord[] {
-  const found = namedRecords(key, entry).filter(({ name }) => isWithin(name, wanted))
-  return reverse ? found.reverse() : found
 }
 
 /** A cursor is the position of the last record given. */

@@ -12,9 +12,10 @@ import type {
 } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
-import type { PendingCommit } from './commit-group.ts'
-import { CommitLog } from './commit-log.ts'
-import { Committer } from './committer.ts'
+import { weigh } from '../weigh.ts'
+import type { LevelPendingCommit } from './commit-group.ts'
+import { LevelCommitLog } from './commit-log.ts'
+import { LevelCommitter } from './committer.ts'
 import type { Database } from './database/database.ts'
 import type { DiskSpace } from './database/disk-space.ts'
 import { Head } from './database/head.ts'
@@ -32,11 +33,11 @@ import {
   writeIdKeys,
   writeIdOrderKeys,
 } from './keys.ts'
-import { OldRecords } from './old-records.ts'
 import { emptyPage, readPage } from './pages.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { Resources } from './resources.ts'
+import { OldRecords } from './runs/old-records.ts'
 import { LevelSnapshot } from './snapshot.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
@@ -46,13 +47,12 @@ import { WriteIds } from './write-ids.ts'
  * event loop is held by putting it together, 1.3 us for each of some 6,000 short values. Larger groups are no faster.
  */
 const maximumGroupBytes = 256 * 1024
-const recordOverhead = 32
 
 /** The records of the embedded store, and the order of its commits. */
 export class LevelRecords implements DriverRecords {
   readonly head = new Head()
   readonly clock = new ReceiptClock()
-  readonly commits: GroupCommit<PendingCommit, Receipt>
+  readonly commits: GroupCommit<LevelPendingCommit, Receipt>
   readonly refused: LevelRefusedWrites
   readonly #database: Database
   readonly #resources: Resources
@@ -61,7 +61,7 @@ export class LevelRecords implements DriverRecords {
   readonly #space: DiskSpace
   readonly #removals: Removals
   readonly #old: OldRecords
-  readonly #log: CommitLog
+  readonly #log: LevelCommitLog
 
   constructor(
     database: Database,
@@ -74,11 +74,11 @@ export class LevelRecords implements DriverRecords {
     this.#resources = new Resources(database)
     this.#writeIds = new WriteIds(database)
     this.refused = new LevelRefusedWrites(database, () => space.isShort)
-    this.#log = new CommitLog(database)
+    this.#log = new LevelCommitLog(database)
     const announce = (commit: Commit) => {
       for (const listener of this.#listeners) listener(commit)
     }
-    const committer = new Committer({
+    const committer = new LevelCommitter({
       database,
       head: this.head,
       clock: this.clock,
@@ -98,7 +98,7 @@ export class LevelRecords implements DriverRecords {
         commit: (group, begun) => database.use(() => committer.commit(group, begun)),
         prepare: item => committer.prepare(item),
       },
-      weigh,
+      ({ write, documents }) => weigh(write, documents),
       maximumGroupBytes,
       undefined,
       (changes, seconds) => observer?.committed(changes, seconds),
@@ -159,6 +159,10 @@ export class LevelRecords implements DriverRecords {
     return this.commits.alone(() =>
       this.#database.use(async () => new LevelSnapshot(this.#database, this.head.counters.writeNumber)),
     )
+  }
+
+  catchUp(): Promise<number> {
+    return this.commits.alone(async () => this.head.counters.writeNumber)
   }
 
   remove(thingId: string, key: string, range: TimeRange): Promise<number> {
@@ -226,14 +230,4 @@ export class LevelRecords implements DriverRecords {
 /** Whether it does nothing else with states, and keeps no record. */
 function removesStates({ records, states = [] }: Append): boolean {
   return records.length === 0 && states.length > 0 && states.every(({ record }) => record === undefined)
-}
-
-function weigh({ write, documents }: PendingCommit): number {
-  let bytes = recordOverhead
-  for (const { value } of write?.records ?? []) bytes += value.length + recordOverhead
-  if (write?.states) {
-    for (const { record } of write.states) bytes += (record?.value.length ?? 0) + recordOverhead
-  }
-  for (const [key, value] of documents) bytes += key.length + (value?.length ?? 0) + recordOverhead
-  return bytes
 }

@@ -1,5 +1,5 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
+import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Database } from './database/database.ts'
 import { lastEntry, scan } from './database/scan.ts'
 import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'

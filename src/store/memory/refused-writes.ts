@@ -1,8 +1,7 @@
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
 
-const maximumKept = 100
-
-export interface MemoryRefusedWrites extends RefusedWrites {
+interface MemoryRefusedWrites extends RefusedWrites {
   removeThing(thingId: string): void
 }
 
@@ -12,7 +11,7 @@ export function createMemoryRefusedWrites(): MemoryRefusedWrites {
 
   return {
     add: async (thingId, refused) => {
-      kept.set(thingId, [refused, ...(kept.get(thingId) ?? [])].slice(0, maximumKept))
+      kept.set(thingId, [refused, ...(kept.get(thingId) ?? [])].slice(0, keptRefusals))
     },
     list: async (thingId, limit) => (kept.get(thingId) ?? []).slice(0, limit),
     removeThing: thingId => kept.delete(thingId),

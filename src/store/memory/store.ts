@@ -3,7 +3,7 @@ import type { Receipt, StoreDriver } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
 import { createMemoryDocuments } from './documents.ts'
-import { createMemoryRecords, type PendingCommit } from './records.ts'
+import { createMemoryRecords, type MemoryPendingCommit } from './records.ts'
 import { createMemoryRefusedWrites } from './refused-writes.ts'
 
 const commitsPerGroup = 1_000
@@ -14,7 +14,7 @@ const commitsPerGroup = 1_000
  */
 export function createMemoryStore(): StoreDriver {
   // In groups like a store with a disk, so that what is committed together meets the same order here.
-  const commits = new GroupCommit<PendingCommit, Receipt>(
+  const commits = new GroupCommit<MemoryPendingCommit, Receipt>(
     { commit: async group => group.map(commit => commit.run()) },
     () => 1,
     commitsPerGroup,

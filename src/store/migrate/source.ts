@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Database } from '../level/database/database.ts'
 import { type Counters, Head } from '../level/database/head.ts'
-import { entryStart, scan } from '../level/database/scan.ts'
+import { type Entry, scan } from '../level/database/scan.ts'
 import {
   allRecordKeys,
   allResourceKeys,
@@ -17,7 +17,7 @@ import {
   recordKeyLength,
   resourceInRecordKey,
 } from '../level/keys.ts'
-import { type Entry, singles } from '../level/runs/record-run.ts'
+import { entryStart, singles } from '../level/runs/time-line.ts'
 import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000

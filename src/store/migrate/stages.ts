@@ -1,6 +1,7 @@
 import { isMagicKey } from '../../core/record/key.ts'
 import type { Document } from '../contract.ts'
 import { decodeCommit } from '../level/commit-log.ts'
+import type { Entry } from '../level/database/scan.ts'
 import {
   allEmptiedKeys,
   allRecordKeys,
@@ -16,7 +17,6 @@ import {
   resourceInRecordKey,
   thingInKey,
 } from '../level/keys.ts'
-import type { Entry } from '../level/runs/record-run.ts'
 import { decodeState } from '../level/states.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'

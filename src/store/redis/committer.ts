@@ -4,7 +4,7 @@ import { storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Waiting } from '../commit-ticket.ts'
 import type { Append, Receipt, WriteAnswer } from '../contract.ts'
-import { digestOfWriteId } from '../write-id.ts'
+import { comparedOneByOne, digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Deadline, NumberedWrites } from './connection/numbered-writes.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './log/follower.ts'
@@ -13,12 +13,12 @@ import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
 
 /** An append in the queue, a put of documents alone, or a change of a hold. */
-export interface PendingCommit {
+export interface RedisPendingCommit {
   readonly change: PendingChange | HoldChange
   readonly ticket: Waiting
 }
 
-export interface PendingChange {
+interface PendingChange {
   readonly write?: Append
   readonly documents: EncodedDocuments
   /** In whose name it is. */
@@ -46,11 +46,11 @@ const tooManyResources = -1
 const isHeldElsewhere = -2
 
 /**
- * Commits groups of one node on one partition, one after another, a round trip each: the reply brings what the follower
+ * Commits groups of one node on one database, one after another, a round trip each: the reply brings what the follower
  * has to tell up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
  * still waited for goes again.
  */
-export class Committer {
+export class RedisCommitter {
   readonly #writes: NumberedWrites
   readonly #follower: Pick<Follower, 'newestRead' | 'take'>
   /** When this node may commit again, by the monotonic clock. */
@@ -67,8 +67,8 @@ export class Committer {
    * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
    * that is not yet
    */
-  async commit(pending: readonly PendingCommit[]): Promise<(Committed | Error)[]> {
-    const results = new Map<PendingCommit, Committed | Error>()
+  async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
+    const results = new Map<RedisPendingCommit, Committed | Error>()
     for (let left = pending; left.length > 0; ) {
       const { group, givenUp } = waitedFor(left)
       for (const each of givenUp) results.set(each, new ThingwireError('store_timeout'))
@@ -91,8 +91,9 @@ export class Committer {
   }
 
   /** @returns undefined if the group was not committed and is to be tried again */
-  async #tryGroup(group: readonly PendingCommit[]): Promise<readonly Reply[] | undefined> {
-    const args = [this.#follower.newestRead, group.length, ...group.flatMap(argumentsOf)]
+  async #tryGroup(group: readonly RedisPendingCommit[]): Promise<readonly Reply[] | undefined> {
+    const resends = [rememberedIds, rememberedFor, comparedOneByOne]
+    const args = [this.#follower.newestRead, ...resends, group.length, ...group.flatMap(argumentsOf)]
     const begin = performance.now()
     const replied = await this.#writes.run(commit, deadlineOf(group), args)
     if (!replied) return undefined
@@ -108,10 +109,10 @@ export class Committer {
 }
 
 /** What is still waited for, and what is not: it is late, or behind what is late in the same name. */
-function waitedFor(pending: readonly PendingCommit[]) {
+function waitedFor(pending: readonly RedisPendingCommit[]) {
   const now = performance.now()
-  const group: PendingCommit[] = []
-  const givenUp: PendingCommit[] = []
+  const group: RedisPendingCommit[] = []
+  const givenUp: RedisPendingCommit[] = []
   const late = new Set<string | undefined>()
   for (const each of pending) {
     const holder = each.change.hold?.holder
@@ -125,12 +126,16 @@ function waitedFor(pending: readonly PendingCommit[]) {
   return { group, givenUp }
 }
 
-function deadlineOf(group: readonly PendingCommit[]): Deadline {
+function deadlineOf(group: readonly RedisPendingCommit[]): Deadline {
   const deadlines = group.map(({ ticket }) => ticket.deadline)
   return { at: Math.min(...deadlines), lastAt: Math.max(...deadlines) }
 }
 
-function outcomeIn(reply: readonly Reply[], index: number, { change }: PendingCommit): Committed | Error {
+function outcomeIn(
+  reply: readonly Reply[],
+  index: number,
+  { change }: RedisPendingCommit,
+): Committed | Error {
   const writeNumber = reply[2 * index] as number
   const text = (reply[2 * index + 1] as Buffer).toString()
   if (writeNumber === tooManyResources) return new ThingwireError('too_many_resources')
@@ -141,7 +146,7 @@ function outcomeIn(reply: readonly Reply[], index: number, { change }: PendingCo
 }
 
 /** As `commit.lua` reads them. */
-function argumentsOf({ change }: PendingCommit): Argument[] {
+function argumentsOf({ change }: RedisPendingCommit): Argument[] {
   if (!('kind' in change)) return argumentsOfChange(change)
   const { kind, hold } = change
   if (kind === 'release') return [kind, hold.name, hold.holder]

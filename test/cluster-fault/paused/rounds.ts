@@ -13,7 +13,7 @@ import { Releaser } from './releaser.ts'
 import { Session } from './session.ts'
 import { Testator } from './testator.ts'
 
-const keys = new Keys('thingwire', 0)
+const keys = new Keys('thingwire')
 /** The task whose leader is paused. */
 const task = 'magic'
 

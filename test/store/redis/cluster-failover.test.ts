@@ -23,7 +23,7 @@ async function asking<T>(server: RedisServer, task: (redis: Redis) => Promise<T>
 
 /** The master that has the store. */
 async function masterOf({ nodes }: RedisCluster): Promise<RedisServer> {
-  const key = new Keys(prefix, 0).head
+  const key = new Keys(prefix).head
   for (const node of nodes) {
     const isThere = await asking(node, redis => redis.exists(key)).catch(() => undefined)
     if (isThere !== undefined) return node

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { received, waitedFor, write } from '../../../src/conformance/writes.ts'
-import { Committer } from '../../../src/store/redis/committer.ts'
+import { RedisCommitter } from '../../../src/store/redis/committer.ts'
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
-import { newPartition } from './partitions.ts'
+import { newDatabase } from './databases.ts'
 
 test('turn() leaves others the time that a group took, for each that has committed before it, 5 ms at most', async () => {
   const redis = await startRedis()
@@ -19,7 +19,7 @@ test('turn() leaves others the time that a group took, for each that has committ
     vi.advanceTimersByTime(1)
     return others
   }
-  const committer = new Committer(new NumberedWrites(newPartition(client)), { newestRead: 0, take })
+  const committer = new RedisCommitter(new NumberedWrites(newDatabase(client)), { newestRead: 0, take })
   const commit = () =>
     committer.commit([{ change: { write: write([received(1)]), documents: [] }, ticket: waitedFor() }])
   const isTurn = () => committer.turn() === undefined

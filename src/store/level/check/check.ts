@@ -29,7 +29,7 @@ export interface StoreCheck {
   readonly remnants: readonly string[]
 }
 
-export interface CheckProgress {
+interface CheckProgress {
   readonly step: 'files' | 'entries'
   /** Bytes of the files, or entries, that were looked at. */
   readonly done: number

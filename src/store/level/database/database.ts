@@ -7,11 +7,10 @@ import type { DiskSpace } from './disk-space.ts'
 import { identityOf, mayHoldNewStore } from './identity.ts'
 import { openError } from './open-error.ts'
 import { isOutOfSpace } from './out-of-space.ts'
+import type { Level } from './scan.ts'
 
 const writeBufferBytes = 16 * 1024 * 1024
 const reopenDelay = 1_000
-
-type Level = ClassicLevel<Buffer, Buffer>
 
 /** Operations that are written as one; `sync` waits until they are on the disk. */
 export type Batch = ReturnType<Database['batch']>
@@ -42,7 +41,7 @@ export interface Undo {
 
 const noUndo: Undo = { added: [], before: [] }
 
-export interface DatabaseParts {
+interface DatabaseParts {
   /** Makes the database if there is none. Default: that is an error. */
   readonly create?: boolean
   /** Gives space up when the disk is full. Default: none is held back. */

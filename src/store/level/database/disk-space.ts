@@ -2,7 +2,6 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ThingwireError } from '../../../errors.ts'
 import type { PutPurpose } from '../../contract.ts'
-import type { EncodedDocuments } from '../documents.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
@@ -47,7 +46,10 @@ export class DiskSpace {
   }
 
   /** @throws ThingwireError store_full if these documents are not to be put now */
-  assertFor(documents: EncodedDocuments, purpose: PutPurpose | undefined): void {
+  assertFor(
+    documents: readonly (readonly [key: unknown, content: object | null])[],
+    purpose: PutPurpose | undefined,
+  ): void {
     const isRefused = purpose === 'upkeep' ? this.isShort : this.#isFull && purpose !== 'essential'
     // What removes a document may be what makes space.
     if (isRefused && documents.length > 0 && documents.every(([, bytes]) => bytes !== null)) {

@@ -1,7 +1,6 @@
 import type { AbstractIterator, AbstractSnapshot } from 'abstract-level'
-import { type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
-import { type Entry, newestName } from '../runs/record-run.ts'
-import type { Database } from './database.ts'
+import type { ClassicLevel } from 'classic-level'
+import type { KeyRange } from '../keys.ts'
 
 /**
  * Everything that reads more than known keys. LevelDB's binding makes room for as many entries as it is asked for before it
@@ -9,8 +8,15 @@ import type { Database } from './database.ts'
  * for few.
  */
 
+export type Level = ClassicLevel<Buffer, Buffer>
+
+/** One key of LevelDB, and its value. */
+export type Entry = readonly [name: Buffer, bytes: Buffer]
+
 /** Anything that has a LevelDB. */
-export type Readable = Pick<Database, 'level'>
+export interface Readable {
+  readonly level: Level
+}
 
 interface ReadOptions {
   readonly reverse?: boolean
@@ -34,7 +40,7 @@ const fewAtOnce = 16
  * closed.
  */
 export class Cursor {
-  readonly #iterator: AbstractIterator<Database['level'], Buffer, Buffer>
+  readonly #iterator: AbstractIterator<Level, Buffer, Buffer>
   #size: number
 
   /** @param expected how many entries will be taken, if that is known */
@@ -119,16 +125,4 @@ export async function lastEntry(
   } finally {
     await cursor.close()
   }
-}
-
-/** Where the entry begins that a record key is in: a run in front of it may reach it. The key itself if none does. */
-export async function entryStart(
-  database: Readable,
-  key: Buffer,
-  snapshot?: AbstractSnapshot,
-): Promise<Buffer> {
-  const { gte } = recordKeys(resourceInRecordKey(key))
-  if (Buffer.compare(key, gte) <= 0) return key
-  const before = await lastEntry(database, { gte, lt: key }, snapshot)
-  return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
 }

@@ -1,8 +1,9 @@
 import type { AbstractSnapshot } from 'abstract-level'
+import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Database } from '../database/database.ts'
 import { Cursor } from '../database/scan.ts'
 import { allRecordKeys, lastRecordKey, resourceInRecordKey } from '../keys.ts'
-import type { Entry } from './record-run.ts'
+import { newestIn } from './record-run.ts'
 
 /** As many as there are threads for them; more would only keep appends from theirs. */
 const cursorCount = 4
@@ -21,16 +22,19 @@ export class NewestRecords {
     this.#snapshot = snapshot
   }
 
-  /** The entry of the newest record of each of these resource numbers; undefined where it has none. */
-  async read(resources: readonly number[]): Promise<readonly (Entry | undefined)[]> {
-    const found: (Entry | undefined)[] = []
+  /** The newest record of each of these resources; undefined where it has none. */
+  async read(
+    resources: readonly { readonly key: string; readonly number: number }[],
+  ): Promise<readonly (StoredRecord | undefined)[]> {
+    const found: (StoredRecord | undefined)[] = []
     let begun = 0
     const readOn = async (cursor: Cursor) => {
       for (let index = begun++; index < resources.length; index = begun++) {
-        const resource = resources[index] ?? 0
-        cursor.seek(lastRecordKey(resource))
+        const { key, number } = resources[index] as (typeof resources)[number]
+        cursor.seek(lastRecordKey(number))
         const entry = await cursor.next()
-        found[index] = entry && resourceInRecordKey(entry[0]) === resource ? entry : undefined
+        const isOfResource = entry && resourceInRecordKey(entry[0]) === number
+        found[index] = isOfResource ? newestIn(key, entry) : undefined
       }
     }
     const snapshot = this.#snapshot

@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../../core/record/record.ts'
-import { decodeRecord, encodeRecord, recordValue } from '../../record-value.ts'
+import { decodeRecord, recordValue } from '../../record-value.ts'
+import type { Entry } from '../database/scan.ts'
 import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 
 /**
@@ -17,8 +18,6 @@ export interface Run {
   /** Of each record, in the write. */
   readonly places: readonly number[]
 }
-
-export type Entry = readonly [name: Buffer, bytes: Buffer]
 
 /** A record of a run in its place; `name` is the key that it would have alone. */
 export interface NamedRecord {
@@ -124,12 +123,6 @@ export function newestName(entry: Entry): Buffer {
 export function namedRecords(key: string, entry: Entry): NamedRecord[] {
   const run = decodeRun(key, entry)
   return run.records.map((record, index) => ({ name: nameIn(run, index), record }))
-}
-
-/** The same records as runs of one. */
-export function singles(entry: Entry): Entry[] {
-  if (!isRun(entry[1])) return [entry]
-  return namedRecords('', entry).map(({ name, record }) => [name, encodeRecord(record)])
 }
 
 /** Whether the value is that of several records. */

@@ -1,16 +1,8 @@
 import type { Batch, Database } from '../database/database.ts'
-import { entryStart, firstEntries } from '../database/scan.ts'
+import { type Entry, firstEntries } from '../database/scan.ts'
 import { behind, isWithin, type KeyRange, positionInRecordKey } from '../keys.ts'
-import {
-  decodeRun,
-  type Entry,
-  isRun,
-  type NamedRecord,
-  newestName,
-  partsOf,
-  runKey,
-  runValue,
-} from './record-run.ts'
+import { decodeRun, isRun, type NamedRecord, newestName, partsOf, runKey, runValue } from './record-run.ts'
+import { entryStart } from './time-line.ts'
 
 /** So few that taking them apart holds nobody up. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }

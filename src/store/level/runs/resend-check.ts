@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../../core/record/record.ts'
 import type { Append } from '../../contract.ts'
+import { comparedOneByOne } from '../../resend.ts'
 import type { Database } from '../database/database.ts'
-import { Cursor } from '../database/scan.ts'
+import { Cursor, type Entry } from '../database/scan.ts'
 import { crowdKey, positionInRecordKey, recordKey, recordKeys } from '../keys.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { decodeRun, type Entry, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
+import { decodeRun, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
 
 /**
  * The resend check (contract §4, resend (a)): is this record stored already?
@@ -16,8 +17,6 @@ import { decodeRun, type Entry, firstDatetime, lastDatetime, newestIn, type Run 
  * crowd key), so that the check costs one read more, however large the crowd.
  */
 
-/** How many records of one datetime are compared one by one. */
-const comparedOneByOne = 256
 const pageSize = 64
 
 /** The records that are stored at one datetime of one resource. */
@@ -27,7 +26,7 @@ export interface Point {
 }
 
 /** A run, and the entry that it is. */
-export interface StoredRun {
+interface StoredRun {
   readonly entry: Entry
   readonly run: Run
 }

@@ -3,6 +3,7 @@ import type { AcceptedRecord } from '../../../core/record/record.ts'
 import type { Append, Commit } from '../../contract.ts'
 import { recordValue } from '../../record-value.ts'
 import { type Batch, type Database, putBytes } from '../database/database.ts'
+import type { Entry } from '../database/scan.ts'
 import {
   counterBytes,
   numberBytes,
@@ -13,7 +14,7 @@ import {
   writeRecordKey,
 } from '../keys.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { type Entry, type Run, RunDraft, runKey, runValue } from './record-run.ts'
+import { type Run, RunDraft, runKey, runValue } from './record-run.ts'
 import { crowdKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import { StagedResource } from './staged-resource.ts'
 

@@ -14,7 +14,7 @@ export interface DurabilityOptions {
 }
 
 /** What is to be said to the operator at the start, a line each. */
-export interface DurabilityReport {
+interface DurabilityReport {
   /** What an acknowledgement means. */
   readonly statements: readonly string[]
   /** What makes it mean less than it could, and what could not be checked. */

@@ -1,12 +1,12 @@
 import type { StoreSize } from '../../contract.ts'
 import type { Client } from '../script.ts'
 import { mastersOf } from './connection.ts'
-import { storeError } from './partition.ts'
+import { storeError } from './database.ts'
 import { serverSettings } from './server-settings.ts'
 
 /**
  * The memory that Redis uses, whatever is in it; of a cluster that of the master that uses most, which is the one that has
- * the partition.
+ * the database.
  *
  * @throws ThingwireError store_unavailable
  */

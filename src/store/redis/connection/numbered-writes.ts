@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest, retryUntil } from '../../../core/async/retry-until.ts'
 import { ThingwireError } from '../../../errors.ts'
 import { RedisClock } from '../nodes/redis-clock.ts'
 import { type Argument, type Reply, Script } from '../script.ts'
-import { isPassing, type Partition } from './partition.ts'
+import { isPassing, type RedisDatabase } from './database.ts'
 
 const settle = new Script('settle')
 /** Milliseconds. */
@@ -24,21 +24,21 @@ export interface Deadline {
  * it does not answer before the deadline, the write took effect before that or never will, however late it arrives.
  */
 export class NumberedWrites {
-  readonly #partition: Partition
+  readonly #database: RedisDatabase
   readonly #clock: RedisClock
   #number = 0
 
   /**
-   * @param partition of which the node has no other such writes, over the connection for what has to be durable
+   * @param database of which the node has no other such writes, over the connection for what has to be durable
    * @param clock of the same place
    */
-  constructor(partition: Partition, clock = new RedisClock()) {
-    this.#partition = partition
+  constructor(database: RedisDatabase, clock = new RedisClock()) {
+    this.#database = database
     this.#clock = clock
   }
 
   /**
-   * @param script whose arguments begin with run, number and deadline (`begin_write` in scripts/lib.lua)
+   * @param script whose arguments begin with node, number and deadline (`begin_write` in scripts/lib.lua)
    * @returns what it returned, or, of a reply that was lost, the first item of that; undefined: it took no effect, and may be
    * tried again
    * @throws ThingwireError store_full: it took no effect; store_unavailable; store_timeout: it took effect before the deadline,
@@ -49,12 +49,12 @@ export class NumberedWrites {
     deadline: Deadline,
     args: readonly Argument[],
   ): Promise<readonly Reply[] | undefined> {
-    const { node } = this.#partition
+    const { node } = this.#database
     const number = ++this.#number
     try {
       if (!this.#clock.isKnown) await this.#askTime()
       return this.#heard(
-        await this.#partition.run(script, node, number, this.#clock.earliestAt(deadline.at), ...args),
+        await this.#database.run(script, node, number, this.#clock.earliestAt(deadline.at), ...args),
       )
     } catch (error) {
       if (!isPassing(error)) throw error
@@ -64,15 +64,11 @@ export class NumberedWrites {
   }
 
   async #settle(number: number, { lastAt }: Deadline): Promise<readonly Reply[] | undefined> {
-    while (performance.now() < lastAt) {
-      await delay(retryAfter)
-      try {
-        return this.#heard(await this.#partition.run(settle, this.#partition.node, number))
-      } catch (error) {
-        if (!isPassing(error)) throw error
-      }
-    }
-    throw new ThingwireError('store_timeout')
+    await rest(retryAfter)
+    const ask = async () => ({ reply: await this.#database.run(settle, this.#database.node, number) })
+    const answer = await retryUntil(ask, { every: retryAfter, until: lastAt, isPassing })
+    if (!answer) throw new ThingwireError('store_timeout')
+    return this.#heard(answer.reply)
   }
 
   #heard(reply: Reply): readonly Reply[] | undefined {
@@ -81,8 +77,8 @@ export class NumberedWrites {
     return rest.length > 0 ? rest : undefined
   }
 
-  /** By a script, since the partition has one place only, and a cluster has many clocks. */
+  /** By a script, since the store is in one place only, and a cluster has many clocks. */
   async #askTime(): Promise<void> {
-    this.#heard(await this.#partition.run(settle, this.#partition.node, 0))
+    this.#heard(await this.#database.run(settle, this.#database.node, 0))
   }
 }

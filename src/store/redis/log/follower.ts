@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../../../core/async/retry-until.ts'
 import { ThingwireError } from '../../../errors.ts'
 import { longestBlock } from '../connection/connection.ts'
 import type { Keys } from '../keys.ts'
@@ -23,7 +23,7 @@ const retryAfter = 100
  * For so long after something came nothing is asked for: commits of this node bring what is new, and a trickle of others' is
  * read in few calls. A live message of another node is late by this at most.
  */
-const rest = 10
+const pause = 10
 
 type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]
 
@@ -51,10 +51,10 @@ export class Follower {
   readonly #node: string
   /** In the order of their write numbers as a rule. */
   #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
-  #position = 0
-  /** Position of the newest entry that was read: it can be looked for. */
+  #newestTold = 0
+  /** Number of the newest write that was read: it can be looked for. */
   #newestRead = 0
-  /** Position behind the newest gap. */
+  /** Number of the newest write in front of which a gap ends. */
   #gapAt = 0
   /** When something came last, by the monotonic clock. */
   #cameAt = 0
@@ -72,8 +72,8 @@ export class Follower {
   }
 
   /** Number of the newest write that listeners were told. */
-  get position(): number {
-    return this.#position
+  get newestTold(): number {
+    return this.#newestTold
   }
 
   /** Number of the newest write that was read of the log, unless there was a gap behind it. */
@@ -89,10 +89,10 @@ export class Follower {
     return this.#isClosed ? 0 : this.#tell(entries)
   }
 
-  /** @param position number of the newest write that listeners need not be told */
-  start(position: number): void {
-    this.#position = position
-    this.#newestRead = position
+  /** @param newestTold number of the newest write that listeners need not be told */
+  start(newestTold: number): void {
+    this.#newestTold = newestTold
+    this.#newestRead = newestTold
     this.#running = this.#run()
   }
 
@@ -102,7 +102,7 @@ export class Follower {
    * @throws ThingwireError store_unavailable when it is closed before
    */
   reached(writeNumber: number): Promise<void> {
-    if (writeNumber <= this.#position) return Promise.resolve()
+    if (writeNumber <= this.#newestTold) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const closed = () => reject(new ThingwireError('store_unavailable', 'the store is closed'))
       if (this.#isClosed) closed()
@@ -111,15 +111,15 @@ export class Follower {
     })
   }
 
-  /** From now on `undoSince` knows of what is written behind `position`, as it is now. Returns how to stop. */
+  /** From now on `undoSince` knows of what is written behind `newestTold`, as it is now. Returns how to stop. */
   remember(): () => void {
-    return this.#undo.open(this.#position)
+    return this.#undo.open(this.#newestTold)
   }
 
   /**
    * Of the commits behind the write, in their order, what was latest before them and is of this write or older.
    *
-   * @param writeNumber `position` at a call of `remember` that was not stopped
+   * @param writeNumber `newestTold` at a call of `remember` that was not stopped
    * @throws ThingwireError store_unavailable: some of them were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
@@ -143,19 +143,19 @@ export class Follower {
       try {
         if (wasCutOff && (await this.#hasLost())) await this.#skip()
         wasCutOff = false
-        await this.#rest()
+        await this.#pause()
         await this.#follow()
       } catch {
         // It is read again from where it was.
         wasCutOff = true
-        if (!this.#isClosed) await delay(retryAfter)
+        if (!this.#isClosed) await rest(retryAfter)
       }
     }
   }
 
-  async #rest(): Promise<void> {
+  async #pause(): Promise<void> {
     for (;;) {
-      const left = this.#cameAt + rest - performance.now()
+      const left = this.#cameAt + pause - performance.now()
       if (left <= 0 || this.#waiters.length > 0 || this.#isClosed) return
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, left)
@@ -168,19 +168,19 @@ export class Follower {
   }
 
   async #follow(): Promise<void> {
-    const before = this.#position
+    const before = this.#newestTold
     const { entries, newest, trimmed } = await this.#read(longestBlock)
     // Meanwhile it may have been brought more.
-    const isMissing = trimmed > this.#position || newest < before
+    const isMissing = trimmed > this.#newestTold || newest < before
     if (isMissing) await this.#skip()
     else if (entries.length > 0) this.#tell(entries)
-    else if (newest > this.#position) await this.#passEmpty(newest)
+    else if (newest > this.#newestTold) await this.#passEmpty(newest)
   }
 
   /** @param block how long to wait for an entry, milliseconds; absent: not at all */
   async #read(block?: number): Promise<LogPart> {
     const blocking = block === undefined ? [] : ['BLOCK', block]
-    const from = `${this.#position}-0`
+    const from = `${this.#newestTold}-0`
     // Over one connection, so that nothing is trimmed unseen between what was looked for and what was found.
     const replies = await this.#client
       .pipeline()
@@ -210,7 +210,7 @@ export class Follower {
   }
 
   async #skip(): Promise<void> {
-    const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#position])
+    const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#newestTold])
     this.#gapAt = Number(place)
     this.#undo.clear()
     this.#newestRead = this.#gapAt
@@ -224,33 +224,33 @@ export class Follower {
     this.#cameAt = performance.now()
     for (const part of parts) {
       if (Buffer.isBuffer(part)) {
-        for (const commit of decodeShort(part, this.#position, this.#node)) {
+        for (const commit of decodeShort(part, this.#newestTold, this.#node)) {
           this.#pass(commit, others)
           this.listeners.tellCommit(commit)
         }
-      } else if (writeNumberOf(part) > this.#position) {
+      } else if (writeNumberOf(part) > this.#newestTold) {
         const entry = decodeEntry(part, this.#node)
         this.#pass(entry, others)
         this.#undo.add(entry.undo)
         this.listeners.tell(entry)
       }
     }
-    this.#reach(this.#position)
+    this.#reach(this.#newestTold)
     return others.size
   }
 
   #pass({ writeNumber, node }: Pick<DecodedEntry, 'writeNumber' | 'node'>, others: Set<string>): void {
-    this.#position = writeNumber
+    this.#newestTold = writeNumber
     this.#newestRead = writeNumber
     if (node !== this.#node) others.add(node)
   }
 
-  #reach(position: number): void {
-    this.#position = Math.max(this.#position, position)
+  #reach(writeNumber: number): void {
+    this.#newestTold = Math.max(this.#newestTold, writeNumber)
     const waiting = this.#waiters
     this.#waiters = []
     for (const waiter of waiting) {
-      if (waiter.writeNumber <= this.#position) waiter.resolve()
+      if (waiter.writeNumber <= this.#newestTold) waiter.resolve()
       else this.#waiters.push(waiter)
     }
   }

@@ -10,7 +10,7 @@ import type { Commit } from '../../contract.ts'
  * `{records?, latest?}`: the records that are new, in the order of the write, without a datetime, or with null, where that is the receipt time,
  * and a list of `{key, record?}`, the states that were put.
  */
-export type CommitText = string
+type CommitText = string
 
 /** Without a datetime, or with null as JSON has it for NaN, where that is the receipt time. */
 type LoggedRecord = Omit<AcceptedRecord, 'datetime' | 'explicit'> & { readonly datetime?: number | null }

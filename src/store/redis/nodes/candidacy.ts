@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../../../core/async/retry-until.ts'
 import type { Hold } from '../../../core/holds.ts'
-import type { Partition } from '../connection/partition.ts'
+import type { RedisDatabase } from '../connection/database.ts'
 import { Script } from '../script.ts'
 
 export type Work = (stop: AbortSignal, hold: Hold) => Promise<void>
@@ -15,7 +15,7 @@ const margin = 1_000
 
 /** A node that wants to lead a task: asks for it again and again, and works while it has it. */
 export class Candidacy {
-  readonly #partition: Partition
+  readonly #database: RedisDatabase
   readonly #task: string
   readonly #work: Work
   readonly #givenUp = new AbortController()
@@ -23,8 +23,8 @@ export class Candidacy {
   #term: Term | undefined
 
   /** @param work must not reject. It is not called again before it has ended */
-  constructor(partition: Partition, task: string, work: Work) {
-    this.#partition = partition
+  constructor(database: RedisDatabase, task: string, work: Work) {
+    this.#database = database
     this.#task = task
     this.#work = work
     this.#running = this.#run()
@@ -43,18 +43,18 @@ export class Candidacy {
       await this.#ask()
       // Until it has ended it is not asked for, so that another node has it meanwhile and it is done once.
       if (this.#term?.isStopped) await this.#endTerm()
-      else await delay(renewEvery, undefined, { signal }).catch(() => {})
+      else await rest(renewEvery, signal)
     }
     await this.#endTerm()
     // Where Redis is away, it expires there.
-    await this.#partition.run(giveUpLead, this.#partition.node, this.#task).catch(() => {})
+    await this.#database.run(giveUpLead, this.#database.node, this.#task).catch(() => {})
   }
 
   async #ask(): Promise<void> {
-    const { node } = this.#partition
+    const { node } = this.#database
     // Redis counts from a moment that is not before this one.
     const askedAt = performance.now()
-    const term = await this.#partition
+    const term = await this.#database
       .run(takeLead, node, this.#task, this.#term?.number ?? 0, lifetime)
       .then(Number, () => undefined)
     if (term === undefined || this.#givenUp.signal.aborted) return

@@ -2,7 +2,7 @@ import { type Hold, HoldLost, type TakenHold } from '../../../core/holds.ts'
 import { promised, settle } from '../../commit-ticket.ts'
 import type { CommitTicket, DriverHolds } from '../../contract.ts'
 import type { Committed, HoldChange } from '../committer.ts'
-import type { Partition } from '../connection/partition.ts'
+import type { RedisDatabase } from '../connection/database.ts'
 import type { Follower } from '../log/follower.ts'
 import { Script } from '../script.ts'
 
@@ -11,7 +11,7 @@ const readAtOnce = 500
 
 /** The holds of this node, which are in Redis and change in its commits; of those that others take it hears by the log. */
 export class RedisHolds implements DriverHolds {
-  readonly #partition: Partition
+  readonly #database: RedisDatabase
   readonly #follower: Follower
   readonly #commit: (change: HoldChange, ticket: CommitTicket<Committed>) => void
   readonly #listeners = new Set<(hold: Hold) => void>()
@@ -23,11 +23,11 @@ export class RedisHolds implements DriverHolds {
 
   /** @param commit commits a change in order with all else that the node commits */
   constructor(
-    partition: Partition,
+    database: RedisDatabase,
     follower: Follower,
     commit: (change: HoldChange, ticket: CommitTicket<Committed>) => void,
   ) {
-    this.#partition = partition
+    this.#database = database
     this.#follower = follower
     this.#commit = commit
     follower.listeners.onTaken(taken => this.#onTaken(taken))
@@ -39,7 +39,7 @@ export class RedisHolds implements DriverHolds {
     ticket: CommitTicket<TakenHold | undefined>,
     from?: { readonly holder: string | undefined },
   ): undefined {
-    const hold = { name, holder: `${this.#partition.node}:${++this.#taken}` }
+    const hold = { name, holder: `${this.#database.node}:${++this.#taken}` }
     this.#untold.add(hold.holder)
     const change = { kind: 'take', hold, ...(from && { from: from.holder }) } as const
     const committed = promised<Committed>(ticket, own => this.#commit(change, own))
@@ -80,17 +80,17 @@ export class RedisHolds implements DriverHolds {
 
   /** Ends the holds of nodes that are not there any more. @throws ThingwireError store_unavailable */
   async dropOf(nodes: readonly string[]): Promise<void> {
-    const { keys } = this.#partition
+    const { keys } = this.#database
     let cursor = '0'
     do {
-      const reply = await this.#partition.call('HSCAN', keys.holds, cursor, 'COUNT', readAtOnce)
+      const reply = await this.#database.call('HSCAN', keys.holds, cursor, 'COUNT', readAtOnce)
       const [next, found] = reply as readonly [Buffer, readonly Buffer[]]
       const left: string[] = []
       for (let at = 0; at < found.length; at += 2) {
         const [name = '', holder = ''] = [String(found[at]), String(found[at + 1])]
         if (nodes.some(node => holder.startsWith(`${node}:`))) left.push(name, holder)
       }
-      if (left.length > 0) await this.#partition.run(dropHolds, ...left)
+      if (left.length > 0) await this.#database.run(dropHolds, ...left)
       cursor = next.toString('latin1')
     } while (cursor !== '0')
   }
@@ -110,9 +110,9 @@ export class RedisHolds implements DriverHolds {
 
   async #compare(holds: readonly Hold[]): Promise<void> {
     const names = holds.map(({ name }) => name)
-    const found = (await this.#partition.call(
+    const found = (await this.#database.call(
       'HMGET',
-      this.#partition.keys.holds,
+      this.#database.keys.holds,
       ...names,
     )) as readonly (Buffer | null)[]
     for (const [index, hold] of holds.entries()) {

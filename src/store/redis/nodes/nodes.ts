@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { released } from '../../../core/clock.ts'
+import { rest } from '../../../core/async/retry-until.ts'
+import { believedAfter, believedBehind, released } from '../../../core/clock.ts'
 import type { LogBounds, Nodes } from '../../../core/nodes.ts'
 import { logBounds } from '../commit-log.ts'
-import type { Partition } from '../connection/partition.ts'
+import type { RedisDatabase } from '../connection/database.ts'
 import type { Statement } from '../connection/statement.ts'
 import type { LogListeners } from '../log/log-listeners.ts'
 import { Script } from '../script.ts'
@@ -31,7 +31,7 @@ type HeartbeatReply = readonly [
 
 /** This node among those that use one Redis. All times between them are by Redis' clock. */
 export class RedisNodes implements Nodes {
-  readonly #partition: Partition
+  readonly #database: RedisDatabase
   readonly #listeners: LogListeners
   readonly #clock: RedisClock
   readonly #receipts: RedisReceipts
@@ -49,14 +49,14 @@ export class RedisNodes implements Nodes {
    * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
    */
   constructor(
-    partition: Partition,
+    database: RedisDatabase,
     listeners: LogListeners,
     clock: RedisClock,
     receipts: RedisReceipts,
     holds: RedisHolds,
     say: (statement: Statement) => void,
   ) {
-    this.#partition = partition
+    this.#database = database
     this.#listeners = listeners
     this.#clock = clock
     this.#receipts = receipts
@@ -65,7 +65,7 @@ export class RedisNodes implements Nodes {
   }
 
   get self(): string {
-    return this.#partition.node
+    return this.#database.node
   }
 
   /** From now on the others see it. */
@@ -76,13 +76,13 @@ export class RedisNodes implements Nodes {
   }
 
   async alive(): Promise<ReadonlySet<string>> {
-    const alive = await this.#partition.run(aliveNodes, heldAliveFor)
+    const alive = await this.#database.run(aliveNodes, heldAliveFor)
     return new Set((alive as readonly Buffer[]).map(String))
   }
 
   lead(task: string, work: Work): () => Promise<void> {
     if (this.#closed.signal.aborted) return async () => {}
-    const candidacy = new Candidacy(this.#partition, task, work)
+    const candidacy = new Candidacy(this.#database, task, work)
     this.#candidacies.set(task, candidacy)
     return async () => {
       await candidacy.giveUp()
@@ -103,12 +103,12 @@ export class RedisNodes implements Nodes {
   }
 
   logBounds(): Promise<LogBounds> {
-    return logBounds(this.#partition)
+    return logBounds(this.#database)
   }
 
   async hasLogged(writeNumber: number): Promise<boolean> {
     const id = `${writeNumber}-0`
-    const found = await this.#partition.call('XRANGE', this.#partition.keys.log, id, id)
+    const found = await this.#database.call('XRANGE', this.#database.keys.log, id, id)
     return (found as readonly unknown[]).length > 0
   }
 
@@ -117,13 +117,14 @@ export class RedisNodes implements Nodes {
     this.#closed.abort()
     await Promise.all([...this.#candidacies.values()].map(candidacy => candidacy.giveUp()))
     await this.#beating
-    const { keys } = this.#partition
+    const { keys } = this.#database
     // Where Redis is away, it expires there.
-    await this.#partition.call('ZREM', keys.nodes, this.self).catch(() => {})
+    await this.#database.call('ZREM', keys.nodes, this.self).catch(() => {})
   }
 
   async #beat(): Promise<void> {
-    const reply = await this.#partition.run(heartbeat, this.self, heldAliveFor, released)
+    const clock = [released, believedBehind, believedAfter]
+    const reply = await this.#database.run(heartbeat, this.self, heldAliveFor, ...clock)
     const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
     this.#clock.hear(time)
     this.#receipts.hear({ newest, from, to })
@@ -142,7 +143,7 @@ export class RedisNodes implements Nodes {
     const { signal } = this.#closed
     let wait = beatEvery
     while (!signal.aborted) {
-      await delay(wait, undefined, { signal }).catch(() => {})
+      await rest(wait, signal)
       if (signal.aborted) return
       wait = await this.#beat().then(
         () => beatEvery,

@@ -16,19 +16,19 @@ import {
   write,
 } from '../../../../src/conformance/writes.ts'
 import type { Append, PageQuery, RecordStore, Store } from '../../../../src/store/contract.ts'
+import type { Entry } from '../../../../src/store/level/database/scan.ts'
 import { checkLevelStore, createLevelStore } from '../../../../src/store/level/index.ts'
 import { recordKey } from '../../../../src/store/level/keys.ts'
 import {
   decodeRun,
-  type Entry,
   newestIn,
   newestName,
   type Run,
   RunDraft,
   runKey,
   runValue,
-  singles,
 } from '../../../../src/store/level/runs/record-run.ts'
+import { singles } from '../../../../src/store/level/runs/time-line.ts'
 import { createMemoryStore } from '../../../../src/store/memory/index.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { encodeRecord } from '../../../../src/store/record-value.ts'

@@ -22,34 +22,32 @@ beforeEach(() => {
 const stored = () => client.hgetall(metaKey(prefix))
 
 test('openFormat() writes down what a new store is made with, and takes it again', async () => {
-  await openFormat(client, prefix, 4)
-  expect(await stored()).toEqual({ format: String(formatVersion), partitions: '4' })
-  await openFormat(client, prefix, 4)
+  await openFormat(client, prefix)
+  expect(await stored()).toEqual({ format: String(formatVersion), partitions: '1' })
+  await openFormat(client, prefix)
 })
 
 test('openFormat() leaves what another node makes at the same moment', async () => {
   const read = client.hgetall.bind(client)
+  const made = { format: String(formatVersion), partitions: '2' }
   vi.spyOn(client, 'hgetall').mockImplementationOnce(async key => {
     const seen = await read(String(key))
-    await openFormat(client, prefix, 2)
+    await client.hset(metaKey(prefix), made)
     return seen
   })
-  await expect(openFormat(client, prefix, 1)).rejects.toThrow('it has 2 partitions, not 1')
-  expect(await stored()).toEqual({ format: String(formatVersion), partitions: '2' })
+  await expect(openFormat(client, prefix)).rejects.toThrow('it has 2 partitions, not 1')
+  expect(await stored()).toEqual(made)
 })
 
 test('openFormat() refuses another format and another number of partitions, and changes nothing', async () => {
-  for (const meta of [
-    { format: String(formatVersion + 1), divisions: '1' },
-    { format: 'x', partitions: '1' },
-  ]) {
+  for (const [meta, message] of [
+    [{ format: String(formatVersion + 1), divisions: '1' }, `it has format ${formatVersion + 1}`],
+    [{ format: 'x', partitions: '1' }, 'it has format x'],
+    [{ format: String(formatVersion), partitions: '2' }, 'it has 2 partitions, not 1'],
+  ] as const) {
     await client.del(metaKey(prefix))
     await client.hset(metaKey(prefix), meta)
-    await expect(openFormat(client, prefix, 1)).rejects.toThrow(`it has format ${meta.format}`)
+    await expect(openFormat(client, prefix)).rejects.toThrow(message)
     expect(await stored()).toEqual(meta)
   }
-  await client.del(metaKey(prefix))
-  await openFormat(client, prefix, 1)
-  await expect(openFormat(client, prefix, 2)).rejects.toThrow('it has 1 partitions, not 2')
-  expect(await stored()).toEqual({ format: String(formatVersion), partitions: '1' })
 })

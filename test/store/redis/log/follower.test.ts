@@ -6,17 +6,17 @@ import { count, received, thing, write } from '../../../../src/conformance/write
 import type { Commit } from '../../../../src/store/contract.ts'
 import { trimLog } from '../../../../src/store/redis/commit-log.ts'
 import { duplicateForBlocking, openClient } from '../../../../src/store/redis/connection/connection.ts'
-import type { Partition } from '../../../../src/store/redis/connection/partition.ts'
+import type { RedisDatabase } from '../../../../src/store/redis/connection/database.ts'
 import { Follower } from '../../../../src/store/redis/log/follower.ts'
 import { type LogEntry, writeNumberOf } from '../../../../src/store/redis/log/log-entry.ts'
 import { removeThing } from '../../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../../src/store/redis/snapshot.ts'
 import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
-import { append, crowdLog, newPartition, samePartition } from '../partitions.ts'
+import { append, crowdLog, newDatabase, sameDatabase } from '../databases.ts'
 
 let redis: RedisServer
 /** What other nodes write to. */
-let other: Partition
+let other: RedisDatabase
 
 beforeEach(() => begin({ appendfsync: 'no' }))
 
@@ -26,7 +26,7 @@ async function begin(config: Readonly<Record<string, string>>): Promise<void> {
   const client = await openClient(started.url)
   onTestFinished(() => client.disconnect())
   redis = started
-  other = newPartition(client)
+  other = newDatabase(client)
 }
 
 interface Following {
@@ -71,7 +71,7 @@ describe('Follower', () => {
     const numbers: number[] = []
     for (const value of count(5)) numbers.push(await append1(value))
     await crowdLog(other, numbers[2] ?? 0)
-    await trimLog([other], numbers)
+    await trimLog(other, numbers)
     const { follower, gaps, events } = await follow(numbers[1] ?? 0)
     await follower.reached(numbers[4] ?? 0)
     await append1('new')
@@ -83,7 +83,7 @@ describe('Follower', () => {
     const numbers: number[] = []
     for (const value of count(5)) numbers.push(await append1(value))
     await crowdLog(other, numbers[2] ?? 0)
-    await trimLog([other], numbers)
+    await trimLog(other, numbers)
     const { events } = await follow(numbers[2] ?? 0)
     expect(await events.first(2)).toEqual([3, 4])
     await append1('new')
@@ -94,10 +94,10 @@ describe('Follower', () => {
     const { follower, events } = await follow(0)
     await append1(1)
     await events.first(1)
-    const { position } = follower
+    const { newestTold } = follower
     await redisCall('FLUSHALL')
     await events.first(2)
-    expect(await append1('new')).toBeGreaterThan(position)
+    expect(await append1('new')).toBeGreaterThan(newestTold)
     expect(await events.first(3)).toEqual([1, 'gap', 'new'])
   })
 
@@ -150,10 +150,10 @@ describe('Follower', () => {
     const client = await openClient(redis.url)
     onTestFinished(() => client.disconnect())
     const follower = new Follower(client, other.keys, other.node)
-    const third = samePartition(other, client)
+    const third = sameDatabase(other, client)
     await append(other, write([received('own')]))
     await append(third, write([received(1)]), write([received(2)]))
-    await append(samePartition(other, client), write([received(3)]))
+    await append(sameDatabase(other, client), write([received(3)]))
     const entries = (await client.callBuffer('XRANGE', other.keys.log, '-', '+')) as LogEntry[]
     expect(follower.take(entries.slice(0, 1))).toBe(0)
     expect(follower.take(entries.slice(0, 3))).toBe(1)
@@ -175,13 +175,12 @@ describe('Follower', () => {
     const [before] = await append(other, write([], { states: [state('old')] }))
     const { follower, events } = await follow(0)
     await follower.reached(before?.writeNumber ?? 0)
-    const partitions = { all: [other], of: () => other }
-    const snapshot = new RedisSnapshot(partitions, follower, follower.position)
+    const snapshot = new RedisSnapshot(other, follower, follower.newestTold)
     await redisCall('FLUSHALL')
     expect((await events.first(2)).at(-1)).toBe('gap')
     await expect(collect(snapshot.latest({}))).rejects.toMatchObject({ reason: 'store_unavailable' })
     await snapshot.close()
-    const next = new RedisSnapshot(partitions, follower, follower.position)
+    const next = new RedisSnapshot(other, follower, follower.newestTold)
     expect(await collect(next.latest({}))).toEqual([])
     await next.close()
   })

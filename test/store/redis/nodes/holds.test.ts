@@ -25,7 +25,7 @@ async function open() {
   const prefix = randomUUID()
   const store = await openStore(createRedisStore({ url: server.url, prefix }))
   onTestFinished(() => store.close())
-  return { store, keys: new Keys(prefix, 0) }
+  return { store, keys: new Keys(prefix) }
 }
 
 it('ends the holds of a node that is dead, however many, and no others', async () => {

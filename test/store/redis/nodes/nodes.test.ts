@@ -22,7 +22,7 @@ beforeEach(async () => {
   server = await startRedis()
   client = (await openClient(server.url)) as Redis
   prefix = randomUUID()
-  keys = new Keys(prefix, 0)
+  keys = new Keys(prefix)
   return async () => {
     client.disconnect()
     await server.end()

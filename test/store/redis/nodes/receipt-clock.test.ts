@@ -2,21 +2,22 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readAll, received, write } from '../../../../src/conformance/writes.ts'
-import { type ClockStep, released } from '../../../../src/core/clock.ts'
+import { believedAfter, believedBehind, type ClockStep, released } from '../../../../src/core/clock.ts'
 import type { Store } from '../../../../src/store/contract.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { openClient } from '../../../../src/store/redis/connection/connection.ts'
-import type { Partition } from '../../../../src/store/redis/connection/partition.ts'
+import type { RedisDatabase } from '../../../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
 import { Keys } from '../../../../src/store/redis/keys.ts'
 import { Script } from '../../../../src/store/redis/script.ts'
 import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
-import { append, newPartition } from '../partitions.ts'
+import { append, newDatabase } from '../databases.ts'
 
 const minute = 60_000
 const hour = 60 * minute
 const year = 365 * 24 * hour
 const heartbeat = new Script('heartbeat')
+const belief = [believedBehind, believedAfter]
 
 let server: RedisServer
 let client: Redis
@@ -46,16 +47,16 @@ async function foundBehind({ head }: Keys, since: number, seen: number): Promise
 }
 
 describe('heartbeat.lua', () => {
-  let partition: Partition
+  let database: RedisDatabase
   let now: number
   beforeEach(async () => {
-    partition = newPartition(client)
+    database = newDatabase(client)
     now = await redisTime()
   })
 
   /** @param release a time before which no clock is believed */
   async function beat(release = released) {
-    const reply = await partition.run(heartbeat, partition.node, 25_000, release)
+    const reply = await database.run(heartbeat, database.node, 25_000, release, ...belief)
     const [, newest = 0, from = 0, to = 0] = reply as readonly number[]
     return { newest, from, to }
   }
@@ -64,20 +65,20 @@ describe('heartbeat.lua', () => {
 
   it('believes a clock that was 10 years ahead and is right, after 10 minutes in which it was looked at', async () => {
     const ahead = now + 10 * year
-    await receive(partition.keys, ahead)
+    await receive(database.keys, ahead)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    const [since] = await client.hmget(partition.keys.head, 'behind-since')
+    const [since] = await client.hmget(database.keys.head, 'behind-since')
     expect(Number(since)).toBeGreaterThanOrEqual(now)
-    await foundBehind(partition.keys, now - 10 * minute + 5_000, now - 5_000)
+    await foundBehind(database.keys, now - 10 * minute + 5_000, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    await foundBehind(partition.keys, now - 10 * minute, now - 5_000)
+    await foundBehind(database.keys, now - 10 * minute, now - 5_000)
     const { newest, ...step } = await beat()
     expect(step).toEqual({ from: ahead, to: newest })
     expect(newest).toBeGreaterThanOrEqual(now)
     expect(newest).toBeLessThanOrEqual(await redisTime())
     expect(await beat()).toEqual({ newest, ...step })
-    await append(partition, write([received(1)]))
-    const after = Number(await client.hget(partition.keys.head, 'receipt'))
+    await append(database, write([received(1)]))
+    const after = Number(await client.hget(database.keys.head, 'receipt'))
     expect(after).toBeGreaterThanOrEqual(newest)
     expect(after).toBeLessThanOrEqual(await redisTime())
   })
@@ -87,39 +88,39 @@ describe('heartbeat.lua', () => {
     ['forwards, or that nobody has looked at for a while', -31_000],
   ])('counts the 10 minutes anew from a clock that has stepped %s', async (_, seen) => {
     const ahead = now + 10 * year
-    await receive(partition.keys, ahead)
-    await foundBehind(partition.keys, now - hour, now + seen)
+    await receive(database.keys, ahead)
+    await foundBehind(database.keys, now - hour, now + seen)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(Number(await client.hget(partition.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
+    expect(Number(await client.hget(database.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
   })
 
   it('never believes a clock that is 23 h behind, and forgets that it was farther behind before', async () => {
     const ahead = now + 23 * hour
-    await receive(partition.keys, ahead)
-    await foundBehind(partition.keys, now - hour, now - 5_000)
+    await receive(database.keys, ahead)
+    await foundBehind(database.keys, now - hour, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(partition.keys.head, 'behind-since')).toBe(0)
+    expect(await client.hexists(database.keys.head, 'behind-since')).toBe(0)
   })
 
   it('never believes a clock that shows a time before the release', async () => {
     const ahead = now + 10 * year
-    await receive(partition.keys, ahead)
-    await foundBehind(partition.keys, now - hour, now - 5_000)
+    await receive(database.keys, ahead)
+    await foundBehind(database.keys, now - hour, now - 5_000)
     expect(await beat(now + year)).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(partition.keys.head, 'behind-since')).toBe(0)
+    expect(await client.hexists(database.keys.head, 'behind-since')).toBe(0)
   })
 
   it('has receipt times of a new store begin with the release, where the clock shows a time before it', async () => {
     await beat(now + year)
-    await append(partition, write([received(1)]))
-    expect(Number(await client.hget(partition.keys.head, 'receipt'))).toBe(now + year)
+    await append(database, write([received(1)]))
+    expect(Number(await client.hget(database.keys.head, 'receipt'))).toBe(now + year)
   })
 })
 
 describe('the clock of a store', () => {
   it('is stepped back on every node at one time, each says so once, and one that comes later does not', async () => {
     const prefix = randomUUID()
-    const keys = new Keys(prefix, 0)
+    const keys = new Keys(prefix)
     const open = async (): Promise<[Store, ClockStep[]]> => {
       const store = await openStore(createRedisStore({ url: server.url, prefix }))
       onTestFinished(() => store.close())

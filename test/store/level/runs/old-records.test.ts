@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { count, key, measured, thing, valuesOf, write } from '../../../src/conformance/writes.ts'
-import { checkLevelStore, createLevelStore } from '../../../src/store/level/index.ts'
-import { openStore } from '../../../src/store/open-store.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { count, key, measured, thing, valuesOf, write } from '../../../../src/conformance/writes.ts'
+import { checkLevelStore, createLevelStore } from '../../../../src/store/level/index.ts'
+import { openStore } from '../../../../src/store/open-store.ts'
+import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
 
 const many = 110_000
 const perWrite = 10_000

@@ -3,8 +3,8 @@ import { ThingwireError } from '../../../errors.ts'
 import type { Keys } from '../keys.ts'
 import type { Argument, Caller, Reply, Script } from '../script.ts'
 
-/** One partition as its parts use it: its keys, the node that asks, and the connection over which it does. */
-export class Partition {
+/** The Redis underneath as the parts of a store use it: its keys, the node that asks, and the connection over which it does. */
+export class RedisDatabase {
   readonly keys: Keys
   readonly node: string
   readonly #client: Caller

@@ -1,11 +1,11 @@
-import type { RemovedOld } from '../contract.ts'
-import type { Database } from './database/database.ts'
-import { firstEntries, lastEntry } from './database/scan.ts'
-import { crowdKeys, keyAtPosition, positionText, recordKeys } from './keys.ts'
-import type { Resources } from './resources.ts'
-import { type NamedRecord, newestName } from './runs/record-run.ts'
-import { takeOut } from './runs/remove-records.ts'
-import { crowdKeyAt } from './runs/resend-check.ts'
+import type { RemovedOld } from '../../contract.ts'
+import type { Database } from '../database/database.ts'
+import { firstEntries, lastEntry } from '../database/scan.ts'
+import { crowdKeys, keyAtPosition, positionText, recordKeys } from '../keys.ts'
+import type { Resources } from '../resources.ts'
+import { type NamedRecord, newestName } from './record-run.ts'
+import { takeOut } from './remove-records.ts'
+import { crowdKeyAt } from './resend-check.ts'
 
 /** Entries, and bytes of them: so few that a commit that waits for them waits for a few milliseconds. */
 const readAtOnce = { limit: 250, bytes: 16 * 1024 }
