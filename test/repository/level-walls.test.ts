@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 /** What reads more than known keys of a LevelDB; src/store/level/database/scan.ts says why nothing else may. */
@@ -35,4 +35,10 @@ test.each([
   'cache.clear()',
 ])('what does not iterate over a LevelDB is let be: %j', source => {
   expect(doesIterate(source)).toBe(false)
+})
+
+test('only runs/ and the check of the format know that several records may be one entry', () => {
+  const sources = (readdirSync('src', { recursive: true }) as string[]).filter(name => name.endsWith('.ts'))
+  const knowing = sources.filter(name => readFileSync(join('src', name), 'utf8').includes("record-run.ts'"))
+  expect(new Set(knowing.map(dirname))).toEqual(new Set(['store/level/runs', 'store/level/check']))
 })
