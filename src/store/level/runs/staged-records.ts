@@ -81,9 +81,9 @@ export class StagedRecords {
    */
   stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
-    const isAlone = write.records.length === 1
+    const isOnly = write.records.length === 1
     for (const record of records) {
-      if (this.#stageRecord(write.thingId, record, writeNumber, isAlone)) continue
+      if (this.#stageRecord(write.thingId, record, writeNumber, isOnly)) continue
       repeated ??= new Set()
       repeated.add(record)
     }
@@ -148,13 +148,13 @@ export class StagedRecords {
     }
   }
 
-  /** @param isAlone whether it is the only one of its write @returns whether the record is new */
-  #stageRecord(thingId: string, record: AcceptedRecord, writeNumber: number, isAlone: boolean): boolean {
+  /** @param isOnly whether it is the only one of its write @returns whether the record is new */
+  #stageRecord(thingId: string, record: AcceptedRecord, writeNumber: number, isOnly: boolean): boolean {
     const resource = this.#resource(thingId, record.key)
     const { count, isStored } = resource.look(record)
     if (isStored) return false
     if (record.datetime < resource.newest) this.#stageLate(resource, record, writeNumber)
-    else if (isAlone) this.#putAlone(resource, record, writeNumber)
+    else if (isOnly) this.#putAlone(resource, record, writeNumber)
     else this.#draft(resource, record, writeNumber)
     const crowd = crowdKeyOf(record, resource.number, count)
     if (crowd) this.put(crowd, counterBytes(writeNumber))
