@@ -10,14 +10,14 @@ export type {
   TokenSummary,
 } from './access/access.ts'
 export type { ClockStep, ReceiptClock } from './core/clock.ts'
-export type { Geo } from './core/geo.ts'
 export { type Hold, HoldLost, type Holds, type TakenHold } from './core/holds.ts'
 export type { Ingest, WriteRequest } from './core/ingest.ts'
 export type { Nodes } from './core/nodes.ts'
 export type { Observer, WriteDoor, WriteOutcome } from './core/observer.ts'
 export { WriteRefused } from './core/parse.ts'
 export type { MagicHistory, MagicRecord } from './core/ports.ts'
-export type { Problem } from './core/problem.ts'
+export type { Geo } from './core/record/geo.ts'
+export type { Problem } from './core/record/problem.ts'
 export { catalogue, type FieldError, type MqttEffect, type Reason, ThingwireError } from './errors.ts'
 export type {
   MagicChange,

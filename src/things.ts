@@ -13,7 +13,7 @@ import { createIngest, type Ingest } from './core/ingest.ts'
 import type { Nodes } from './core/nodes.ts'
 import type { Observer } from './core/observer.ts'
 import type { Commit, DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
-import { recordText } from './core/record-text.ts'
+import { recordText } from './core/record/record-text.ts'
 import { Live, type LiveParts } from './live/index.ts'
 import { OwnStreamLog } from './live/streams/own-stream-log.ts'
 import { SharedStreamLog } from './live/streams/shared-stream-log.ts'
@@ -183,7 +183,5 @@ function tellStored(commit: Commit, observer: Observer): void {
 }
 
 async function openLive(parts: LiveParts): Promise<Live> {
-  const snapshot = await parts.records.snapshot()
-  await snapshot.close()
-  return new Live(parts, snapshot.writeNumber)
+  return new Live(parts, await parts.records.catchUp())
 }

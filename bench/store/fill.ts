@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readVoyage } from '../../src/cli/demo/voyage.ts'
-import type { NewRecord } from '../../src/core/record.ts'
+import type { NewRecord } from '../../src/core/record/record.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 

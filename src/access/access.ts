@@ -3,7 +3,7 @@
  * `things` and `sessions`.
  */
 
-import type { Redactor } from '../core/redactor.ts'
+import type { Redactor } from '../core/refusals/redactor.ts'
 import type { Principal, SessionAccess } from './principal.ts'
 
 export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'

@@ -1,6 +1,6 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
-import { Redactor } from '../core/redactor.ts'
+import { Redactor } from '../core/refusals/redactor.ts'
 import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from './access.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'

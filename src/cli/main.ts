@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=16 --no-allocation-site-pretenuring
 import { CommanderError } from 'commander'
-import { Redactor } from '../core/redactor.ts'
+import { Redactor } from '../core/refusals/redactor.ts'
 import { CommandError, exitStatus } from './exit.ts'
 import { createProgram } from './program.ts'
 

@@ -1,4 +1,4 @@
-import { parseDatetime } from '../core/datetime.ts'
+import { parseDatetime } from '../core/record/datetime.ts'
 import { usageError } from './exit.ts'
 
 /** Whether a server takes this for a real time. */

@@ -6,6 +6,7 @@ import { documents } from './documents.ts'
 import { documentsWithWrites } from './documents-with-writes.ts'
 import { durability } from './durability.ts'
 import { holds } from './holds.ts'
+import { inOrder } from './in-order.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
 import { latestOfThings } from './latest-of-things.ts'
@@ -103,6 +104,7 @@ const areas = [
   documents,
   puts,
   documentsWithWrites,
+  inOrder,
   refusedWrites,
   durability,
   writeNumbers,

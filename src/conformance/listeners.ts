@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { StoredRecord } from '../core/record.ts'
+import type { StoredRecord } from '../core/record/record.ts'
 import type { Suite } from './stage.ts'
 import { listen } from './views.ts'
 import { count, measured, otherThing, readAll, received, thing, write } from './writes.ts'

@@ -50,7 +50,7 @@ export function tickets({ test }: Suite): void {
         'no ticket expired before its write was committed',
       )
       // Behind everything that was begun.
-      await (await records.snapshot()).close()
+      await records.catchUp()
       const tellings = told.map(({ records, broadcast }) => [records[0]?.value, broadcast])
       assert.deepEqual(
         tellings,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { StoredRecord } from '../core/record.ts'
+import type { StoredRecord } from '../core/record/record.ts'
 import type { Append, Commit, Latest, LatestOfThing, LatestQuery, RecordStore } from '../store/contract.ts'
 import { measuredAt, write } from './writes.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { NewRecord, StoredRecord } from '../core/record.ts'
+import type { NewRecord, StoredRecord } from '../core/record/record.ts'
 import { promised, type Waiting } from '../store/commit-ticket.ts'
 import type {
   Append,

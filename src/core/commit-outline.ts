@@ -1,6 +1,6 @@
-import { isMagicKey } from './key.ts'
 import type { Commit } from './ports.ts'
-import type { AcceptedRecord } from './record.ts'
+import { isMagicKey } from './record/key.ts'
+import type { AcceptedRecord } from './record/record.ts'
 
 /** What a record, and a commit, costs beside its values. */
 const overhead = 64

@@ -1,10 +1,11 @@
 import { ThingwireError } from '../errors.ts'
+import { promiseOf, settle, type Ticket } from './async/ticket.ts'
 import type { ReceiptClock } from './clock.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
 import type {
   Append,
-  Follow,
+  BackPressure,
   MagicRules,
   Receipt,
   RecordStore,
@@ -12,11 +13,10 @@ import type {
   WriteAnswer,
   WriteLimits,
 } from './ports.ts'
-import { Redactor } from './redactor.ts'
-import { type Refusal, Refusals, type RefusedListener } from './refusals.ts'
+import { DoorRefusals } from './refusals/door-refusals.ts'
+import { Redactor } from './refusals/redactor.ts'
+import { type Refusal, Refusals, type RefusedListener } from './refusals/refusals.ts'
 import { Room } from './room.ts'
-import { promiseOf, settle, type Ticket } from './ticket.ts'
-import { TurnedAway } from './turned-away.ts'
 
 /**
  * The one way in, whichever door a write came through.
@@ -81,13 +81,13 @@ export interface WriteRequest {
   readonly hold?: Append['hold']
 }
 
-export interface IngestParts {
+interface IngestParts {
   readonly records: RecordStore
   readonly refused: RefusedWrites
   readonly magic: MagicRules
   readonly clock: Pick<ReceiptClock, 'now'>
   /** Whoever sends on what is committed. */
-  readonly live: Follow
+  readonly live: BackPressure
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
@@ -97,115 +97,61 @@ export interface IngestParts {
   readonly observer?: Observer | undefined
 }
 
-const noBody = new Uint8Array()
 const allTaken: WriteAnswer = {}
 
 export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
   const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
-  const turnedAway = new TurnedAway((thingId, error, count) => {
-    const refusal = { thingId, door: 'mqtt', error, ...(count > 1 && { count }) } as const
-    void refusals.note(refusal, clock.now()).catch(() => {})
-  })
+  const ofDoors = new DoorRefusals(refusals, rate, clock, observer)
   const room = new Room(parts.live, parts.storeTimeout)
-  const outcomes: Outcomes = {
-    kept,
-    failed: (request, ...failure) => observed(request, failed(request, ...failure)),
-  }
+  const outcomes: Outcomes = { kept, failed, refused: tellRefused }
   return {
     write: request => promiseOf(ticket => submit(request, ticket)),
     submit,
-    noteRefused,
-    noteTurnedAway: (thingId, error) => turnedAway.tell(thingId, error),
+    noteRefused: refusal => ofDoors.note(refusal),
+    noteTurnedAway: (thingId, error) => ofDoors.noteTurnedAway(thingId, error),
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
   }
 
-  /** Each step is taken at once where nothing has to be waited for: promises would cost more than all that they are for. */
-  function submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): undefined {
+  function submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void {
+    const turn = enterRate(request)
+    const parsed = parse(request)
+    after(turn, new Writing(request, parsed, ticket, outcomes), inTurn)
+  }
+
+  function enterRate(request: WriteRequest): Promise<void> | undefined {
     try {
-      const turn = rate.enter(request)
-      const parsed = parse(request)
-      if (parsed instanceof WriteRefused) {
-        return settle(ticket, observed(request, refuseInTurn(request, parsed, turn)))
-      }
-      rate.charge(request.thingId, parsed.records.length)
-      const hasToWait = turn || isDryRun(parsed) || room.wait()
-      if (hasToWait) settle(ticket, writeInTurn(request, parsed, turn))
-      else append(request, parsed, ticket)
+      return rate.enter(request)
     } catch (error) {
       tellRefused(request, error)
       throw error
     }
   }
 
-  function parse({ body, options }: WriteRequest): ParsedWrite | WriteRefused {
+  function parse({ thingId, body, options }: WriteRequest): ParsedWrite | WriteRefused {
     try {
-      return parseWrite(body, { options, now: clock.now(), magic })
+      const parsed = parseWrite(body, { options, now: clock.now(), magic })
+      rate.charge(thingId, parsed.records.length)
+      return parsed
     } catch (error) {
       if (error instanceof WriteRefused) return error
       throw error
     }
   }
 
-  /** Dry runs are noted too: "nothing is kept" (contract §3) speaks of records. */
-  async function refuseInTurn(
-    request: WriteRequest,
-    refused: WriteRefused,
-    turn: Promise<void> | undefined,
-  ): Promise<WriteAnswer> {
-    if (turn) await turn
-    return await refuse(request, refused, refused.writeId)
+  function inTurn(writing: Writing): void {
+    const { request, parsed } = writing
+    // Dry runs too: "nothing is kept" (contract §3) speaks of records.
+    if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
+    else if (isDryRun(parsed)) writing.settle(dryRun(request, parsed))
+    else after(room.wait(), writing, append)
   }
 
-  async function writeInTurn(
-    request: WriteRequest,
-    parsed: ParsedWrite,
-    turn: Promise<void> | undefined,
-  ): Promise<WriteAnswer> {
-    if (turn) await observed(request, turn)
-    if (isDryRun(parsed)) return await observed(request, dryRun(request, parsed))
-    const waiting = room.wait()
-    if (waiting) await observed(request, waiting)
-    return await promiseOf(ticket => append(request, parsed, ticket))
-  }
-
-  /** The promise, of which the observer is told if it rejects. */
-  function observed<T>(request: WriteRequest, writing: Promise<T>): Promise<T> {
-    writing.catch((error: unknown) => tellRefused(request, error))
-    return writing
-  }
-
-  function tellRefused(request: WriteRequest, error: unknown): void {
-    if (!(error instanceof ThingwireError)) return
-    if (error.reason === 'too_many_waiting') limits.count(error.reason)
-    observer?.refusedWrite(doorOf(request), error.reason)
-  }
-
-  async function noteRefused(refusal: Refusal): Promise<void> {
-    // For its rate it was refused as a write before.
-    if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
-    const receivedAt = clock.now()
-    try {
-      const turn = pay(refusal)
-      if (turn) await turn
-    } catch {
-      return
-    }
-    await refusals.note(refusal, receivedAt)
-  }
-
-  /** What is no write costs as much as one. @throws ThingwireError if it is not to be noted */
-  function pay({ thingId, door, error, body = noBody }: Refusal): Promise<void> | undefined {
-    if (door === 'magic') return undefined
-    if (!isRateExceeded(error)) return rate.enter({ thingId, door, body })
-    if (!rate.mayNote(thingId)) throw error
-    return undefined
-  }
-
-  function append(request: WriteRequest, parsed: ParsedWrite, ticket: Ticket<WriteAnswer>): void {
-    const { thingId, documents, hold } = request
+  function append(writing: Writing): void {
+    const { thingId, documents, hold } = writing.request
+    const parsed = writing.parsed as ParsedWrite
     const { id, store, broadcast } = parsed
     const write = {
       thingId,
@@ -218,18 +164,18 @@ export function createIngest(parts: IngestParts): Ingest {
       documents,
       hold,
     }
-    records.submit(write, new Appending(request, write, ticket, outcomes))
+    records.submit(write, writing)
   }
 
-  function kept(request: WriteRequest, { store, records }: Append, { writeNumber }: Receipt): void {
+  function kept(request: WriteRequest, { store, records }: ParsedWrite, { writeNumber }: Receipt): void {
     const taken = store ? 'stored' : 'unstored'
     tell(request, writeNumber === 0 ? 'repeated' : taken, records.length)
   }
 
-  async function failed(request: WriteRequest, write: Append, error: unknown): Promise<WriteAnswer> {
+  async function failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> {
     if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') throw error
     limits.count(error.reason)
-    return await refuse(request, error, write.id)
+    return await refuse(request, error, id)
   }
 
   /** Nothing is kept, not even the write id. */
@@ -258,36 +204,64 @@ export function createIngest(parts: IngestParts): Ingest {
   function tell(request: WriteRequest, outcome: WriteOutcome, records: number): void {
     observer?.wrote(doorOf(request), outcome, records)
   }
+
+  function tellRefused(request: WriteRequest, error: unknown): void {
+    if (!(error instanceof ThingwireError)) return
+    if (error.reason === 'too_many_waiting') limits.count(error.reason)
+    observer?.refusedWrite(doorOf(request), error.reason)
+  }
 }
 
-/** What an append may come to. */
+/** What a write may come to. */
 interface Outcomes {
-  kept(request: WriteRequest, write: Append, receipt: Receipt): void
-  failed(request: WriteRequest, write: Append, error: unknown): Promise<WriteAnswer>
+  kept(request: WriteRequest, parsed: ParsedWrite, receipt: Receipt): void
+  failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer>
+  refused(request: WriteRequest, error: unknown): void
 }
 
-/** An append that the store has. Of a class: of thousands under way, closures would keep a context each. */
-class Appending implements Ticket<Receipt> {
-  readonly #request: WriteRequest
-  readonly #write: Append
+/**
+ * A write on its way, which waits for its receipt in the end. Of a class: of thousands under way, closures would keep a context
+ * each.
+ */
+class Writing implements Ticket<Receipt> {
+  readonly request: WriteRequest
+  readonly parsed: ParsedWrite | WriteRefused
   readonly #ticket: Ticket<WriteAnswer>
   readonly #outcomes: Outcomes
 
-  constructor(request: WriteRequest, write: Append, ticket: Ticket<WriteAnswer>, outcomes: Outcomes) {
-    this.#request = request
-    this.#write = write
+  constructor(
+    request: WriteRequest,
+    parsed: ParsedWrite | WriteRefused,
+    ticket: Ticket<WriteAnswer>,
+    outcomes: Outcomes,
+  ) {
+    this.request = request
+    this.parsed = parsed
     this.#ticket = ticket
     this.#outcomes = outcomes
   }
 
   resolve(receipt: Receipt): void {
     this.#ticket.resolve(receipt.answer)
-    this.#outcomes.kept(this.#request, this.#write, receipt)
+    this.#outcomes.kept(this.request, this.parsed as ParsedWrite, receipt)
   }
 
   reject(error: unknown): void {
-    settle(this.#ticket, this.#outcomes.failed(this.#request, this.#write, error))
+    const { parsed } = this
+    const id = parsed instanceof WriteRefused ? parsed.writeId : parsed.id
+    this.settle(this.#outcomes.failed(this.request, id, error))
   }
+
+  settle(answer: Promise<WriteAnswer>): void {
+    answer.catch((error: unknown) => this.#outcomes.refused(this.request, error))
+    settle(this.#ticket, answer)
+  }
+}
+
+/** The next step: at once where nothing has to be waited for, since promises would cost more than all that the steps do. */
+function after(waiting: Promise<void> | undefined, writing: Writing, step: (writing: Writing) => void): void {
+  if (waiting) waiting.then(() => step(writing)).catch((error: unknown) => writing.reject(error))
+  else step(writing)
 }
 
 function doorOf({ door, isWill }: WriteRequest): WriteDoor {
@@ -301,9 +275,4 @@ function isDryRun({ store, broadcast }: ParsedWrite): boolean {
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? allTaken : { rejected: parsed.rejected }
-}
-
-/** Whether the thing has written more than it may. */
-export function isRateExceeded({ reason }: ThingwireError): boolean {
-  return reason === 'write_rate_exceeded' || reason === 'record_rate_exceeded'
 }

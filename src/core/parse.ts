@@ -1,14 +1,14 @@
 import { type FieldError, ThingwireError } from '../errors.ts'
-import { parseRecord, type RecordContext } from './parse-record.ts'
-import { atRecord, isProblem, placeText } from './problem.ts'
-import { readJson } from './read-json.ts'
-import type { NewRecord } from './record.ts'
-import { forbiddenMember, forbiddenMemberOf } from './value.ts'
+import { readJson } from './json/read-json.ts'
+import { parseRecord, type RecordContext } from './record/parse-record.ts'
+import { atRecord, isProblem, placeText } from './record/problem.ts'
+import type { NewRecord } from './record/record.ts'
+import { forbiddenMember, forbiddenMemberOf } from './record/value.ts'
 
 /** Most records that one write may carry (contract §2). */
 export const maximumRecords = 10_000
 /** Most bad records that one refusal names. */
-export const maximumNamedErrors = 20
+const maximumNamedErrors = 20
 
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
@@ -21,7 +21,7 @@ export interface WriteOptions {
   readonly id?: string
 }
 
-export interface ParseContext extends RecordContext {
+interface ParseContext extends RecordContext {
   readonly options: WriteOptions
 }
 

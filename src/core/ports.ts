@@ -1,9 +1,9 @@
 import type { FieldError, Reason } from '../errors.ts'
-import type { Geo } from './geo.ts'
+import type { Ticket } from './async/ticket.ts'
 import type { Hold } from './holds.ts'
-import type { Problem } from './problem.ts'
-import type { AcceptedRecord, NewRecord, StoredRecord } from './record.ts'
-import type { Ticket } from './ticket.ts'
+import type { Geo } from './record/geo.ts'
+import type { Problem } from './record/problem.ts'
+import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
 
 /**
  * What the core and the doors need from the outside. The promises behind these methods (order, atomicity,
@@ -184,6 +184,13 @@ export interface RecordStore {
   /** Sees everything that was appended before the call. */
   snapshot(): Promise<Snapshot>
   /**
+   * Resolves when listeners were told of everything that was committed before the call, by whichever node, and of everything
+   * that was appended here before it.
+   *
+   * @returns the number of the newest write that listeners were told, 0 if there is none
+   */
+  catchUp(): Promise<number>
+  /**
    * Removes what was stored before the call; returns how many records that were. Where the newest record of an ordinary
    * resource went, the new latest is told to listeners (`Commit.latest`) before this resolves.
    */
@@ -220,7 +227,7 @@ export interface RecordStore {
 }
 
 /** What follows a commit at its own pace, and can fall behind. */
-export interface Follow {
+export interface BackPressure {
   /** Resolves when writes may go on; undefined: they may now. */
   room(): Promise<void> | undefined
 }
@@ -274,7 +281,7 @@ export interface DocumentChange<Result> {
 }
 
 /**
- * Why documents are put, for a store that is short of room (`Store`, Room). `upkeep`: nobody asked for it, and the caller loses
+ * Why documents are put, for a store that is short of space (`Store`, Space). `upkeep`: nobody asked for it, and the caller loses
  * little without it. `essential`: without it nothing can be removed, or the service cannot begin. Absent: a client asked.
  */
 export type PutPurpose = 'upkeep' | 'essential'
@@ -282,6 +289,8 @@ export type PutPurpose = 'upkeep' | 'essential'
 /** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
   get(name: string): Promise<Document | undefined>
+  /** The same in commit order: behind every append, put and transact that was called before, also one that rejects. */
+  getInOrder(name: string): Promise<Document | undefined>
   /** Documents whose name starts with `prefix`, by name, after `after`, at most `limit`. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
   /**

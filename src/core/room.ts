@@ -1,15 +1,15 @@
 import { ThingwireError } from '../errors.ts'
-import type { Follow } from './ports.ts'
+import type { BackPressure } from './ports.ts'
 
 /** What writes wait for while too many live messages wait to be sent (contract §9), and not for ever. */
 export class Room {
-  readonly #live: Follow
+  readonly #live: BackPressure
   readonly #timeout: number
   #room: Promise<void> | undefined
   #roomInTime: Promise<void> | undefined
 
   /** @param timeout milliseconds */
-  constructor(live: Follow, timeout: number) {
+  constructor(live: BackPressure, timeout: number) {
     this.#live = live
     this.#timeout = timeout
   }

@@ -1,6 +1,6 @@
-import { formatDatetime } from './datetime.ts'
+import { formatDatetime } from './record/datetime.ts'
 
-export type ServerTimeFormat = 'UTC' | 'unix_timestamp'
+type ServerTimeFormat = 'UTC' | 'unix_timestamp'
 
 /**
  * Server time as JSON: the answer of `GET /v2/utils/date` [interface 4.2], the message on `things/<ref>/date`.

@@ -1,7 +1,7 @@
-import { isMagicKey } from '../core/key.ts'
 import type { Commit, Latest } from '../core/ports.ts'
-import type { AcceptedRecord, StoredRecord } from '../core/record.ts'
-import { arrayText, recordText } from '../core/record-text.ts'
+import { isMagicKey } from '../core/record/key.ts'
+import type { AcceptedRecord, StoredRecord } from '../core/record/record.ts'
+import { arrayText, recordText } from '../core/record/record-text.ts'
 
 const nothing = Buffer.alloc(0)
 

@@ -96,13 +96,18 @@ export class Live {
    */
   async snapshot(reached: () => void): Promise<Snapshot> {
     const snapshot = await this.#records.snapshot()
-    await new Promise<void>(resolve => {
-      this.#sequencer.at(snapshot.writeNumber, () => {
-        reached()
-        resolve()
-      })
-    })
+    await this.#handedOn(snapshot.writeNumber, reached)
     return snapshot
+  }
+
+  /**
+   * Calls `reached` at the place among the live messages where everything that was committed before the call was delivered, by
+   * whichever node.
+   *
+   * @throws ThingwireError of the store
+   */
+  async catchUp(reached: () => void = () => {}): Promise<void> {
+    await this.#handedOn(await this.#records.catchUp(), reached)
   }
 
   /** Messages were handed to the socket of a subscriber. @param committedAt of the oldest: `LiveWrite.committedAt` */
@@ -120,6 +125,15 @@ export class Live {
     for (const stop of this.#stopListening) stop()
     this.#sequencer.stop()
     await this.log.close()
+  }
+
+  #handedOn(writeNumber: number, reached: () => void): Promise<void> {
+    return new Promise(resolve => {
+      this.#sequencer.at(writeNumber, () => {
+        reached()
+        resolve()
+      })
+    })
   }
 
   /** @returns whether anybody is subscribed to it */

@@ -7,9 +7,9 @@ import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'
 
 export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrough'> {
-  readonly records: Pick<RecordStore, 'append' | 'state' | 'read' | 'onCommit' | 'readLog' | 'snapshot'>
+  readonly records: Pick<RecordStore, 'append' | 'state' | 'read' | 'onCommit' | 'readLog' | 'catchUp'>
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
-  readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap' | 'isAlone'>
+  readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap'>
   readonly clock: Pick<ReceiptClock, 'now'>
   /** The removals that these documents asked for are done. */
   readonly onRemoved: (names: readonly string[]) => void
@@ -84,7 +84,7 @@ export class Applier {
    * @throws ThingwireError of the store; store_unavailable if it ends before the state is durably gone
    */
   async remove(thingId: string, key: string): Promise<void> {
-    await this.#hearOthers()
+    await this.#parts.records.catchUp()
     await this.#remove(thingId, key)
   }
 
@@ -120,7 +120,7 @@ export class Applier {
     this.#seen = this.#loaded.through
     // Before the log, and then behind what was told so far: what was acknowledged before it was asked for is in one of them.
     const requests = await listRemovalRequests(this.#parts.documents)
-    await this.#hearOthers()
+    await this.#parts.records.catchUp()
     for (const request of requests) this.removeAsAsked(request)
     for (;;) {
       const part = { after: this.#seen, before: this.#firstHeld, order: 'asc' } as const
@@ -140,13 +140,6 @@ export class Applier {
     }
     this.#loaded = { through: 0, ofThings: new Map() }
     this.#isUpToDate()
-  }
-
-  /** Resolves when what other nodes have acknowledged before the call was told. @throws ThingwireError of the store */
-  async #hearOthers(): Promise<void> {
-    if (this.#parts.nodes.isAlone) return
-    const snapshot = await this.#parts.records.snapshot()
-    await snapshot.close()
   }
 
   #takeOrHold(commit: Commit): void {

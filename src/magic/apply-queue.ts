@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../core/async/retry-until.ts'
 import { magicRecords } from '../core/commit-outline.ts'
 import type { Hold } from '../core/holds.ts'
-import { isMagicKey } from '../core/key.ts'
-import type { Commit, DocumentStore, Follow, RecordStore } from '../core/ports.ts'
+import type { BackPressure, Commit, DocumentStore, RecordStore } from '../core/ports.ts'
+import { isMagicKey } from '../core/record/key.ts'
 import { ThingwireError } from '../errors.ts'
 import { type AppliedMark, type AppliedMarks, appliedRecords } from './applied-marks.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type MagicRefusal,
   type MagicWrite,
   nextStep,
-  type Removal,
+  type StateRemoval,
   type Step,
   type StepParts,
 } from './lane.ts'
@@ -21,13 +21,13 @@ import {
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
-  readonly records: Pick<RecordStore, 'append' | 'read' | 'snapshot' | 'state'>
+  readonly records: Pick<RecordStore, 'append' | 'read' | 'catchUp' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
   /** That this node applies magic records: in its name all is put. */
   readonly hold: Hold
   /** Whoever sends on what is committed. */
-  readonly live: Follow
+  readonly live: BackPressure
   /** The newest write of which what is to be applied was pushed. */
   readonly seenThrough: () => number
   readonly onRefused: (refusal: MagicRefusal) => void
@@ -134,7 +134,7 @@ export class ApplyQueue {
     }
   }
 
-  #add(thingId: string, job: MagicWrite | Removal): void {
+  #add(thingId: string, job: MagicWrite | StateRemoval): void {
     const lane = this.#lanes.get(thingId)
     if (lane) {
       lane.jobs.push(job)
@@ -196,10 +196,9 @@ export class ApplyQueue {
     lane.unsure = undefined
   }
 
-  /** What is kept of an append that failed was told before this snapshot. */
+  /** What is kept of an append that failed is told by then. */
   async #lookUp(lane: Lane, unsure: Appended): Promise<void> {
-    const snapshot = await this.#parts.records.snapshot()
-    await snapshot.close()
+    await this.#parts.records.catchUp()
     if (unsure.isTold) this.#finish(lane, unsure.step)
     lane.unsure = undefined
   }
@@ -221,10 +220,7 @@ export class ApplyQueue {
 
   #goOnLater(lane: Lane): void {
     const { signal } = this.#closing
-    delay(this.#parts.retryDelay, undefined, { signal, ref: false }).then(
-      () => this.#goOn(lane),
-      () => {},
-    )
+    void rest(this.#parts.retryDelay, signal).then(() => signal.aborted || this.#goOn(lane))
   }
 }
 

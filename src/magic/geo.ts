@@ -1,6 +1,6 @@
-import { parseDegrees } from '../core/geo.ts'
 import type { MagicHistory } from '../core/ports.ts'
-import type { Problem } from '../core/problem.ts'
+import { parseDegrees } from '../core/record/geo.ts'
+import type { Problem } from '../core/record/problem.ts'
 import type { MagicResource } from './magic-resource.ts'
 
 /**

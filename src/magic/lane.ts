@@ -1,6 +1,6 @@
 import type { Commit, DocumentPut, DocumentStore, RecordStore } from '../core/ports.ts'
-import { atRecord, type Problem, placeText } from '../core/problem.ts'
-import type { AcceptedRecord } from '../core/record.ts'
+import { atRecord, type Problem, placeText } from '../core/record/problem.ts'
+import type { AcceptedRecord } from '../core/record/record.ts'
 import { ThingwireError } from '../errors.ts'
 import type { AppliedMark } from './applied-marks.ts'
 import type { MagicChange, MagicResource } from './magic-resource.ts'
@@ -17,7 +17,7 @@ export interface MagicWrite {
 }
 
 /** The removal of a state, or of a part of one. */
-export interface Removal {
+export interface StateRemoval {
   readonly key: string
   /** Document that asks for it, and goes with the state; it is done already where there is none. */
   readonly name?: string
@@ -37,7 +37,7 @@ export interface StepParts extends StateDraftParts {
 /** What is to be done to the states of one thing, in order. */
 export interface Lane {
   readonly thingId: string
-  readonly jobs: (MagicWrite | Removal)[]
+  readonly jobs: (MagicWrite | StateRemoval)[]
   /** Its append that is under way, or failed and may have been kept all the same. */
   unsure?: Appended | undefined
 }
@@ -70,7 +70,7 @@ export interface Step {
   readonly documents?: DocumentPut
 }
 
-export function isWrite(job: MagicWrite | Removal): job is MagicWrite {
+export function isWrite(job: MagicWrite | StateRemoval): job is MagicWrite {
   return 'commit' in job
 }
 
@@ -112,7 +112,7 @@ async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftPart
 
 async function stepOfRemoval(
   lane: Lane,
-  { key, name, after, receivedAt }: Removal,
+  { key, name, after, receivedAt }: StateRemoval,
   parts: StepParts,
 ): Promise<Step> {
   const draft = new StateDraft(lane.thingId, parts)

@@ -1,6 +1,6 @@
-import type { Geo } from '../core/geo.ts'
 import type { MagicHistory, MagicRecord } from '../core/ports.ts'
-import type { Problem } from '../core/problem.ts'
+import type { Geo } from '../core/record/geo.ts'
+import type { Problem } from '../core/record/problem.ts'
 
 /** The state of a magic resource: what REST and the retained view give, and what is told live when it changes. */
 export interface MagicState {

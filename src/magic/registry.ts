@@ -1,5 +1,5 @@
-import { isMagicKey } from '../core/key.ts'
 import type { MagicRules } from '../core/ports.ts'
+import { isMagicKey } from '../core/record/key.ts'
 import { geo } from './geo.ts'
 import type { MagicResource } from './magic-resource.ts'
 import { settings } from './settings.ts'
@@ -44,9 +44,6 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
       find(record.key)?.check(record) ?? { field: 'key', reason: 'unknown_magic_resource', message },
   }
 }
-
-/** The rules of those that are built in. */
-export const magicRules: MagicRules = createMagicRegistry()
 
 /** Whether something of a write goes to a magic resource: then it stays in the commit log until that is done. */
 export function hasMagic(records: readonly { readonly key: string }[]): boolean {

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../core/async/retry-until.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit } from '../core/ports.ts'
-import type { StoredRecord } from '../core/record.ts'
+import type { StoredRecord } from '../core/record/record.ts'
 import { ThingwireError } from '../errors.ts'
 import { AppliedMarks, isApplied } from './applied-marks.ts'
 import { Applier, type ApplierParts } from './applier.ts'
@@ -138,7 +138,7 @@ export class RetainedState {
       this.#applier = new Applier({ ...this.#parts, hold })
       await this.#applier.run(stop)
       this.#applier = undefined
-      await delay(this.#parts.retryDelay, undefined, { signal: stop, ref: false }).catch(() => {})
+      await rest(this.#parts.retryDelay, stop)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Problem } from '../core/problem.ts'
-import { isForbiddenMember } from '../core/value.ts'
+import type { Problem } from '../core/record/problem.ts'
+import { isForbiddenMember } from '../core/record/value.ts'
 import type { MagicResource } from './magic-resource.ts'
 import { isObject, mergePatch, removeAt, setAt, valueAt } from './settings-document.ts'
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { latestDatetime } from '../core/datetime.ts'
 import type { Latest, RecordStore } from '../core/ports.ts'
-import { isProblem, type Problem } from '../core/problem.ts'
-import type { StoredRecord } from '../core/record.ts'
-import { valueText } from '../core/value.ts'
+import { latestDatetime } from '../core/record/datetime.ts'
+import { isProblem, type Problem } from '../core/record/problem.ts'
+import type { StoredRecord } from '../core/record/record.ts'
+import { valueText } from '../core/record/value.ts'
 import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
 import type { MagicRegistry } from './registry.ts'
 

@@ -1,6 +1,6 @@
 import type { Client, PublishPacket } from 'aedes'
+import type { Ticket } from '../core/async/ticket.ts'
 import type { Observer } from '../core/observer.ts'
-import type { Ticket } from '../core/ticket.ts'
 import { catalogue, ThingwireError } from '../errors.ts'
 import type { ReadingTime } from './reading-time.ts'
 

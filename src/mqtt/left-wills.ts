@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../core/async/retry-until.ts'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore } from '../core/ports.ts'
@@ -113,5 +113,5 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
     0,
     waits.reduce((least, wait) => Math.min(least, wait), lookInterval),
   )
-  await delay(wait, undefined, { signal: stop, ref: false }).catch(() => {})
+  await rest(wait, stop)
 }

@@ -94,8 +94,7 @@ export class LiveClient implements Subscriber {
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
       // Behind what the other node may have sent: it was told of commits that are not told here yet.
-      const snapshot = await this.#parts.live.snapshot(() => this.#isClosed || this.#begin(session))
-      return await snapshot.close()
+      return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
     if (this.#missed) Object.assign(this.#missed, { retained, shown: owed })

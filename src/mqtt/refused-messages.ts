@@ -1,5 +1,5 @@
 import type { RefusedWrite } from '../core/ports.ts'
-import { describeRefusedWrite } from '../core/refused-write.ts'
+import { describeRefusedWrite } from '../core/refusals/refused-write.ts'
 import type { Live } from '../live/index.ts'
 
 /** Most messages of one thing in `window` (contract §7). */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Access } from '../access/access.ts'
+import { retryUntil } from '../core/async/retry-until.ts'
 import { type Hold, HoldLost, type Holds } from '../core/holds.ts'
 import type { Ingest } from '../core/ingest.ts'
 import { listDocuments } from '../core/list-documents.ts'
@@ -107,7 +107,7 @@ export class Wills {
     let isRetry = false
     await this.#persist(async () => {
       // What the store was late with may be written all the same.
-      if (isRetry && !(await this.#isKept(name))) return
+      if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
       await this.#append(name, will, hold).catch(async error => {
         if (!(error instanceof HoldLost) || !hold) throw error
@@ -153,22 +153,14 @@ export class Wills {
     await this.discard(name, hold)
   }
 
-  /** Asked in the order of commits: behind whatever is still under way. */
-  #isKept(name: string): Promise<boolean> {
-    return this.#parts.documents.transact([name], ([will]) => ({ put: {}, result: will !== undefined }))
-  }
-
   /** Does it again for as long as the store is away. */
   async #persist(task: () => Promise<void>, stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      try {
-        return await task()
-      } catch (error) {
-        // Another connection of the client has written it, or will.
-        if (error instanceof HoldLost) return
-        if (!(error instanceof ThingwireError)) return this.#parts.onDefect(error)
-        await delay(retryInterval, undefined, { signal: stop, ref: false }).catch(() => {})
-      }
+    const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof HoldLost)
+    try {
+      await retryUntil(task, { every: retryInterval, stop, isPassing })
+    } catch (error) {
+      // Of a hold that is lost, another connection of the client has written it, or will.
+      if (!(error instanceof HoldLost)) this.#parts.onDefect(error)
     }
   }
 

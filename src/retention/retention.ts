@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../core/async/retry-until.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
@@ -110,8 +110,4 @@ export class Retention {
     const interval = Math.min(Math.max(least / looksPerAge, leastInterval), mostInterval)
     return interval * (1 + jitter * (2 * Math.random() - 1))
   }
-}
-
-async function rest(milliseconds: number, stop: AbortSignal): Promise<void> {
-  await delay(milliseconds, undefined, { signal: stop, ref: false }).catch(() => {})
 }

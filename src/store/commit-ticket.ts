@@ -1,6 +1,6 @@
 import type { CommitTicket } from './contract.ts'
 
-export { settle } from '../core/ticket.ts'
+export { settle } from '../core/async/ticket.ts'
 
 /** How long something is waited for. */
 export type Waiting = Pick<CommitTicket<never>, 'expired' | 'deadline'>

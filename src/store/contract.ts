@@ -1,3 +1,4 @@
+import type { Ticket } from '../core/async/ticket.ts'
 import type { ReceiptClock } from '../core/clock.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
@@ -24,7 +25,6 @@ import type {
   TimeRange,
   WriteAnswer,
 } from '../core/ports.ts'
-import type { Ticket } from '../core/ticket.ts'
 
 /**
  * The contract of a store.
@@ -82,7 +82,7 @@ import type { Ticket } from '../core/ticket.ts'
  * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
  * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once
  * the snapshot or the store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its
- * snapshots and does not wait for their readers.
+ * snapshots and does not wait for their readers. `catchUp` waits for what a snapshot would show, and reads nothing.
  *
  * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
  * that a removal tells. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
@@ -104,9 +104,9 @@ import type { Ticket } from '../core/ticket.ts'
  * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
  * latest record.
  *
- * **Room.** A store that is short of room rejects with `store_full` what would take some: first appends that keep records, and
+ * **Space.** A store that is short of space rejects with `store_full` what would take some: first appends that keep records, and
  * puts whose purpose is `upkeep`; where there is next to none, every put but those that remove a document and those that are
- * `essential`. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its room from others,
+ * `essential`. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its space from others,
  * as one that is `shared` does, may take the purpose for nothing.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
@@ -179,6 +179,8 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 }
 
 /**
+ * Of the calls of the store `openStore` adds those that others are enough for.
+ *
  * `append` and `put` return undefined, not void: with void the compiler would accept an async function, whose promise
  * nobody awaits.
  */
@@ -186,7 +188,7 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
 }
 
-export interface DriverDocuments extends Omit<DocumentStore, 'put'> {
+export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder'> {
   put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold, purpose?: PutPurpose): undefined
 }
 

@@ -1,7 +1,7 @@
 import type { CommitTicket } from './contract.ts'
 
-/** What is committed with others, and who waits for it. */
-export interface Committed<Result> {
+/** What waits to be committed with others, and who waits for it. */
+export interface PendingCommit<Result> {
   readonly ticket: CommitTicket<Result>
 }
 
@@ -26,7 +26,7 @@ export interface Committer<Item, Result> {
  * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
  * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came.
  */
-export class GroupCommit<Item extends Committed<Result>, Result> {
+export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   readonly #committer: Committer<Item, Result>
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number

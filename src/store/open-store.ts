@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { promiseOf } from '../core/async/ticket.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
-import { promiseOf } from '../core/ticket.ts'
 import type { DriverHolds, RecordStore, Store, StoreDriver } from './contract.ts'
-import { LifeCycle } from './life-cycle.ts'
-import { OpenSnapshots } from './open-snapshots.ts'
-import { PendingAppends } from './pending-appends.ts'
-import { SoleHolds } from './sole-holds.ts'
-import { soleNode } from './sole-node.ts'
-import { TimeLimit } from './time-limit.ts'
+import { LifeCycle } from './guard/life-cycle.ts'
+import { OpenSnapshots } from './guard/open-snapshots.ts'
+import { PendingAppends } from './guard/pending-appends.ts'
+import { SoleHolds } from './guard/sole-holds.ts'
+import { soleNode } from './guard/sole-node.ts'
+import { TimeLimit } from './guard/time-limit.ts'
 
 export interface OpenStoreOptions {
   /** How long an append or a put may wait for its commit, milliseconds (contract §4). */
@@ -30,9 +30,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
   const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
-  const sole = new SoleHolds(randomUUID(), () =>
-    documents.transact([], () => ({ put: {}, result: undefined })),
-  )
+  const sole = new SoleHolds(randomUUID(), () => records.catchUp())
   const nodes = driver.nodes ?? soleNode(sole)
   const holds = driver.holds ? limited(driver.holds, limit) : sole
   // A store that is shared compares holds itself, in its commits.
@@ -61,6 +59,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     resources: thingId => life.run(() => records.resources(thingId)),
     state: (thingId, key) => life.run(() => records.state(thingId, key)),
     snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
+    catchUp: () => life.run(() => records.catchUp()),
     remove: (...range) => life.run(() => records.remove(...range)),
     removeOld: (thingId, key, before, from, hold) =>
       life.run(async () => {
@@ -90,6 +89,8 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     records: guarded,
     documents: {
       get: name => life.run(() => documents.get(name)),
+      getInOrder: name =>
+        life.run(() => documents.transact([name], ([document]) => ({ put: {}, result: document }))),
       list: (...query) => life.run(() => documents.list(...query)),
       put: (put, hold, purpose) =>
         life.run(async () => {

@@ -1,12 +1,12 @@
-import type { Geo } from '../core/geo.ts'
-import type { Measured, StoredRecord } from '../core/record.ts'
+import type { Geo } from '../core/record/geo.ts'
+import type { Measured, StoredRecord } from '../core/record/record.ts'
 
 /**
  * What is stored of a record besides thing, key and datetime: a byte that says what follows, then latitude and longitude
- * if there is a position, then the value as JSON text. Positions of at most seven decimals (a centimetre: what receivers
+ * if there is a geo, then the value as JSON text. Degrees of at most seven decimals (a centimetre: what receivers
  * give) are whole numbers of ten-millionths of a degree, half as long as doubles.
  *
- * The two lowest bits of the first byte say how the position is written; the others are free for what a store adds.
+ * The two lowest bits of the first byte say how the geo is written; the others are free for what a store adds.
  */
 
 const withoutGeo = 0
@@ -60,7 +60,7 @@ export function decodeRecord(
   }
 }
 
-/** How many bytes stand before the value: the first one, and the position. */
+/** How many bytes stand before the value: the first one, and the geo. */
 export function headLength(bytes: Buffer): number {
   return lengthOfHead[(bytes[0] ?? 0) % kinds] ?? lengthOfHead[withoutGeo]
 }

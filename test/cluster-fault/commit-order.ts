@@ -1,9 +1,9 @@
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { decodeMember, positionInMember } from '../../src/store/redis/record-member.ts'
 import { type CommitOrder, orderOf, type Stored } from '../fault/commit-order.ts'
 
-const keys = new Keys('thingwire', 0)
+const keys = new Keys('thingwire')
 
 /** By thing id; of things of which all values are texts. @param url of the Redis */
 export async function commitOrders(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { type RunningNodes, startNode, startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { administer } from './administer.ts'

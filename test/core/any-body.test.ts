@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWrite, WriteRefused } from '../../src/core/parse.ts'
-import type { NewRecord } from '../../src/core/record.ts'
+import type { NewRecord } from '../../src/core/record/record.ts'
 import { catalogue } from '../../src/errors.ts'
-import { magicRules } from '../../src/magic/registry.ts'
+import { createMagicRegistry } from '../../src/magic/registry.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { createThings } from '../../src/things.ts'
 
 const now = Date.parse('2026-11-21T09:30:00Z')
+const magic = createMagicRegistry()
 const marker = 'Zq7Zq7'
 
 /** Any JSON, with names and numbers that mean something to the service, and `marker` in its strings. */
@@ -75,7 +76,7 @@ const anyBody = fc.oneof(
 
 function parse(body: Uint8Array) {
   try {
-    return parseWrite(body, { options: {}, now, magic: magicRules })
+    return parseWrite(body, { options: {}, now, magic })
   } catch (error) {
     if (error instanceof WriteRefused) return error
     throw error

@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type LimitOptions, Limits } from '../../src/access/limits/limits.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
-import type { Follow, RefusedWrite } from '../../src/core/ports.ts'
+import type { BackPressure, RefusedWrite } from '../../src/core/ports.ts'
 import { ThingwireError } from '../../src/errors.ts'
-import { magicRules } from '../../src/magic/registry.ts'
+import { createMagicRegistry } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
 const thingId = 'thing'
-const always: Follow = { room: () => undefined }
+const always: BackPressure = { room: () => undefined }
 
 interface Opened {
   readonly store: Store
@@ -26,7 +26,7 @@ async function open(options: Partial<LimitOptions>, live = always, storeTimeout 
   const { records, refused, clock } = store
   let now = 0
   const limits = new Limits(options, () => now)
-  const parts = { records, refused, magic: magicRules, clock, live, limits, storeTimeout }
+  const parts = { records, refused, magic: createMagicRegistry(), clock, live, limits, storeTimeout }
   const ingest = createIngest(parts)
   const told: RefusedWrite[] = []
   ingest.onRefused((_, refusal) => told.push(refusal))

@@ -4,7 +4,7 @@ import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import type { RecordStore } from '../../src/core/ports.ts'
 import { Live } from '../../src/live/index.ts'
-import { magicRules } from '../../src/magic/registry.ts'
+import { createMagicRegistry } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   ingest = createIngest({
     records,
     refused,
-    magic: magicRules,
+    magic: createMagicRegistry(),
     clock,
     live: new Live({ records, nodes, isShared: false }, 0),
     limits: new Limits(),
@@ -95,7 +95,7 @@ describe('createIngest()', () => {
     const slow = createIngest({
       records: { ...records, submit },
       refused,
-      magic: magicRules,
+      magic: createMagicRegistry(),
       clock,
       live: new Live({ records, nodes, isShared: false }, 0),
       limits: new Limits(),
@@ -143,7 +143,7 @@ describe('createIngest()', () => {
     const slow = createIngest({
       records,
       refused: store.refused,
-      magic: magicRules,
+      magic: createMagicRegistry(),
       clock: store.clock,
       live: new Live({ ...store, isShared: false }, 0),
       limits: new Limits(),

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { parseWrite, type WriteOptions, WriteRefused } from '../../src/core/parse.ts'
 import { ThingwireError } from '../../src/errors.ts'
-import { magicRules } from '../../src/magic/registry.ts'
+import { createMagicRegistry } from '../../src/magic/registry.ts'
 
 const now = Date.parse('2026-11-21T09:30:00Z')
 const record = { key: 'reading', value: 1 }
 
 function parse(body: unknown, options: WriteOptions = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return parseWrite(Buffer.from(text), { options, now, magic: magicRules })
+  return parseWrite(Buffer.from(text), { options, now, magic: createMagicRegistry() })
 }
 
 function refusal(body: unknown, options: WriteOptions = {}): WriteRefused {
@@ -81,12 +81,12 @@ describe('parseWrite()', () => {
   it('reads a view of bytes, not what lies around it', () => {
     const bytes = Buffer.from(`xx${JSON.stringify({ values: [record] })}xx`)
     const body = new Uint8Array(bytes.buffer, bytes.byteOffset + 2, bytes.byteLength - 4)
-    const context = { options: {}, now, magic: magicRules }
+    const context = { options: {}, now, magic: createMagicRegistry() }
     expect(parseWrite(body, context).records).toHaveLength(1)
   })
 
   it('takes U+FFFD, and refuses bytes that are read as it', () => {
-    const context = { options: {}, now, magic: magicRules }
+    const context = { options: {}, now, magic: createMagicRegistry() }
     const body = Buffer.from('{"values":[{"key":"a","value":"\ufffd"}]}')
     expect(parseWrite(body, context).records[0]?.value).toBe('"\ufffd"')
     body[body.indexOf('\ufffd')] = 0xff

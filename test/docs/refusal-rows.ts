@@ -26,7 +26,7 @@ export const heldElsewhere: ReadonlyMap<string, string> = new Map([
   ['too_many_failed_credentials', 'test/http/failed-credentials.test.ts'],
   ['store_timeout', 'test/store/open-store.test.ts'],
   ['store_unavailable', 'test/http/routes/health.test.ts'],
-  ['store_full', 'test/store/level/room.test.ts'],
+  ['store_full', 'test/store/level/database/disk-space.test.ts'],
   ['draining', 'test/http/routes/health.test.ts'],
   ['write_rate_exceeded', 'test/doors/write-limits.test.ts'],
   ['record_rate_exceeded', 'test/doors/write-limits.test.ts'],

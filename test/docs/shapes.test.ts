@@ -1,14 +1,20 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readJson } from '../../src/core/read-json.ts'
+import { readJson } from '../../src/core/json/read-json.ts'
+import { type ParsedWrite, parseWrite, WriteRefused } from '../../src/core/parse.ts'
 import { write } from '../../src/http/operation/shapes.ts'
+import { createMagicRegistry } from '../../src/magic/registry.ts'
+import { anyWrite } from '../doors/any-write.ts'
 import type { Case, Step } from '../doors/case.ts'
 import { cases } from '../doors/cases/index.ts'
 
-/** What the documents say of a write, held to the table of cases that both doors are held to. */
+/** What the documents say of a write, held to the table of cases that both doors are held to, and to the rules themselves. */
 
 const steps = Object.entries(cases).flatMap(([group, rows]) =>
   rows.flatMap(row => stepsOf(row).map(step => ({ name: `${group}: ${row.name}`, ...step }))),
 )
+
+const rules = { options: {}, now: Date.parse('2026-11-21T09:30:00Z'), magic: createMagicRegistry() }
 
 /** What no schema says: real times, sizes, depths, forbidden members, the limits of doubles. */
 const unsaid = new Set([
@@ -43,7 +49,34 @@ describe('the documented shape of a write', () => {
     expect(refused.length).toBeGreaterThan(50)
     expect(taken).toEqual([])
   })
+
+  it('takes and refuses whatever the rules of a write do', () => {
+    let [taken, refused] = [0, 0]
+    const look = (body: Buffer) => {
+      const reasons = reasonsOf(body)
+      if (reasons.length === 0) {
+        taken++
+        expect(matches(body)).toBe(true)
+      } else if (reasons.some(reason => !unsaid.has(reason))) {
+        refused++
+        expect(matches(body)).toBe(false)
+      }
+    }
+    fc.assert(fc.property(anyWrite, look), { numRuns: 2_000 })
+    expect(Math.min(taken, refused)).toBeGreaterThan(100)
+  })
 })
+
+/** Why the rules refuse a write, or records of it. */
+function reasonsOf(body: Buffer): readonly string[] {
+  try {
+    const parsed: ParsedWrite = parseWrite(body, rules)
+    return parsed.rejected.map(({ reason }) => reason)
+  } catch (error) {
+    if (!(error instanceof WriteRefused)) throw error
+    return (error.errors ?? [error]).map(({ reason }) => reason)
+  }
+}
 
 function stepsOf({ steps }: Case): readonly Step[] {
   return (steps as readonly (Step | readonly Step[])[]).flat()

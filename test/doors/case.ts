@@ -1,4 +1,4 @@
-import type { Geo } from '../../src/core/geo.ts'
+import type { Geo } from '../../src/core/record/geo.ts'
 import type { Reason } from '../../src/errors.ts'
 import type { Answer, ClientWrite, ReadRecord, Refusal } from './door.ts'
 

@@ -1,5 +1,5 @@
-import type { Geo } from '../../src/core/geo.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
+import type { Geo } from '../../src/core/record/geo.ts'
 import type { Reason } from '../../src/errors.ts'
 
 /** A registered thing, as a client knows it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { QoS } from 'mqtt-packet'
-import { Redactor } from '../../src/core/redactor.ts'
+import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { errorsTopic } from '../../src/mqtt/topics.ts'
 import { createThing } from '../helpers/http-client.ts'
 import { type ConnectOptions, connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'

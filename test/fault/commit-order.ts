@@ -8,7 +8,7 @@ import {
   positionInRecordKey,
   resourceInRecordKey,
 } from '../../src/store/level/keys.ts'
-import { namedRecords } from '../../src/store/level/record-run.ts'
+import { namedRecords } from '../../src/store/level/runs/record-run.ts'
 
 /** A record of the load in its place of the commit order. */
 export interface Stored extends Position {

@@ -1,5 +1,5 @@
 import type { Commit } from '../../src/core/ports.ts'
-import type { AcceptedRecord, NewRecord } from '../../src/core/record.ts'
+import type { AcceptedRecord, NewRecord } from '../../src/core/record/record.ts'
 
 /** A record on its way into the store. @param value JSON text */
 export function newRecordOf(key: string, value: string, more: Partial<NewRecord> = {}): NewRecord {

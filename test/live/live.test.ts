@@ -113,6 +113,20 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('on a store %s', kin
     await writing
   })
 
+  it('catchUp() calls back where everything that was written before was delivered', async () => {
+    const { live, write } = await start(kind)
+    const listener = new Listener()
+    live.subscribe('a', listener)
+    for (let count = 1; count <= 20; count++) {
+      await write('a', count)
+      let delivered = 0
+      await live.catchUp(() => {
+        delivered = listener.seen.length
+      })
+      expect(delivered).toBe(count)
+    }
+  })
+
   it('tellRefused() tells the subscribers of the thing, and of every thing', async () => {
     const { live } = await start(kind)
     const [ofA, ofB, ofEvery] = [new Listener(), new Listener(), new Listener()]

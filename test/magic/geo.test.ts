@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isProblem } from '../../src/core/problem.ts'
+import { isProblem } from '../../src/core/record/problem.ts'
 import { geo } from '../../src/magic/geo.ts'
 
 const check = (value: unknown, position?: { lat: number; long: number }) =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/core/ports.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
@@ -37,7 +37,7 @@ async function openTwo() {
     openRetained({ driver: createRedisStore({ url: redis.url, prefix }), magicResources: [list] })
   const nodes = [await open(), await open()] as const
   const client = await openClient(redis.url)
-  const { holds } = new Keys(prefix, 0)
+  const { holds } = new Keys(prefix)
   const task = 'task/magic'
   return {
     nodes,
@@ -130,7 +130,7 @@ describe('RetainedState that starts', () => {
   it('removes what was asked for behind what was acknowledged before, be that told late', async () => {
     const { told } = await openRetained({
       duringStart: [settings({ a: 1 })],
-      between: ({ nodes: { isAlone, ...nodes }, records, documents }) => {
+      between: ({ nodes, records, documents }) => {
         const late: (() => void)[] = []
         const tellLate = () => {
           for (const tell of late.splice(0)) tell()
@@ -142,10 +142,10 @@ describe('RetainedState that starts', () => {
             ...records,
             onCommit: (listener: (commit: Commit) => void) =>
               records.onCommit(commit => late.push(() => listener(commit))),
-            // Another node's commits are told at the latest once there is a snapshot with them.
-            snapshot: () => {
+            // Another node's commits are told at the latest by then.
+            catchUp: () => {
               tellLate()
-              return records.snapshot()
+              return records.catchUp()
             },
             readLog: (part: Parameters<typeof records.readLog>[0]) => {
               tellLate()

@@ -1,6 +1,6 @@
-import { formatDatetime } from '../../src/core/datetime.ts'
 import type { Commit } from '../../src/core/ports.ts'
-import type { StoredRecord } from '../../src/core/record.ts'
+import { formatDatetime } from '../../src/core/record/datetime.ts'
+import type { StoredRecord } from '../../src/core/record/record.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import type { DoorService } from './door-service.ts'
 

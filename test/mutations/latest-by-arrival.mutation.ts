@@ -1,4 +1,4 @@
-import { type StoredRecord, storedForm } from '../../src/core/record.ts'
+import { type StoredRecord, storedForm } from '../../src/core/record/record.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {

@@ -1,5 +1,5 @@
-import type { StoredRecord } from '../../src/core/record.ts'
-import { storedForm } from '../../src/core/record.ts'
+import type { StoredRecord } from '../../src/core/record/record.ts'
+import { storedForm } from '../../src/core/record/record.ts'
 import type { Mutation } from './mutation.ts'
 import { withLatest } from './with-snapshot.ts'
 

@@ -1,4 +1,4 @@
-import { storedForm } from '../../src/core/record.ts'
+import { storedForm } from '../../src/core/record/record.ts'
 import { type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {

@@ -1,4 +1,4 @@
-import { measurement } from '../../src/core/record.ts'
+import { measurement } from '../../src/core/record/record.ts'
 import { everything, type Mutation, withRecords } from './mutation.ts'
 
 export const mutation: Mutation = {

@@ -12,6 +12,8 @@ const forbidden = [
   ['src/magic/a.ts', '../access/index.ts'],
   ['src/store/a.ts', '../http/index.ts'],
   ['src/store/level/a.ts', '../../access/index.ts'],
+  ['src/store/level/runs/a.ts', '../../../access/index.ts'],
+  ['src/core/record/a.ts', '../../store/contract.ts'],
   ['src/access/a.ts', '../store/contract.ts'],
   ['src/http/a.ts', '../mqtt/index.ts'],
   ['src/http/b.ts', '../store/contract.ts'],
@@ -25,6 +27,7 @@ const forbidden = [
 const allowed = [
   ['src/core/c.ts', '../errors.ts'],
   ['src/store/level/c.ts', '../../core/ports.ts'],
+  ['src/store/level/runs/c.ts', '../../../core/ports.ts'],
   ['src/http/d.ts', '../access/index.ts'],
   ['src/server/a.ts', '../store/level/index.ts'],
 ] as const

@@ -1,7 +1,7 @@
 import { plain } from '../../src/conformance/views.ts'
 import { measuredAt, otherThing, readAll, thing, write } from '../../src/conformance/writes.ts'
 import { listDocuments } from '../../src/core/list-documents.ts'
-import type { NewRecord, StoredRecord } from '../../src/core/record.ts'
+import type { NewRecord, StoredRecord } from '../../src/core/record/record.ts'
 import type { LatestOfThing, LogQuery, Store } from '../../src/store/contract.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { waitedFor } from '../../src/conformance/writes.ts'
 import { promised } from '../../src/store/commit-ticket.ts'
-import { type Committed, GroupCommit } from '../../src/store/group-commit.ts'
+import { GroupCommit, type PendingCommit } from '../../src/store/group-commit.ts'
 
-interface Numbered extends Committed<number> {
+interface Numbered extends PendingCommit<number> {
   readonly number: number
 }
 

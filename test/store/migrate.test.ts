@@ -8,10 +8,10 @@ import { type MigrateOptions, migrate, type Progress } from '../../src/store/mig
 import { Source } from '../../src/store/migrate/source.ts'
 import { Target } from '../../src/store/migrate/target.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { openClient } from '../../src/store/redis/connection.ts'
+import { openClient } from '../../src/store/redis/connection/connection.ts'
+import { RedisDatabase } from '../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
-import { Partition } from '../../src/store/redis/partition.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
@@ -203,11 +203,11 @@ describe('Target.load()', () => {
       client.disconnect()
       await source.close()
     })
-    const partition = new Partition(new Keys(randomUUID(), 0), 'migrate', client)
-    const [one, other] = [await Target.claim(partition, source), await Target.claim(partition, source)]
-    await one?.load(Buffer.from('r1'), [['HSET', partition.keys.documents, 'things/a', '{}']])
-    const loading = other?.load(Buffer.from('r2'), [['HSET', partition.keys.documents, 'things/b', '{}']])
+    const database = new RedisDatabase(new Keys(randomUUID()), 'migrate', client)
+    const [one, other] = [await Target.claim(database, source), await Target.claim(database, source)]
+    await one?.load(Buffer.from('r1'), [['HSET', database.keys.documents, 'things/a', '{}']])
+    const loading = other?.load(Buffer.from('r2'), [['HSET', database.keys.documents, 'things/b', '{}']])
     await expect(loading).rejects.toMatchObject({ reason: 'store_unavailable' })
-    expect(await client.hkeys(partition.keys.documents)).toEqual(['things/a'])
+    expect(await client.hkeys(database.keys.documents)).toEqual(['things/a'])
   })
 })

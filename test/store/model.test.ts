@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { measuredAt } from '../../src/conformance/writes.ts'
-import { type NewRecord, type StoredRecord, storedForm } from '../../src/core/record.ts'
+import { type NewRecord, type StoredRecord, storedForm } from '../../src/core/record/record.ts'
 import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { level, memory } from './store-places.ts'

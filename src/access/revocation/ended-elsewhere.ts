@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { retryUntil } from '../../core/async/retry-until.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import { accessSessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
 import type { Ended } from './revocations.ts'
@@ -42,17 +42,12 @@ export class EndedElsewhere {
   }
 
   async #endMissing(names: readonly string[]): Promise<void> {
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      try {
-        const documents = await Promise.all(names.map(name => this.#parts.documents.get(name)))
-        const missing = names.filter((_, index) => documents[index] === undefined)
-        if (missing.length > 0 && !signal.aborted) this.#parts.onEnd(sorted(missing))
-        return
-      } catch {
-        await delay(retryAfter, undefined, { signal, ref: false }).catch(() => {})
-      }
-    }
+    const { signal: stop } = this.#closing
+    const read = () => Promise.all(names.map(name => this.#parts.documents.get(name)))
+    const documents = await retryUntil(read, { every: retryAfter, stop })
+    if (!documents || stop.aborted) return
+    const missing = names.filter((_, index) => documents[index] === undefined)
+    if (missing.length > 0) this.#parts.onEnd(sorted(missing))
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../../core/async/retry-until.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
@@ -41,7 +41,7 @@ export class RemovedThings {
       // What comes while they are listed may not be among them.
       this.#waking = new AbortController()
       await this.#removeAll(stop).catch(() => {})
-      await delay(retryAfter, undefined, { signal: this.#waking.signal, ref: false }).catch(() => {})
+      await rest(retryAfter, this.#waking.signal)
     }
   }
 

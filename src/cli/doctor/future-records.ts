@@ -1,4 +1,4 @@
-import { futureTolerance } from '../../core/datetime.ts'
+import { futureTolerance } from '../../core/record/datetime.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
 import {
   findThing,

@@ -1,4 +1,4 @@
-import { isMagicKey, isOrdinaryKey } from '../../core/key.ts'
+import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { isNearlyNumber } from './number-text.ts'
 import type { WrittenRecord } from './sourced.ts'

@@ -1,4 +1,4 @@
-import { isMagicKey, isOrdinaryKey } from '../../core/key.ts'
+import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { isSameName, keyLike, type Meaning, meaningOf } from './column-names.ts'
 

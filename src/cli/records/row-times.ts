@@ -1,4 +1,4 @@
-import { formatDatetime, latestDatetime } from '../../core/datetime.ts'
+import { formatDatetime, latestDatetime } from '../../core/record/datetime.ts'
 import { failure } from '../exit.ts'
 import type { Fault } from './sourced.ts'
 import { isDay, isTimeOfDay, parseTime, timeOn } from './time-text.ts'

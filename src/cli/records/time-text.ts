@@ -1,4 +1,4 @@
-import { latestDatetime, parseDatetime } from '../../core/datetime.ts'
+import { latestDatetime, parseDatetime } from '../../core/record/datetime.ts'
 
 const dayForm = String.raw`\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d{4}\.\d\d?\.\d\d?|\d\d?\.\d\d?\.\d{4}|\d{8}`
 const clockForm = String.raw`(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{6}(?:[.,]\d+)?)`

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { datetimeForms } from '../../core/datetime.ts'
-import { decimal } from '../../core/geo.ts'
-import { ordinaryKey } from '../../core/key.ts'
 import { maximumRecords, writeIdForm } from '../../core/parse.ts'
+import { datetimeForms } from '../../core/record/datetime.ts'
+import { decimal } from '../../core/record/geo.ts'
+import { ordinaryKey } from '../../core/record/key.ts'
 import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 

@@ -1,5 +1,5 @@
-import { formatDatetime } from '../../core/datetime.ts'
 import type { RecordStore, TimeRange } from '../../core/ports.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Query } from '../request/query.ts'
 import { type AggregateFunction, IntervalSummary, isAggregateFunction } from './interval-summary.ts'

@@ -1,7 +1,7 @@
-import { formatDatetime } from '../../core/datetime.ts'
 import type { RecordStore } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
-import { recordText } from '../../core/record-text.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
+import { recordText } from '../../core/record/record-text.ts'
 import { pages, type WalkQuery } from './pages.ts'
 
 /** A form in which a whole range is given out, one record per line. */

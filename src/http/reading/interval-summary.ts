@@ -1,4 +1,4 @@
-import { formatDatetime } from '../../core/datetime.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 
 const functions = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
 

@@ -1,5 +1,5 @@
 import type { PageQuery, RecordStore } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 
 /** States of magic resources (contract §5), as this door reads and removes them. */
 export interface MagicStates {

@@ -1,5 +1,5 @@
 import type { RecordStore, TimeRange } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /** Few, since what is in memory when V8 collects its young objects stays until a full collection. */

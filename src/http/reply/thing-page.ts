@@ -1,5 +1,5 @@
 import type { ThingQuery, ThingRegistry, ThingSummary } from '../../access/access.ts'
-import { formatDatetime } from '../../core/datetime.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Query } from '../request/query.ts'
 

@@ -1,4 +1,4 @@
-import { isMagicKey, isOrdinaryKey } from '../../core/key.ts'
+import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /** Longest part of a path: a `$settings` path of 16 parts of 64 characters, percent-encoded here and there. */

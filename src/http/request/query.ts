@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { parseDatetime } from '../../core/datetime.ts'
 import type { TimeRange } from '../../core/ports.ts'
+import { parseDatetime } from '../../core/record/datetime.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 
 /** Most records of one page of JSON (contract §6). */

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { readJson } from '../../core/read-json.ts'
+import { readJson } from '../../core/json/read-json.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
 

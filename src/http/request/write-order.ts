@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Turn, Turns } from '../../core/turns.ts'
+import { type Turn, Turns } from '../../core/async/turns.ts'
 
 /** Under which a request has its turn: a `WeakMap` by request took a tenth of the time of a write. */
 const turnKey = Symbol('turn of a write')

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccessSessionSummary } from '../../access/access.ts'
-import { formatDatetime } from '../../core/datetime.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { Query } from '../request/query.ts'

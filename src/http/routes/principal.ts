@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Principal } from '../../access/access.ts'
-import { formatDatetime } from '../../core/datetime.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'

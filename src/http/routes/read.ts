@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { PageQuery } from '../../core/ports.ts'
-import { arrayText, recordText } from '../../core/record-text.ts'
+import { arrayText, recordText } from '../../core/record/record-text.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { aggregate, aggregationOf } from '../reading/aggregate.ts'

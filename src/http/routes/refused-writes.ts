@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { describeRefusedWrite } from '../../core/refused-write.ts'
+import { describeRefusedWrite } from '../../core/refusals/refused-write.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { credentialOf } from '../request/credential.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { arrayText, recordText } from '../../core/record-text.ts'
+import { arrayText, recordText } from '../../core/record/record-text.ts'
 import type { HttpThings } from '../http-things.ts'
 import { createReads } from '../reading/magic-states.ts'
 import { replyStream } from '../reply/reply-stream.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { formatDatetime } from '../../core/datetime.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
 import { isToken } from '../../core/token.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'

@@ -125,8 +125,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
   }
 
   async #begin(thing: StreamedThing): Promise<void> {
-    const snapshot = await this.#live.snapshot(() => thing.begin(this.#live.keptWriteNumber))
-    await snapshot.close()
+    await this.#live.catchUp(() => thing.begin(this.#live.keptWriteNumber))
     await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
   }
 

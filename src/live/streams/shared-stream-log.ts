@@ -41,7 +41,7 @@ export class SharedStreamLog implements StreamLog {
 
   async #isKept(after: number): Promise<boolean> {
     // The node that the client comes from may have told it more than this one was told.
-    if (after > this.#live.writeNumber) await (await this.#live.snapshot(() => {})).close()
+    if (after > this.#live.writeNumber) await this.#live.catchUp()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter
     // What a failover has lost comes again when its sender has sent it again: the client is to forget it.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Redactor } from '../../core/redactor.ts'
+import type { Redactor } from '../../core/refusals/redactor.ts'
 
 /** What tells the lines of this process from those of others. */
 const run = randomBytes(5).toString('hex')

@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type ChildLoggerOptions, type Logger, pino } from 'pino'
-import { Redactor } from '../../core/redactor.ts'
+import { Redactor } from '../../core/refusals/redactor.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { LogSampling } from './log-sampling.ts'

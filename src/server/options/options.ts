@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseRetentionRule } from '../../retention/rules.ts'
-import { parseRedisUrl } from '../../store/redis/redis-url.ts'
+import { parseRedisUrl } from '../../store/redis/connection/redis-url.ts'
 import { limitDeclarations } from './limit-options.ts'
 import {
   listOf,

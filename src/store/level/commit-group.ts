@@ -1,18 +1,18 @@
-import { type AcceptedRecord, receive } from '../../core/record.ts'
+import { Slices } from '../../core/async/slices.ts'
+import { type AcceptedRecord, receive } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import type { CommitLog } from './commit-log.ts'
-import type { Batch } from './database.ts'
+import type { LevelCommitLog } from './commit-log.ts'
+import type { Batch } from './database/database.ts'
+import type { Counters, Head } from './database/head.ts'
 import type { EncodedDocuments } from './documents.ts'
-import type { Counters, Head } from './head.ts'
-import type { Slices } from './slices.ts'
-import { StagedRecords, type StagedRecordsParts } from './staged-records.ts'
+import { StagedRecords, type StagedRecordsParts } from './runs/staged-records.ts'
 import { keysOfStates, stageStates } from './states.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
 
 /** An append in the queue, or a put of documents alone. */
-export interface PendingCommit {
+export interface LevelPendingCommit {
   readonly write?: Append
   readonly documents: EncodedDocuments
   readonly ticket: CommitTicket<Receipt>
@@ -25,14 +25,14 @@ export interface GroupParts extends StagedRecordsParts {
   /** Gives the receipt times. */
   readonly clock: Pick<ReceiptClock, 'receive'>
   readonly writeIds: WriteIds
-  readonly log: CommitLog
+  readonly log: LevelCommitLog
   /** Whether there is too little free disk to keep records. */
   readonly isFull: () => boolean
   /** The thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
 }
 
-export interface Outcome {
+interface Outcome {
   readonly receipt: Receipt
   readonly commit?: Commit
 }
@@ -57,6 +57,8 @@ export class CommitGroup {
   readonly outcomes: (Outcome | Error)[] = []
   readonly #parts: GroupParts
   readonly #batch: Batch
+  /** In which it is put together, where that takes long. */
+  readonly slices = new Slices()
   /** The group behind it goes on from these. */
   readonly records: StagedRecords
   /** The documents and states that are put anew, and the runs that may be, as they were before. */
@@ -77,7 +79,7 @@ export class CommitGroup {
   }
 
   /** Gives the writes their receipt time, and reads what has to be known to stage them. */
-  async load(pending: readonly PendingCommit[]): Promise<void> {
+  async load(pending: readonly LevelPendingCommit[]): Promise<void> {
     for (const each of pending) this.#receive(each)
     const writes = pending.flatMap(({ write }) => write ?? [])
     const runs = this.records.load(writes.filter(({ store }) => store))
@@ -85,14 +87,14 @@ export class CommitGroup {
     for (const entry of await runs) this.#before.push([...entry])
   }
 
-  #receive(pending: PendingCommit): void {
+  #receive(pending: LevelPendingCommit): void {
     if (!pending.write) return
     this.#newestReceipt = this.#parts.clock.receive()
     pending.receivedAt = this.#newestReceipt
     receive(pending.write.records, this.#newestReceipt)
   }
 
-  async #loadKnownWrites(pending: readonly PendingCommit[]): Promise<void> {
+  async #loadKnownWrites(pending: readonly LevelPendingCommit[]): Promise<void> {
     const loading: Promise<void>[] = []
     for (const { write, receivedAt } of pending) {
       if (write?.id !== undefined) loading.push(this.#loadKnownWrite(write.thingId, write.id, receivedAt))
@@ -105,7 +107,7 @@ export class CommitGroup {
   }
 
   /** A crash is undone by LevelDB itself, a failed write by us, who have to know what is overwritten. */
-  async #loadBefore(pending: readonly PendingCommit[]): Promise<void> {
+  async #loadBefore(pending: readonly LevelPendingCommit[]): Promise<void> {
     const keys: Buffer[] = []
     for (const { write, documents } of pending) {
       for (const [key] of documents) keys.push(key)
@@ -116,29 +118,32 @@ export class CommitGroup {
     for (const [index, key] of keys.entries()) this.#before.push([key, stored[index]])
   }
 
-  /** Decides on one append or put, in commit order. */
-  stage(pending: PendingCommit): void {
+  /**
+   * Decides on one append or put, in commit order.
+   *
+   * @returns undefined: it is done; of what takes long, resolves when it is, and nothing else is to be staged meanwhile
+   */
+  stage(pending: LevelPendingCommit): Promise<void> | undefined {
     const write = this.#begin(pending)
-    if (write) this.#end(write, pending.receivedAt, write.store ? this.#stageRecords(write) : write.records)
-  }
-
-  /** As `stage`; nothing else is to be staged meanwhile. */
-  async stageInSlices(pending: PendingCommit, slices: Slices): Promise<void> {
-    const write = this.#begin(pending)
-    if (!write) return
-    const records = write.store ? await this.#stageRecordsInSlices(write, slices) : write.records
-    this.#end(write, pending.receivedAt, records)
+    if (!write) return undefined
+    if (isLong(pending)) return this.#stageInSlices(write, pending.receivedAt)
+    this.#end(
+      write,
+      pending.receivedAt,
+      write.store ? this.#stageRecords(write, write.records) : write.records,
+    )
+    return undefined
   }
 
   /** Stages what needs nothing to be read and does not take long. @returns whether it did */
-  stageUnread(pending: PendingCommit): boolean {
+  prepare(pending: LevelPendingCommit): boolean {
     this.#receive(pending)
     if (this.#needsTime(pending)) return false
     this.stage(pending)
     return true
   }
 
-  #needsTime(pending: PendingCommit): boolean {
+  #needsTime(pending: LevelPendingCommit): boolean {
     const { write, documents } = pending
     if (documents.length > 0 || isLong(pending)) return true
     if (!write) return false
@@ -148,7 +153,7 @@ export class CommitGroup {
   }
 
   /** @returns the write, if its records are to be staged */
-  #begin({ write, documents, ticket }: PendingCommit): Append | undefined {
+  #begin({ write, documents, ticket }: LevelPendingCommit): Append | undefined {
     const decided = ticket.expired ? new ThingwireError('store_timeout') : this.#decide(write)
     if (!(decided instanceof Error)) this.#stageDocuments(documents)
     if (decided) {
@@ -199,19 +204,18 @@ export class CommitGroup {
     if (isTrimDue) this.#parts.trimWriteIds(thingId)
   }
 
-  #stageRecords(write: Append): readonly AcceptedRecord[] {
-    return this.records.stage(write, write.records, this.#writeNumber)
+  /** @param records all of the write, or the next ones of it @returns those that are new */
+  #stageRecords(write: Append, records: Append['records']): readonly AcceptedRecord[] {
+    return this.records.stage(write, records, this.#writeNumber)
   }
 
-  async #stageRecordsInSlices(write: Append, slices: Slices): Promise<readonly AcceptedRecord[]> {
+  async #stageInSlices(write: Append, receivedAt: number): Promise<void> {
     const added: AcceptedRecord[] = []
     for (let start = 0; start < write.records.length; start += sliver) {
-      const pause = slices.pause()
-      if (pause) await pause
-      const records = write.records.slice(start, start + sliver)
-      added.push(...this.records.stage(write, records, this.#writeNumber))
+      await this.slices.pause()
+      added.push(...this.#stageRecords(write, write.records.slice(start, start + sliver)))
     }
-    return added
+    this.#end(write, receivedAt, added)
   }
 
   /** As `StagedRecords.putParts`; what it is not asked for is put when the group is written. */
@@ -259,7 +263,7 @@ export class CommitGroup {
 }
 
 /** Whether it is too long to be staged in one turn of the event loop. */
-export function isLong({ write }: PendingCommit): boolean {
+export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 

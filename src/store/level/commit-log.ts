@@ -1,10 +1,10 @@
 import { maximumPageText } from '../../core/ports.ts'
-import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
+import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
 import type { Commit, LogQuery, RecordStore } from '../contract.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { removeKeys } from './database/remove-keys.ts'
+import { scan } from './database/scan.ts'
 import { type KeyRange, logKey, logKeys } from './keys.ts'
-import { removeKeys } from './remove-keys.ts'
-import { scan } from './scan.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
@@ -19,7 +19,7 @@ interface Entry {
 const readAtOnce = 100
 
 /** The commits that someone may have to read again, by write number. */
-export class CommitLog {
+export class LevelCommitLog {
   /** Nothing is wanted without one. */
   isWanted: IsWanted | undefined
   readonly #database: Database

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Commit, Receipt } from '../contract.ts'
-import { CommitGroup, type GroupParts, isLong, type PendingCommit } from './commit-group.ts'
-import { Slices } from './slices.ts'
+import { CommitGroup, type GroupParts, isLong, type LevelPendingCommit } from './commit-group.ts'
 
-export interface CommitterParts extends GroupParts {
+interface LevelCommitterParts extends GroupParts {
   /** Whether a commit waits for fsync. */
   readonly sync: boolean
   readonly announce: (commit: Commit) => void
@@ -13,25 +12,25 @@ export interface CommitterParts extends GroupParts {
  * Commits groups, one after another, and puts the next one together while LevelDB's thread writes one, which takes
  * about twice as long. Only as far as nothing has to be read, since what is being written cannot be read yet, and nothing is long.
  */
-export class Committer {
-  readonly #parts: CommitterParts
+export class LevelCommitter {
+  readonly #parts: LevelCommitterParts
   #writing: CommitGroup | undefined
   /** What is put together behind it, and the first that it has. */
   #next: CommitGroup | undefined
-  #firstOfNext: PendingCommit | undefined
+  #firstOfNext: LevelPendingCommit | undefined
 
-  constructor(parts: CommitterParts) {
+  constructor(parts: LevelCommitterParts) {
     this.#parts = parts
   }
 
   /** As `Committer.prepare` of ../group-commit.ts. */
-  prepare(item: PendingCommit): boolean {
+  prepare(item: LevelPendingCommit): boolean {
     try {
       if (!this.#next) {
         this.#next = new CommitGroup(this.#parts, this.#writing)
         this.#firstOfNext = item
       }
-      return this.#next.stageUnread(item)
+      return this.#next.prepare(item)
     } catch {
       // It throws again, to someone who waits, when it is committed.
       this.#dropNext()
@@ -46,7 +45,7 @@ export class Committer {
    * many resources
    * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
    */
-  async commit(pending: readonly PendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
+  async commit(pending: readonly LevelPendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
@@ -68,7 +67,7 @@ export class Committer {
   }
 
   /** What was put together, if that is all of these, and all of them are still waited for. */
-  #takeNext(pending: readonly PendingCommit[]): CommitGroup | undefined {
+  #takeNext(pending: readonly LevelPendingCommit[]): CommitGroup | undefined {
     const next = this.#next
     // What was put together may have been rejected since, with the group in front.
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
@@ -85,7 +84,7 @@ export class Committer {
     this.#next = undefined
   }
 
-  async #load(pending: readonly PendingCommit[]): Promise<CommitGroup> {
+  async #load(pending: readonly LevelPendingCommit[]): Promise<CommitGroup> {
     // In the turn of the event loop in which a long write was parsed there is no time left for it.
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
@@ -99,16 +98,15 @@ export class Committer {
     }
   }
 
-  async #stage(group: CommitGroup, pending: readonly PendingCommit[]): Promise<void> {
-    const slices = new Slices()
+  async #stage(group: CommitGroup, pending: readonly LevelPendingCommit[]): Promise<void> {
     for (const each of pending) {
-      const pause = slices.pause()
+      const pause = group.slices.pause()
       if (pause) await pause
-      if (isLong(each)) await group.stageInSlices(each, slices)
-      else group.stage(each)
+      const staging = group.stage(each)
+      if (staging) await staging
     }
     for (const _ of group.putParts()) {
-      const pause = slices.pause()
+      const pause = group.slices.pause()
       if (pause) await pause
     }
   }

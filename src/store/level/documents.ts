@@ -1,9 +1,9 @@
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
-import type { Database } from './database.ts'
-import type { Head } from './head.ts'
+import type { Database } from './database/database.ts'
+import type { DiskSpace } from './database/disk-space.ts'
+import type { Head } from './database/head.ts'
+import { firstEntries } from './database/scan.ts'
 import { behind, documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
-import type { Room } from './room.ts'
-import { firstEntries } from './scan.ts'
 
 /** Documents as the database has them; null removes. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
@@ -18,7 +18,7 @@ export interface DocumentCommits {
 export function createDocuments(
   database: Database,
   head: Head,
-  room: Pick<Room, 'assertFor'>,
+  space: Pick<DiskSpace, 'assertFor'>,
   commits: DocumentCommits,
 ): DriverDocuments {
   return {
@@ -37,7 +37,7 @@ export function createDocuments(
     put(documents, ticket, _hold, purpose) {
       const encoded = encodeDocuments(documents)
       try {
-        room.assertFor(encoded, purpose)
+        space.assertFor(encoded, purpose)
       } catch (error) {
         ticket.reject(error)
         return undefined
@@ -52,7 +52,7 @@ export function createDocuments(
           const { put, result, purpose } = change(stored.map(decode))
           const documents = encodeDocuments(put)
           if (documents.length === 0) return result
-          room.assertFor(documents, purpose)
+          space.assertFor(documents, purpose)
           const batch = database.batch()
           for (const [key, bytes] of documents) {
             if (bytes === null) batch.del(key)

@@ -1,3 +1,3 @@
-export { restoreLevelStore } from './backup.ts'
 export { checkLevelStore, type StoreCheck, type StoreFault } from './check/check.ts'
+export { restoreLevelStore } from './database/backup.ts'
 export { createLevelStore, type LevelStoreOptions } from './store.ts'

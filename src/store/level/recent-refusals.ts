@@ -1,7 +1,7 @@
 import type { RefusedWrite } from '../contract.ts'
 
 /** A refused write that is kept in memory. */
-export interface RecentRefusal {
+interface RecentRefusal {
   /** Ordinal of the newest refused write of the thing that the disk had then. */
   readonly behind: number
   readonly refused: RefusedWrite

@@ -1,17 +1,15 @@
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { firstEntries, lastEntry } from './database/scan.ts'
 import { ordinalInKey, refusedKey, refusedKeys } from './keys.ts'
 import { RecentRefusals } from './recent-refusals.ts'
-import { firstEntries, lastEntry } from './scan.ts'
-
-/** How many refused writes of a thing are kept (contract §6). */
-const kept = 100
 
 /** Refused writes: not waited for on the disk, since a refusal is no promise, and not put where it is short of room. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
-  readonly #recent = new RecentRefusals(kept)
+  readonly #recent = new RecentRefusals(keptRefusals)
   /** Ordinal of each thing's newest refused write, as far as it is known. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
@@ -37,12 +35,12 @@ export class LevelRefusedWrites implements RefusedWrites {
     this.#newest.set(thingId, ordinal)
     const batch = this.#database.batch()
     batch.put(refusedKey(thingId, ordinal), Buffer.from(JSON.stringify(refused)))
-    if (ordinal > kept) batch.del(refusedKey(thingId, ordinal - kept))
+    if (ordinal > keptRefusals) batch.del(refusedKey(thingId, ordinal - keptRefusals))
     await this.#database.write(batch, { sync: false })
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
-    const most = Math.min(limit, kept)
+    const most = Math.min(limit, keptRefusals)
     const options = { limit: most, reverse: true }
     const stored = await this.#database.use(() => firstEntries(this.#database, refusedKeys(thingId), options))
     const recent = this.#recent.of(thingId).map(({ behind, refused }) => ({ ordinal: behind, refused }))

@@ -1,33 +1,30 @@
-import { isMagicKey } from '../../core/key.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import { isMagicKey } from '../../core/record/key.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
-import type { CommitLog } from './commit-log.ts'
-import type { Database } from './database.ts'
-import type { Head } from './head.ts'
+import type { LevelCommitLog } from './commit-log.ts'
+import type { Database } from './database/database.ts'
+import type { Head } from './database/head.ts'
+import { removeKeys } from './database/remove-keys.ts'
+import type { Entry } from './database/scan.ts'
 import {
-  behind,
   crowdKeys,
   emptiedKey,
-  isWithin,
   lastRecordKey,
   numberBytes,
   positionInRecordKey,
   recordKeys,
   resourceByKeyKey,
-  resourceInRecordKey,
   resourceKey,
 } from './keys.ts'
-import { type Entry, type NamedRecord, namedRecords } from './record-run.ts'
-import { removeKeys } from './remove-keys.ts'
-import { removeRecords, takeOut } from './remove-records.ts'
 import type { Resources } from './resources.ts'
-import { entryStart, lastEntry, scan } from './scan.ts'
+import { removeRecords, takeOut } from './runs/remove-records.ts'
+import { entryOf, recordBefore, recordsIn } from './runs/time-line.ts'
 
-export interface RemovalParts {
+interface RemovalParts {
   readonly database: Database
   readonly head: Head
   readonly resources: Resources
-  readonly log: CommitLog
+  readonly log: LevelCommitLog
   readonly announce: (commit: Commit) => void
   /** Runs a task when everything handed in before it is committed, while nothing else is. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
@@ -98,14 +95,8 @@ export class Removals {
     const { database } = this.#parts
     const meant = recordKeys(resource, range.from, range.to)
     if (Buffer.compare(meant.gte, meant.lt) >= 0) return undefined
-    const isMeant = ({ name }: NamedRecord) =>
-      positionInRecordKey(name).writeNumber <= lastWrite && isWithin(name, meant)
-    const records = { ...meant, gte: await entryStart(database, meant.gte) }
-    for await (const entries of scan(database, records, { atOnce: readAtOnce, reverse: true })) {
-      for (const entry of entries) {
-        const last = namedRecords('', entry).findLast(isMeant)
-        if (last) return last.name
-      }
+    for await (const found of recordsIn(database, '', meant, { atOnce: readAtOnce, reverse: true })) {
+      for (const { name } of found) if (positionInRecordKey(name).writeNumber <= lastWrite) return name
     }
     return undefined
   }
@@ -114,9 +105,9 @@ export class Removals {
   async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
     const { database, head, resources, log, announce } = this.#parts
     const { thingId, key, isTold } = removal
-    const newest = await newestBefore(database, key, lastRecordKey(resource))
+    const newest = await recordBefore(database, key, lastRecordKey(resource))
     const isNewest = last !== undefined && newest?.name.equals(last) === true
-    const left = isNewest ? await newestBefore(database, key, last) : newest
+    const left = isNewest ? await recordBefore(database, key, last) : newest
     if (!last && left) return
 
     const batch = database.batch()
@@ -154,23 +145,6 @@ export class Removals {
       broadcast: true,
     }
   }
-}
-
-/** The newest record of a resource in front of a record key of it. */
-async function newestBefore(
-  database: Database,
-  key: string,
-  before: Buffer,
-): Promise<NamedRecord | undefined> {
-  const { gte } = recordKeys(resourceInRecordKey(before))
-  const entry = await lastEntry(database, { gte, lt: before })
-  return entry && namedRecords(key, entry).findLast(({ name }) => Buffer.compare(name, before) < 0)
-}
-
-/** The entry that a record is in. */
-async function entryOf(database: Database, name: Buffer): Promise<Entry | undefined> {
-  const { gte } = recordKeys(resourceInRecordKey(name))
-  return await lastEntry(database, { gte, lt: behind(name) })
 }
 
 /** What makes the resource known. */

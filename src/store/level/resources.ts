@@ -1,15 +1,8 @@
 import type { Append } from '../contract.ts'
-import type { Database } from './database.ts'
-import {
-  allResourceKeys,
-  nameInResourceKey,
-  recordKeys,
-  resourceKey,
-  resourceKeys,
-  thingInKey,
-} from './keys.ts'
-import { newestIn } from './record-run.ts'
-import { Cursor, lastEntry, scan } from './scan.ts'
+import type { Database } from './database/database.ts'
+import { Cursor, scan } from './database/scan.ts'
+import { allResourceKeys, nameInResourceKey, resourceKey, resourceKeys, thingInKey } from './keys.ts'
+import { newestRecord } from './runs/time-line.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {
@@ -176,7 +169,6 @@ export class Resources {
   }
 
   async #newest(resource: number): Promise<number> {
-    const entry = await lastEntry(this.#database, recordKeys(resource))
-    return entry ? newestIn('', entry).datetime : -1
+    return (await newestRecord(this.#database, '', resource))?.datetime ?? -1
   }
 }

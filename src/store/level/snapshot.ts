@@ -1,24 +1,23 @@
 import type { AbstractSnapshot } from 'abstract-level'
-import { isMagicKey } from '../../core/key.ts'
+import { isMagicKey } from '../../core/record/key.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
 import { latestPages } from '../latest-pages.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { scan } from './database/scan.ts'
 import {
   allResourceKeys,
   allStateKeys,
   type KeyRange,
   namesInThingKey,
   ordinaryResourceKeys,
-  recordKeys,
   resourceByKeyKeys,
   resourceKey,
   stateKey,
   stateKeys,
   thingInResourceByKeyKey,
 } from './keys.ts'
-import { NewestRecords } from './newest-records.ts'
-import { newestIn } from './record-run.ts'
-import { lastEntry, scan } from './scan.ts'
+import { NewestRecords } from './runs/newest-records.ts'
+import { newestRecord } from './runs/time-line.ts'
 import { decodeState } from './states.ts'
 
 const readAtOnce = 64
@@ -60,8 +59,8 @@ export class LevelSnapshot implements Snapshot {
     const snapshot = this.#snapshot
     const number = await this.#database.level.get(resourceKey(thingId, key), { snapshot })
     if (!number) return
-    const entry = await lastEntry(this.#database, recordKeys(number.readUInt32BE(0)), snapshot)
-    if (entry) yield [{ thingId, key, record: newestIn(key, entry) }]
+    const record = await newestRecord(this.#database, key, number.readUInt32BE(0), snapshot)
+    if (record) yield [{ thingId, key, record }]
   }
 
   async *#findStates(key: string): AsyncIterable<readonly LatestOfThing[]> {
@@ -105,10 +104,10 @@ export class LevelSnapshot implements Snapshot {
         const resources = entries
           .map(([name, number]) => ({ ...namesIn(name), number: number.readUInt32BE(0) }))
           .filter(({ key }) => !isMagicKey(key))
-        const found = await newest.read(resources.map(({ number }) => number))
+        const found = await newest.read(resources)
         yield resources.flatMap(({ thingId, key }, index) => {
-          const entry = found[index]
-          return entry ? [{ thingId, key, record: newestIn(key, entry) }] : []
+          const record = found[index]
+          return record ? [{ thingId, key, record }] : []
         })
       }
     } finally {

@@ -1,7 +1,7 @@
-import { type StoredRecord, storedForm } from '../../core/record.ts'
+import { type StoredRecord, storedForm } from '../../core/record/record.ts'
 import type { Append, Latest } from '../contract.ts'
 import { decodeRecord, encodeRecord } from '../record-value.ts'
-import type { Batch } from './database.ts'
+import type { Batch } from './database/database.ts'
 import { resourceByKeyKey, stateKey } from './keys.ts'
 
 /** The value of a state key: datetime (6), then what a record key has as value. */

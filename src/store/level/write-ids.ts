@@ -1,8 +1,8 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
-import type { Database } from './database.ts'
+import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import type { Database } from './database/database.ts'
+import { lastEntry, scan } from './database/scan.ts'
 import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
-import { lastEntry, scan } from './scan.ts'
 
 /** After so many new ids of a thing, its forgotten ones are removed from the disk. */
 const trimEvery = 256

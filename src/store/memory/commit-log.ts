@@ -4,7 +4,7 @@ import type { Commit, LogQuery, RecordStore } from '../contract.ts'
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
 /** The commits that someone may have to read again. */
-export class CommitLog {
+export class MemoryCommitLog {
   isWanted: IsWanted = () => false
   /** By write number, oldest first. */
   readonly #commits = new Map<number, Commit>()

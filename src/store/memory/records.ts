@@ -1,5 +1,5 @@
-import { isMagicKey } from '../../core/key.ts'
-import { receive, type StoredRecord, storedForm } from '../../core/record.ts'
+import { isMagicKey } from '../../core/record/key.ts'
+import { receive, type StoredRecord, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type {
   Append,
@@ -14,14 +14,14 @@ import type {
 } from '../contract.ts'
 import type { GroupCommit } from '../group-commit.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import { CommitLog } from './commit-log.ts'
+import { MemoryCommitLog } from './commit-log.ts'
 import { type MemoryDocuments, toTexts } from './documents.ts'
 import { createMemorySnapshot } from './snapshot.ts'
 import { TimeLine } from './time-line.ts'
 import { WriteIds } from './write-ids.ts'
 
 /** An append in the queue. */
-export interface PendingCommit {
+export interface MemoryPendingCommit {
   readonly ticket: CommitTicket<Receipt>
   run(): Receipt | Error
 }
@@ -33,13 +33,13 @@ interface Thing {
 }
 
 export function createMemoryRecords(
-  commits: GroupCommit<PendingCommit, Receipt>,
+  commits: GroupCommit<MemoryPendingCommit, Receipt>,
   documents: MemoryDocuments,
   clock: Pick<ReceiptClock, 'receive' | 'newest'>,
 ): DriverRecords {
   const things = new Map<string, Thing>()
   const listeners = new Set<(commit: Commit) => void>()
-  const log = new CommitLog()
+  const log = new MemoryCommitLog()
   let newestWriteNumber = 0
 
   return {
@@ -70,6 +70,7 @@ export function createMemoryRecords(
     state: async (thingId, key) => things.get(thingId)?.states.get(key),
     snapshot: () =>
       commits.alone(async () => createMemorySnapshot(newestWriteNumber, [...things].flatMap(latestOf))),
+    catchUp: () => commits.alone(async () => newestWriteNumber),
     remove: (thingId, key, range) => commits.alone(async () => remove(thingId, key, range)),
     removeOld: (thingId, key, before) =>
       commits.alone(async () => ({ count: things.get(thingId)?.resources.get(key)?.removeOld(before) ?? 0 })),

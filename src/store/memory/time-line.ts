@@ -1,6 +1,6 @@
 import { maximumPageText } from '../../core/ports.ts'
-import type { AcceptedRecord, StoredRecord } from '../../core/record.ts'
-import { measurement, storedForm } from '../../core/record.ts'
+import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
+import { measurement, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery, TimeRange } from '../contract.ts'
 

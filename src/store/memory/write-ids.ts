@@ -1,5 +1,5 @@
 import type { WriteAnswer } from '../contract.ts'
-import { rememberedFor, rememberedIds } from '../write-id.ts'
+import { rememberedFor, rememberedIds } from '../resend.ts'
 
 /** The write ids of one thing, with what their writes were answered (contract §4, resend (c)). */
 export class WriteIds {

@@ -1,10 +1,10 @@
 import { ThingwireError } from '../../errors.ts'
 import type { Document } from '../contract.ts'
-import { openClient } from '../redis/connection.ts'
-import { checkDurability, type DurabilityOptions } from '../redis/durability.ts'
+import { openClient } from '../redis/connection/connection.ts'
+import { RedisDatabase } from '../redis/connection/database.ts'
+import { checkDurability, type DurabilityOptions } from '../redis/connection/durability.ts'
+import { waitingForReplicas } from '../redis/connection/replicas.ts'
 import { Keys } from '../redis/keys.ts'
-import { Partition } from '../redis/partition.ts'
-import { waitingForReplicas } from '../redis/replicas.ts'
 import type { Client } from '../redis/script.ts'
 import { Source } from './source.ts'
 import { type Move, stages } from './stages.ts'
@@ -67,13 +67,13 @@ async function migrateTo(
   options: MigrateOptions,
 ): Promise<Verified | undefined> {
   const { prefix = 'thingwire', documentOf, onProgress } = options
-  const keys = new Keys(prefix, 0)
-  const partition = new Partition(keys, 'migrate', client)
+  const keys = new Keys(prefix)
+  const database = new RedisDatabase(keys, 'migrate', client)
   // Over the same connection: replicas that have what it says last have all that it has said.
   const durable = options.replicas
-    ? new Partition(keys, 'migrate', waitingForReplicas(client, options))
-    : partition
-  const target = await Target.claim(partition, source)
+    ? new RedisDatabase(keys, 'migrate', waitingForReplicas(client, options))
+    : database
+  const target = await Target.claim(database, source)
   if (!target) {
     await Target.confirm(durable, source)
     return undefined
@@ -86,7 +86,7 @@ async function migrateTo(
   }
   const of = await load(move, target, onProgress)
   let records = 0
-  const verified = await verify(move, partition, count => {
+  const verified = await verify(move, database, count => {
     records += count
     onProgress({ step: 'verified', records, of })
   })

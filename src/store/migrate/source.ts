@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Database } from '../level/database.ts'
-import { type Counters, Head } from '../level/head.ts'
+import { Database } from '../level/database/database.ts'
+import { type Counters, Head } from '../level/database/head.ts'
+import { type Entry, scan } from '../level/database/scan.ts'
 import {
   allRecordKeys,
   allResourceKeys,
@@ -16,8 +17,7 @@ import {
   recordKeyLength,
   resourceInRecordKey,
 } from '../level/keys.ts'
-import { type Entry, singles } from '../level/record-run.ts'
-import { entryStart, scan } from '../level/scan.ts'
+import { entryStart, singles } from '../level/runs/time-line.ts'
 import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000

@@ -1,6 +1,7 @@
-import { isMagicKey } from '../../core/key.ts'
+import { isMagicKey } from '../../core/record/key.ts'
 import type { Document } from '../contract.ts'
 import { decodeCommit } from '../level/commit-log.ts'
+import type { Entry } from '../level/database/scan.ts'
 import {
   allEmptiedKeys,
   allRecordKeys,
@@ -16,11 +17,10 @@ import {
   resourceInRecordKey,
   thingInKey,
 } from '../level/keys.ts'
-import type { Entry } from '../level/record-run.ts'
 import { decodeState } from '../level/states.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'
-import { commitText } from '../redis/logged-commit.ts'
+import { commitText } from '../redis/log/logged-commit.ts'
 import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
 import type { Argument } from '../redis/script.ts'
 import type { Source } from './source.ts'

@@ -1,5 +1,5 @@
-import { formatVersion } from '../redis/format.ts'
-import type { Partition } from '../redis/partition.ts'
+import type { RedisDatabase } from '../redis/connection/database.ts'
+import { formatVersion } from '../redis/connection/format.ts'
 import { Script } from '../redis/script.ts'
 import type { Source } from './source.ts'
 import type { Command } from './stages.ts'
@@ -12,14 +12,14 @@ const step = 16
 
 /** The store in Redis that is filled: claimed for one migration, and closed to servers until it is finished. */
 export class Target {
-  readonly #partition: Partition
+  readonly #database: RedisDatabase
   readonly #source: Source
   readonly #offset: number
   /** Key of the entry up to which all is there; undefined: none. */
   position: Buffer | undefined
 
-  private constructor(partition: Partition, source: Source, offset: number, position: Buffer | undefined) {
-    this.#partition = partition
+  private constructor(database: RedisDatabase, source: Source, offset: number, position: Buffer | undefined) {
+    this.#database = database
     this.#source = source
     this.#offset = offset
     this.position = position
@@ -29,10 +29,10 @@ export class Target {
    * @returns undefined if all of the source was moved there before
    * @throws Error for the operator: it holds something else. ThingwireError store_unavailable
    */
-  static async claim(partition: Partition, source: Source): Promise<Target | undefined> {
+  static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters
-    const reply = (await partition.run(
+    const reply = (await database.run(
       claimScript,
       fingerprint,
       writeNumber,
@@ -46,13 +46,13 @@ export class Target {
     )
     const begun = fields.get('migration')?.toString()
     if (begun === fingerprint) {
-      return new Target(partition, source, Number(fields.get('offset')), fields.get('position'))
+      return new Target(database, source, Number(fields.get('offset')), fields.get('position'))
     }
     if (begun === undefined && fields.get('migrated')?.toString() === fingerprint) return undefined
     throw new Error(
       begun === undefined
-        ? `Redis already contains a Thingwire store, and migrate needs an empty one. Stop its servers and remove the keys that begin with ${partition.keys.base}, or use another database of Redis`
-        : `Redis contains a half-moved store, of another data directory or of this one before its latest writes: remove the keys that begin with ${partition.keys.base}, and migrate again`,
+        ? `Redis already contains a Thingwire store, and migrate needs an empty one. Stop its servers and remove the keys that begin with ${database.keys.base}, or use another database of Redis`
+        : `Redis contains a half-moved store, of another data directory or of this one before its latest writes: remove the keys that begin with ${database.keys.base}, and migrate again`,
     )
   }
 
@@ -68,11 +68,11 @@ export class Target {
   async load(key: Buffer, commands: readonly Command[]): Promise<void> {
     const before = this.position
     this.position = key
-    await load(this.#partition, before, key, commands)
+    await load(this.#database, before, key, commands)
   }
 
-  /** Opens it to servers. @param durable the same partition, over a connection that waits for what has to be durable */
-  async finish(durable: Partition): Promise<void> {
+  /** Opens it to servers. @param durable the same database, over a connection that waits for what has to be durable */
+  async finish(durable: RedisDatabase): Promise<void> {
     const meta = metaOf(durable)
     await load(durable, this.position, Buffer.alloc(0), [
       ['HSET', meta, 'format', formatVersion, 'partitions', 1, 'migrated', this.#source.fingerprint],
@@ -81,22 +81,22 @@ export class Target {
   }
 
   /** Resolves when what was finished before is durable. @param durable as of `finish` */
-  static async confirm(durable: Partition, { fingerprint }: Source): Promise<void> {
+  static async confirm(durable: RedisDatabase, { fingerprint }: Source): Promise<void> {
     // Only behind a write of its own does a connection wait.
     await durable.call('HSET', metaOf(durable), 'migrated', fingerprint)
   }
 }
 
-function metaOf({ keys }: Partition): string {
+function metaOf({ keys }: RedisDatabase): string {
   return `${keys.base}meta`
 }
 
 async function load(
-  partition: Partition,
+  database: RedisDatabase,
   before: Buffer | undefined,
   behind: Buffer,
   commands: readonly Command[],
 ): Promise<void> {
   const words = commands.flatMap(command => [command.length, ...command])
-  await partition.run(loadScript, before ?? '', behind, ...words)
+  await database.run(loadScript, before ?? '', behind, ...words)
 }

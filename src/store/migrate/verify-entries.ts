@@ -13,7 +13,7 @@ import {
 } from '../level/keys.ts'
 import { decodeState } from '../level/states.ts'
 import { readLog } from '../redis/commit-log.ts'
-import type { Partition } from '../redis/partition.ts'
+import type { RedisDatabase } from '../redis/connection/database.ts'
 import { readState } from '../redis/resources.ts'
 import { differs } from './differs.ts'
 import type { Move } from './stages.ts'
@@ -21,12 +21,12 @@ import { movedWriteIds } from './write-ids.ts'
 
 /** Each compares one kind of what was moved, but for records, and says how many there are. All throw as `differs`. */
 
-export async function verifyStates({ source }: Move, partition: Partition): Promise<number> {
+export async function verifyStates({ source }: Move, database: RedisDatabase): Promise<number> {
   let count = 0
   for await (const entries of source.entries(allStateKeys)) {
     const comparing = entries.map(async ([name, bytes]) => {
       const { thingId, key } = namesInThingKey(name)
-      const there = await readState(partition, thingId, key)
+      const there = await readState(database, thingId, key)
       if (JSON.stringify(there) === JSON.stringify(decodeState(key, bytes))) return
       differs(`state ${key} of thing ${thingId}`, 'it', there ? 'another' : 'none')
     })
@@ -36,7 +36,10 @@ export async function verifyStates({ source }: Move, partition: Partition): Prom
   return count
 }
 
-export async function verifyDocuments({ source, documentOf }: Move, partition: Partition): Promise<number> {
+export async function verifyDocuments(
+  { source, documentOf }: Move,
+  database: RedisDatabase,
+): Promise<number> {
   let count = 0
   for await (const entries of source.entries(documentKeys(''))) {
     const moved = entries.flatMap(([key, bytes]): [name: string, json: string][] => {
@@ -46,19 +49,19 @@ export async function verifyDocuments({ source, documentOf }: Move, partition: P
     })
     if (moved.length === 0) continue
     const names = moved.map(([name]) => name)
-    const there = (await partition.call('HMGET', partition.keys.documents, ...names)) as (Buffer | null)[]
+    const there = (await database.call('HMGET', database.keys.documents, ...names)) as (Buffer | null)[]
     const different = moved.find(([, json], index) => there[index]?.toString() !== json)
     // Their names can hold what a client chose: they are not for a terminal.
     if (different) differs(`a document`, 'it', 'another or none')
     count += moved.length
   }
-  const listed = Number(await partition.call('ZCARD', partition.keys.documentNames))
+  const listed = Number(await database.call('ZCARD', database.keys.documentNames))
   if (listed !== count) differs('the documents', `${count}`, `${listed}`)
   return count
 }
 
 /** Of write numbers it is their order that is moved, so each is compared as it is in Redis. */
-export async function verifyLog({ source, numberOf }: Move, partition: Partition): Promise<number> {
+export async function verifyLog({ source, numberOf }: Move, database: RedisDatabase): Promise<number> {
   let count = 0
   let after = 0
   for await (const entries of source.entries(logKeys)) {
@@ -68,37 +71,37 @@ export async function verifyLog({ source, numberOf }: Move, partition: Partition
     })
     while (here.length > 0) {
       const query = { after, before: Number.POSITIVE_INFINITY, order: 'asc', limit: here.length } as const
-      const there = await readLog([partition], query)
+      const there = await readLog(database, query)
       const expected = here.splice(0, Math.max(there.length, 1))
       if (there.map(textOf).join('\n') !== expected.join('\n')) differs('the commit log', 'it', 'another')
       after = there.at(-1)?.writeNumber ?? after
       count += there.length
     }
   }
-  const there = Number(await partition.call('XLEN', partition.keys.log))
+  const there = Number(await database.call('XLEN', database.keys.log))
   if (there !== count) differs('the commit log', `${count} entries`, `${there}`)
   return count
 }
 
-export async function verifyEmptied({ source }: Move, partition: Partition): Promise<void> {
+export async function verifyEmptied({ source }: Move, database: RedisDatabase): Promise<void> {
   for await (const entries of source.entries(allEmptiedKeys)) {
     const comparing = entries.map(async ([name]) => {
       const { thingId, key } = namesInThingKey(name)
-      const isThere = (await partition.call('SISMEMBER', partition.keys.emptied(thingId), key)) === 1
+      const isThere = (await database.call('SISMEMBER', database.keys.emptied(thingId), key)) === 1
       if (!isThere) differs(`resource ${key} of thing ${thingId}`, 'no records any more', 'never had one')
     })
     await Promise.all(comparing)
   }
 }
 
-export async function verifyWriteIds({ source }: Move, partition: Partition): Promise<number> {
-  const { keys } = partition
+export async function verifyWriteIds({ source }: Move, database: RedisDatabase): Promise<number> {
+  const { keys } = database
   let count = 0
   for await (const entries of source.entries(allWriteIdOrderKeys)) {
     const moved = await movedWriteIds(source, entries)
     const comparing = moved.map(async ({ thingId, digest, ordinal, text }) => {
-      const there = await partition.call('HGET', keys.writeIds(thingId), digest)
-      const order = await partition.call('ZSCORE', keys.writeIdOrder(thingId), digest)
+      const there = await database.call('HGET', keys.writeIds(thingId), digest)
+      const order = await database.call('ZSCORE', keys.writeIdOrder(thingId), digest)
       if (String(there) === text && Number(order) === ordinal) return
       differs(`a write id of thing ${thingId}`, 'it', there ? 'another answer' : 'none')
     })
@@ -108,18 +111,13 @@ export async function verifyWriteIds({ source }: Move, partition: Partition): Pr
   return count
 }
 
-export async function verifyRefused({ source }: Move, partition: Partition): Promise<number> {
+export async function verifyRefused({ source }: Move, database: RedisDatabase): Promise<number> {
   let count = 0
   let ofThing: { readonly thingId: string; readonly newestFirst: string[] } | undefined
   const compare = async () => {
     if (!ofThing) return
     const { thingId, newestFirst } = ofThing
-    const there = (await partition.call(
-      'LRANGE',
-      partition.keys.refused(thingId),
-      0,
-      -1,
-    )) as readonly Buffer[]
+    const there = (await database.call('LRANGE', database.keys.refused(thingId), 0, -1)) as readonly Buffer[]
     if (there.map(String).join('\n') === newestFirst.join('\n')) return
     differs(`the refused writes of thing ${thingId}`, `${newestFirst.length}`, `${there.length}, or others`)
   }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Page, PageQuery } from '../contract.ts'
-import { readPage as readSource } from '../level/read.ts'
+import { readPage as readSource } from '../level/pages.ts'
+import type { RedisDatabase } from '../redis/connection/database.ts'
 import { readPage as readTarget } from '../redis/pages.ts'
-import type { Partition } from '../redis/partition.ts'
 import { resourceNames } from '../redis/resources.ts'
 import { differs } from './differs.ts'
 import type { Move } from './stages.ts'
@@ -46,24 +46,24 @@ const resourcesAtOnce = 8
  */
 export async function verify(
   move: Move,
-  partition: Partition,
+  database: RedisDatabase,
   onRecords: (count: number) => void,
 ): Promise<Verified> {
-  const records = await verifyRecords(move, partition, onRecords)
-  await verifyEmptied(move, partition)
+  const records = await verifyRecords(move, database, onRecords)
+  await verifyEmptied(move, database)
   return {
     ...records,
-    states: await verifyStates(move, partition),
-    documents: await verifyDocuments(move, partition),
-    commits: await verifyLog(move, partition),
-    writeIds: await verifyWriteIds(move, partition),
-    refusedWrites: await verifyRefused(move, partition),
+    states: await verifyStates(move, database),
+    documents: await verifyDocuments(move, database),
+    commits: await verifyLog(move, database),
+    writeIds: await verifyWriteIds(move, database),
+    refusedWrites: await verifyRefused(move, database),
   }
 }
 
 async function verifyRecords(
   { source }: Move,
-  partition: Partition,
+  database: RedisDatabase,
   onRecords: (count: number) => void,
 ): Promise<Pick<Verified, 'records' | 'resources' | 'digest'>> {
   const all = createHash('sha256')
@@ -74,7 +74,7 @@ async function verifyRecords(
     const comparing = resources.slice(at, at + resourcesAtOnce).map(async ([number, { thingId, key }]) => {
       const [here, there] = await Promise.all([
         digestOf(query => readSource(source.database, number, key, query)),
-        digestOf(query => readTarget(partition, thingId, key, query), onRecords),
+        digestOf(query => readTarget(database, thingId, key, query), onRecords),
       ])
       if (here.count !== there.count || here.sha256 !== there.sha256) {
         differs(`resource ${key} of thing ${thingId}`, `${here.count} records`, `${there.count}`)
@@ -91,16 +91,16 @@ async function verifyRecords(
       all.update(sha256)
     }
   }
-  await verifyNames(names, partition)
+  await verifyNames(names, database)
   return { records, resources: source.resources.size, digest: all.digest('hex') }
 }
 
 async function verifyNames(
   names: ReadonlyMap<string, readonly string[]>,
-  partition: Partition,
+  database: RedisDatabase,
 ): Promise<void> {
   for (const [thingId, keys] of names) {
-    const there = await resourceNames(partition, thingId)
+    const there = await resourceNames(database, thingId)
     if (there.join('\n') === keys.toSorted().join('\n')) continue
     differs(`the resources of thing ${thingId}`, `${keys.length}`, `${there.length}, or others`)
   }

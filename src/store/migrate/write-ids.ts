@@ -1,11 +1,11 @@
+import type { Entry } from '../level/database/scan.ts'
 import { ordinalInKey, thingInKey, writeIdKey } from '../level/keys.ts'
-import type { Entry } from '../level/record-run.ts'
 import type { KnownWrite } from '../level/write-ids.ts'
-import { rememberedFor } from '../write-id.ts'
+import { rememberedFor } from '../resend.ts'
 import type { Source } from './source.ts'
 
 /** A write id as Redis keeps it. */
-export interface MovedWriteId {
+interface MovedWriteId {
   readonly thingId: string
   readonly digest: Buffer
   readonly ordinal: number

@@ -1,7 +1,7 @@
 import type { Hold } from '../../core/holds.ts'
 import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
-import type { NumberedWrites } from './numbered-writes.ts'
-import type { Partition } from './partition.ts'
+import type { RedisDatabase } from './connection/database.ts'
+import type { NumberedWrites } from './connection/numbered-writes.ts'
 import { Script } from './script.ts'
 
 /** Documents as Redis has them, as JSON; null removes. */
@@ -20,21 +20,21 @@ const putDocuments = new Script('put-documents')
 const longestPut = 5_000
 
 /**
- * The documents of a partition. A `transact` puts only if what it has read is still there, to the letter; another node may have
+ * The documents in Redis. A `transact` puts only if what it has read is still there, to the letter; another node may have
  * changed it meanwhile, and then it begins anew.
  *
- * @param writes of the same partition
+ * @param writes of the same database
  */
 export function createDocuments(
-  partition: Partition,
+  database: RedisDatabase,
   writes: NumberedWrites,
   commits: DocumentCommits,
 ): DriverDocuments {
-  const { keys } = partition
+  const { keys } = database
 
   const read = async (names: readonly string[]): Promise<readonly (string | null)[]> => {
     if (names.length === 0) return []
-    const texts = (await partition.call('HMGET', keys.documents, ...names)) as readonly (Buffer | null)[]
+    const texts = (await database.call('HMGET', keys.documents, ...names)) as readonly (Buffer | null)[]
     return texts.map(text => text?.toString() ?? null)
   }
 
@@ -49,7 +49,7 @@ export function createDocuments(
       const from = isInside ? `(${after}` : `[${prefix}`
       // No UTF-8 text has this byte.
       const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
-      const found = (await partition.run(listDocuments, from, to, limit)) as readonly Buffer[]
+      const found = (await database.run(listDocuments, from, to, limit)) as readonly Buffer[]
       return pairs(found).map(([name, text]) => [name, decode(text) ?? {}])
     },
 

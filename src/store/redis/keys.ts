@@ -1,16 +1,15 @@
 /**
- * Names of the keys of one partition: the things whose ids fall into it, everything of each of them, and the commit log
- * of their writes. The partition's number in braces is what Redis Cluster hashes, so all of it is in one hash slot, and
- * a script sees and changes it as a whole. Scripts put names together in the same way; docs/reference/storage.md lists them.
+ * Names of the keys of a store: its things, everything of each of them, and the commit log of their writes. What stands in
+ * braces is what Redis Cluster hashes, so all of it is in one hash slot, and a script sees and changes it as a whole. Scripts put names together in the same way; docs/reference/storage.md lists them.
  *
  * A thing id holds no colon and stands before what may hold one.
  */
 export class Keys {
-  /** What every name of the partition begins with. */
+  /** What every name begins with. */
   readonly base: string
 
-  constructor(prefix: string, partition: number) {
-    this.base = `${prefix}:{${partition}}:`
+  constructor(prefix: string) {
+    this.base = `${prefix}:{0}:`
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { LatestOfThing, LatestQuery } from '../contract.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { readNewest } from './pages.ts'
-import type { Partition } from './partition.ts'
 import { decodeState } from './record-member.ts'
 import { Script } from './script.ts'
 
@@ -12,8 +12,8 @@ export interface ResourceName {
   readonly key: string
 }
 
-/** What was found of a run of resources. */
-export interface LatestPiece {
+/** What was found of some resources in a row. */
+interface LatestPiece {
   /** Newest write number when it was read. */
   readonly newest: number
   /** As of the write number, but for what was put or removed behind it: those records are missing. */
@@ -28,12 +28,12 @@ export interface LatestPiece {
  * @throws ThingwireError store_unavailable
  */
 export async function readLatest(
-  partition: Partition,
+  database: RedisDatabase,
   asOf: number,
   query: LatestQuery,
   after: ResourceName | undefined,
 ): Promise<LatestPiece> {
-  const reply = await partition.run(latestScript, asOf, ...selection(query, after))
+  const reply = await database.run(latestScript, asOf, ...selection(query, after))
   const [newest, names, thingId, key] = reply as unknown as readonly [
     number,
     readonly Buffer[],
@@ -49,7 +49,7 @@ export async function readLatest(
       found.push({ ...name, record: decodeState(name.key, state) })
       continue
     }
-    const { record, newest } = await readNewest(partition, name.thingId, name.key, asOf)
+    const { record, newest } = await readNewest(database, name.thingId, name.key, asOf)
     newestOfAll = Math.max(newestOfAll, newest)
     if (record) found.push({ ...name, record })
   }

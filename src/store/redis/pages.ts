@@ -1,8 +1,8 @@
 import { maximumPageText } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Page, PageQuery } from '../contract.ts'
-import type { Partition } from './partition.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { decodeMember } from './record-member.ts'
 import { type Reply, Script } from './script.ts'
 
@@ -28,7 +28,7 @@ interface Piece {
  * @throws ThingwireError invalid_cursor, store_unavailable
  */
 export async function readPage(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   key: string,
   query: PageQuery,
@@ -38,7 +38,7 @@ export async function readPage(
   let characters = 0
   const start = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !start) {
-    if (await readPiece(partition, thingId, key, query, 1, undefined, undefined)) {
+    if (await readPiece(database, thingId, key, query, 1, undefined, undefined)) {
       throw new ThingwireError('invalid_cursor')
     }
     return undefined
@@ -46,7 +46,7 @@ export async function readPage(
   let after = start
   let asOf: number | undefined
   for (;;) {
-    const piece = await readPiece(partition, thingId, key, query, limit - records.length, asOf, after)
+    const piece = await readPiece(database, thingId, key, query, limit - records.length, asOf, after)
     if (!piece) return asOf === undefined ? undefined : { records }
     for (const [index, bytes] of piece.records.entries()) {
       const record = decode(key, bytes)
@@ -68,7 +68,7 @@ export async function readPage(
  * @returns the record, undefined if there is none, and the newest write number when it was read
  */
 export async function readNewest(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   key: string,
   asOf: number,
@@ -76,7 +76,7 @@ export async function readNewest(
   let after: Buffer | undefined
   let newest = 0
   for (;;) {
-    const piece = await readPiece(partition, thingId, key, { order: 'desc' }, 1, asOf, after)
+    const piece = await readPiece(database, thingId, key, { order: 'desc' }, 1, asOf, after)
     newest = piece?.newest ?? newest
     const [bytes] = piece?.records ?? []
     if (bytes || !piece?.end) return { record: bytes && decode(key, bytes), newest }
@@ -85,7 +85,7 @@ export async function readNewest(
 }
 
 async function readPiece(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   key: string,
   { order, from, to }: Omit<PageQuery, 'limit' | 'cursor'>,
@@ -94,7 +94,7 @@ async function readPiece(
   after: Buffer | undefined,
 ): Promise<Piece | undefined> {
   const args = [thingId, key, order, from ?? '', to ?? '', wanted, asOf ?? '', ...(after ? [after] : [])]
-  const reply = await partition.run(pageScript, ...args)
+  const reply = await database.run(pageScript, ...args)
   if (reply === null) return undefined
   const [newest, records, end] = reply as readonly Reply[] as readonly [number, readonly Buffer[], Buffer?]
   return { newest, records, end }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Measured, measurement, type StoredRecord } from '../../core/record.ts'
+import { type Measured, measurement, type StoredRecord } from '../../core/record/record.ts'
 import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 
 /**
@@ -7,7 +7,7 @@ import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
  *
  * ```
  * ┌──────────────┬───────┬──────┬──────────┬────────┬──────────────────┐
- * │ write number │ place │ kind │ position │ digest │ value, JSON text │
+ * │ write number │ place │ kind │ geo      │ digest │ value, JSON text │
  * │  7           │  2    │  1   │ 0, 8, 16 │ 0 or 8 │ UTF-8, the rest  │
  * └──────────────┴───────┴──────┴──────────┴────────┴──────────────────┘
  * ```

@@ -13,51 +13,51 @@ import type {
   Snapshot,
   TimeRange,
 } from '../contract.ts'
-import { GroupCommit, type Committed as Queued } from '../group-commit.ts'
-import { type Committed, Committer, type PendingCommit } from './commit.ts'
+import { GroupCommit, type PendingCommit } from '../group-commit.ts'
+import { weigh } from '../weigh.ts'
 import { readLog, trimLog } from './commit-log.ts'
+import { type Committed, RedisCommitter, type RedisPendingCommit } from './committer.ts'
+import type { RedisDatabase } from './connection/database.ts'
+import type { NumberedWrites } from './connection/numbered-writes.ts'
 import { encodeDocuments } from './documents.ts'
-import type { Follower } from './follower.ts'
-import type { NumberedWrites } from './numbered-writes.ts'
+import type { Follower } from './log/follower.ts'
 import { readPage } from './pages.ts'
-import type { Partition } from './partition.ts'
-import { remove, removeOld, removeThing } from './removals.ts'
+import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts'
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
 import { answerOf } from './write-ids.ts'
 
-/** Largest group that is committed as one, in bytes: bounds how long Redis does nothing else. */
-const maximumGroupBytes = 256 * 1024
-const recordOverhead = 64
+/** Largest group that is committed as one, in bytes as `weigh` has them: bounds how long Redis does nothing else. */
+const maximumGroupBytes = 128 * 1024
 
-type QueuedCommit = PendingCommit & Queued<Committed>
+type QueuedCommit = RedisPendingCommit & PendingCommit<Committed>
 
 /** The records in Redis, as one node has them. */
 export class RedisRecords implements DriverRecords {
   readonly commits: GroupCommit<QueuedCommit, Committed>
-  readonly #partition: Partition
-  readonly #durable: Partition
+  readonly #database: RedisDatabase
+  readonly #durable: RedisDatabase
   readonly #follower: Follower
 
   /**
-   * @param durable the same partition, over the connection for what has to be durable
-   * @param writes of the same partition
+   * @param durable the same database, over the connection for what has to be durable
+   * @param writes of the same database
    * @param observer told of each commit
    */
   constructor(
-    partition: Partition,
-    durable: Partition,
+    database: RedisDatabase,
+    durable: RedisDatabase,
     writes: NumberedWrites,
     follower: Follower,
     observer?: Pick<Observer, 'committed'>,
   ) {
-    this.#partition = partition
+    this.#database = database
     this.#durable = durable
     this.#follower = follower
-    const committer = new Committer(writes, follower)
+    const committer = new RedisCommitter(writes, follower)
     this.commits = new GroupCommit<QueuedCommit, Committed>(
       committer,
-      weigh,
+      ({ change }) => ('kind' in change ? weigh(undefined, []) : weigh(change.write, change.documents)),
       maximumGroupBytes,
       () => committer.turn(),
       (changes, seconds) => observer?.committed(changes, seconds),
@@ -66,8 +66,7 @@ export class RedisRecords implements DriverRecords {
 
   /** Where the log stands: what is written from now on will be told. */
   async open(): Promise<void> {
-    const number = await this.#partition.call('HGET', this.#partition.keys.head, 'number')
-    this.#follower.start(Number(number ?? 0))
+    this.#follower.start(await newestWriteNumber(this.#database))
   }
 
   append(write: Append, ticket: CommitTicket<Receipt>): undefined {
@@ -84,36 +83,43 @@ export class RedisRecords implements DriverRecords {
   }
 
   answerOf(thingId: string, id: string, now: number) {
-    return answerOf(this.#partition, thingId, id, now)
+    return answerOf(this.#database, thingId, id, now)
   }
 
   read(thingId: string, key: string, query: PageQuery) {
-    return readPage(this.#partition, thingId, key, query)
+    return readPage(this.#database, thingId, key, query)
   }
 
   things(page: { after?: string; limit: number }) {
-    return thingIds(this.#partition, page)
+    return thingIds(this.#database, page)
   }
 
   resources(thingId: string) {
-    return resourceNames(this.#partition, thingId)
+    return resourceNames(this.#database, thingId)
   }
 
   state(thingId: string, key: string) {
-    return readState(this.#partition, thingId, key)
+    return readState(this.#database, thingId, key)
   }
 
   snapshot(): Promise<Snapshot> {
     return this.commits.alone(async () => {
-      const number = await this.#partition.call('HGET', this.#partition.keys.head, 'number')
-      await this.#follower.reached(Number(number ?? 0))
+      await this.#hearAll()
       // Listeners may have been told more, of other nodes; what they were told and what it shows must meet.
-      return new RedisSnapshot(
-        { all: [this.#partition], of: () => this.#partition },
-        this.#follower,
-        this.#follower.position,
-      )
+      return new RedisSnapshot(this.#database, this.#follower, this.#follower.newestTold)
     })
+  }
+
+  catchUp(): Promise<number> {
+    return this.commits.alone(async () => {
+      await this.#hearAll()
+      return this.#follower.newestTold
+    })
+  }
+
+  /** Resolves when listeners were told of all that is in the log now. */
+  async #hearAll(): Promise<void> {
+    await this.#follower.reached(await newestWriteNumber(this.#database))
   }
 
   /** It waits for replicas like a write: what was deleted must not come back with a failover. */
@@ -126,7 +132,7 @@ export class RedisRecords implements DriverRecords {
 
   /** What a Redis that fails forgets of it is removed again. */
   removeOld(thingId: string, key: string, before: number, from?: string, hold?: Hold): Promise<RemovedOld> {
-    return removeOld(this.#partition, thingId, key, before, from, hold)
+    return removeOld(this.#database, thingId, key, before, from, hold)
   }
 
   async removeThing(thingId: string): Promise<void> {
@@ -143,20 +149,10 @@ export class RedisRecords implements DriverRecords {
   logWhen(): void {}
 
   readLog(query: LogQuery): Promise<readonly Commit[]> {
-    return readLog([this.#partition], query)
+    return readLog(this.#database, query)
   }
 
   trimLog(writeNumbers: readonly number[], hold?: Hold): Promise<void> {
-    return trimLog([this.#partition], writeNumbers, hold)
+    return trimLog(this.#database, writeNumbers, hold)
   }
-}
-
-function weigh({ change }: PendingCommit): number {
-  if ('kind' in change) return recordOverhead
-  const { write, documents } = change
-  let bytes = recordOverhead
-  for (const { value } of write?.records ?? []) bytes += 2 * value.length + recordOverhead
-  for (const { record } of write?.states ?? []) bytes += (record?.value.length ?? 0) + recordOverhead
-  for (const [name, json] of documents) bytes += name.length + (json?.length ?? 0) + recordOverhead
-  return bytes
 }

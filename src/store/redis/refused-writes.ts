@@ -1,32 +1,25 @@
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
-import type { Partition } from './partition.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { Script } from './script.ts'
-
-/** How many refused writes of a thing are kept (contract §6). */
-const kept = 100
 
 const addRefusedWrite = new Script('add-refused-write')
 
 export class RedisRefusedWrites implements RefusedWrites {
-  readonly #partitionOf: (thingId: string) => Partition
+  readonly #database: RedisDatabase
 
-  constructor(partitionOf: (thingId: string) => Partition) {
-    this.#partitionOf = partitionOf
+  constructor(database: RedisDatabase) {
+    this.#database = database
   }
 
   async add(thingId: string, refused: RefusedWrite): Promise<void> {
-    const partition = this.#partitionOf(thingId)
-    await partition.run(addRefusedWrite, partition.node, thingId, JSON.stringify(refused), kept)
+    const { node } = this.#database
+    await this.#database.run(addRefusedWrite, node, thingId, JSON.stringify(refused), keptRefusals)
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
-    const partition = this.#partitionOf(thingId)
-    const newest = (await partition.call(
-      'LRANGE',
-      partition.keys.refused(thingId),
-      0,
-      kept - 1,
-    )) as readonly Buffer[]
+    const refused = this.#database.keys.refused(thingId)
+    const newest = (await this.#database.call('LRANGE', refused, 0, keptRefusals - 1)) as readonly Buffer[]
     return newest.slice(0, limit).map(text => JSON.parse(text.toString()) as RefusedWrite)
   }
 }

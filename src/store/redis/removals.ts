@@ -1,7 +1,8 @@
 import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { RemovedOld, TimeRange } from '../contract.ts'
+import { comparedOneByOne } from '../resend.ts'
 import { fenceOf } from './commit-log.ts'
-import type { Partition } from './partition.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { Script } from './script.ts'
 
 const removePiece = new Script('remove')
@@ -9,7 +10,7 @@ const removePieceOfThing = new Script('remove-thing')
 const removePieceOfLog = new Script('remove-log')
 
 /** What came of a removal. */
-export interface Removal {
+export interface Removed {
   /** How many records were removed. */
   readonly count: number
   /** Of the commit that tells what is latest now; undefined: nobody is told anything. */
@@ -25,27 +26,28 @@ export interface Removal {
  * @throws ThingwireError store_unavailable
  */
 export async function remove(
-  partition: Partition,
+  database: RedisDatabase,
   alone: <T>(task: () => Promise<T>) => Promise<T>,
   thingId: string,
   key: string,
   range: TimeRange,
-): Promise<Removal> {
-  const lastMeant = await alone(() => newestWriteNumber(partition))
+): Promise<Removed> {
+  const lastMeant = await alone(() => newestWriteNumber(database))
   const to = range.to === undefined ? '+inf' : `(${range.to}`
   let from = String(range.from ?? '-inf')
   let count = 0
   let writeNumber: number | undefined
   while (from !== '') {
-    const reply = await partition.run(
+    const reply = await database.run(
       removePiece,
       thingId,
       key,
       from,
       to,
       lastMeant,
-      partition.node,
+      database.node,
       '',
+      comparedOneByOne,
       ...fenceOf(undefined),
     )
     const [removed, next, number] = reply as PieceReply
@@ -61,15 +63,15 @@ type PieceReply = readonly [number, Buffer, number]
 
 /** As `RecordStore.removeOld`. @throws HoldLost @throws ThingwireError store_unavailable */
 export async function removeOld(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   key: string,
   before: number,
   from = '-inf',
   hold?: Hold,
 ): Promise<RemovedOld> {
-  const { node } = partition
-  const reply = await partition.run(
+  const { node } = database
+  const reply = await database.run(
     removePiece,
     thingId,
     key,
@@ -78,6 +80,7 @@ export async function removeOld(
     Number.MAX_SAFE_INTEGER,
     node,
     'keep-newest',
+    comparedOneByOne,
     ...fenceOf(hold),
   )
   const [count, next] = reply as PieceReply
@@ -90,13 +93,14 @@ export async function removeOld(
  *
  * @throws ThingwireError store_unavailable
  */
-export async function removeThing(partition: Partition, thingId: string): Promise<void> {
-  while ((await partition.run(removePieceOfThing, thingId)) === 1) {}
-  const to = `${await newestWriteNumber(partition)}-0`
+export async function removeThing(database: RedisDatabase, thingId: string): Promise<void> {
+  while ((await database.run(removePieceOfThing, thingId)) === 1) {}
+  const to = `${await newestWriteNumber(database)}-0`
   let from = '-'
-  while (from !== '') from = String(await partition.run(removePieceOfLog, thingId, from, to))
+  while (from !== '') from = String(await database.run(removePieceOfLog, thingId, from, to))
 }
 
-async function newestWriteNumber(partition: Partition): Promise<number> {
-  return Number((await partition.call('HGET', partition.keys.head, 'number')) ?? 0)
+/** @throws ThingwireError store_unavailable */
+export async function newestWriteNumber(database: RedisDatabase): Promise<number> {
+  return Number((await database.call('HGET', database.keys.head, 'number')) ?? 0)
 }

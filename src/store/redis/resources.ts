@@ -1,36 +1,31 @@
-import type { StoredRecord } from '../../core/record.ts'
-import type { Partition } from './partition.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { decodeState } from './record-member.ts'
 
 /** Ids of the things of which anything is kept, sorted: at most `limit` behind `after`. @throws ThingwireError store_unavailable */
 export async function thingIds(
-  partition: Partition,
+  database: RedisDatabase,
   { after, limit }: { after?: string; limit: number },
 ): Promise<string[]> {
   const start = after === undefined ? '-' : `(${after}`
-  const { things } = partition.keys
-  const found = await partition.call('ZRANGE', things, start, '+', 'BYLEX', 'LIMIT', 0, limit)
+  const { things } = database.keys
+  const found = await database.call('ZRANGE', things, start, '+', 'BYLEX', 'LIMIT', 0, limit)
   return (found as readonly Buffer[]).map(String)
 }
 
 /** Keys of the thing that hold records now, sorted by their bytes. @throws ThingwireError store_unavailable */
-export async function resourceNames(partition: Partition, thingId: string): Promise<string[]> {
+export async function resourceNames(database: RedisDatabase, thingId: string): Promise<string[]> {
   // All of them at once, so that no part of a write is seen.
-  const names = (await partition.call(
-    'ZRANGE',
-    partition.keys.resources(thingId),
-    0,
-    -1,
-  )) as readonly Buffer[]
+  const names = (await database.call('ZRANGE', database.keys.resources(thingId), 0, -1)) as readonly Buffer[]
   return names.map(String)
 }
 
 /** State of a magic resource; undefined if it has none. @throws ThingwireError store_unavailable */
 export async function readState(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   key: string,
 ): Promise<StoredRecord | undefined> {
-  const state = (await partition.call('HGET', partition.keys.states(thingId), key)) as Buffer | null
+  const state = (await database.call('HGET', database.keys.states(thingId), key)) as Buffer | null
   return state ? decodeState(key, state) : undefined
 }

@@ -33,7 +33,7 @@ export class Script {
   }
 
   /**
-   * @param head of the partition: decides which node of a cluster runs it
+   * @param head of the store: decides which node of a cluster runs it
    * @throws ReplyError of Redis, or Error of the connection
    */
   async run(client: Caller, head: string, args: readonly Argument[]): Promise<Reply> {

@@ -1,19 +1,13 @@
 import { ThingwireError } from '../../errors.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
 import { latestPages } from '../latest-pages.ts'
-import type { Follower } from './follower.ts'
+import type { RedisDatabase } from './connection/database.ts'
 import { isBetween, type ResourceName, readLatest } from './latest.ts'
-import type { Partition } from './partition.ts'
+import type { Follower } from './log/follower.ts'
 import { decodeState } from './record-member.ts'
 
-/** Where things are kept. */
-export interface Partitions {
-  readonly all: readonly Partition[]
-  of(thingId: string): Partition
-}
-
 /** What of the follower a snapshot needs. */
-export type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
+type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
 
 /**
  * What was latest after a commit, read while writes go on. Redis has no snapshots, but records are never overwritten:
@@ -22,14 +16,14 @@ export type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
  */
 export class RedisSnapshot implements Snapshot {
   readonly writeNumber: number
-  readonly #partitions: Partitions
+  readonly #database: RedisDatabase
   readonly #follower: Undoing
   readonly #forget: () => void
   #isClosed = false
 
   /** @param writeNumber of a commit that listeners were told, and behind which they were told none yet */
-  constructor(partitions: Partitions, follower: Undoing, writeNumber: number) {
-    this.#partitions = partitions
+  constructor(database: RedisDatabase, follower: Undoing, writeNumber: number) {
+    this.#database = database
     this.#follower = follower
     this.writeNumber = writeNumber
     this.#forget = follower.remember()
@@ -48,22 +42,16 @@ export class RedisSnapshot implements Snapshot {
   }
 
   async *#find(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
-    for (const partition of this.#partitionsOf(query)) {
-      let after: ResourceName | undefined
-      do {
-        this.#assertOpen()
-        const piece = await readLatest(partition, this.writeNumber, query, after)
-        await this.#follower.reached(piece.newest)
-        // What is remembered is forgotten when it is closed.
-        this.#assertOpen()
-        yield joined(piece.found, this.#undone(partition, query, after, piece.end))
-        after = piece.end
-      } while (after)
-    }
-  }
-
-  #partitionsOf({ thingId }: LatestQuery): readonly Partition[] {
-    return thingId === undefined ? this.#partitions.all : [this.#partitions.of(thingId)]
+    let after: ResourceName | undefined
+    do {
+      this.#assertOpen()
+      const piece = await readLatest(this.#database, this.writeNumber, query, after)
+      await this.#follower.reached(piece.newest)
+      // What is remembered is forgotten when it is closed.
+      this.#assertOpen()
+      yield joined(piece.found, this.#undone(query, after, piece.end))
+      after = piece.end
+    } while (after)
   }
 
   /**
@@ -71,7 +59,6 @@ export class RedisSnapshot implements Snapshot {
    * resource it is what the first of these changes met.
    */
   #undone(
-    partition: Partition,
     query: LatestQuery,
     after: ResourceName | undefined,
     end: ResourceName | undefined,
@@ -81,7 +68,6 @@ export class RedisSnapshot implements Snapshot {
       if (before === undefined) continue
       const name = nameOf({ thingId, key })
       if (undone.has(name) || !isBetween({ thingId, key }, query, after, end)) continue
-      if (this.#partitions.of(thingId) !== partition) continue
       undone.set(name, { thingId, key, record: decodeState(key, before) })
     }
     return undone

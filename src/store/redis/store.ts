@@ -2,25 +2,25 @@ import { randomBytes } from 'node:crypto'
 import type { Observer } from '../../core/observer.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { DriverDocuments, StoreDriver, StoreSize } from '../contract.ts'
-import { duplicateForBlocking, openClient } from './connection.ts'
+import { duplicateForBlocking, openClient } from './connection/connection.ts'
+import { RedisDatabase } from './connection/database.ts'
+import { checkDurability, type DurabilityOptions } from './connection/durability.ts'
+import { openFormat } from './connection/format.ts'
+import { memorySize } from './connection/memory-size.ts'
+import { NumberedWrites } from './connection/numbered-writes.ts'
+import { waitingForReplicas } from './connection/replicas.ts'
+import type { Statement } from './connection/statement.ts'
+import { tellOutages } from './connection/tell-outages.ts'
 import { createDocuments } from './documents.ts'
-import { checkDurability, type DurabilityOptions } from './durability.ts'
-import { Follower } from './follower.ts'
-import { openFormat } from './format.ts'
-import { RedisHolds } from './holds.ts'
 import { Keys } from './keys.ts'
-import { memorySize } from './memory-size.ts'
-import { RedisNodes } from './nodes.ts'
-import { NumberedWrites } from './numbered-writes.ts'
-import { Partition } from './partition.ts'
-import { RedisReceipts } from './receipts.ts'
+import { Follower } from './log/follower.ts'
+import { RedisHolds } from './nodes/holds.ts'
+import { RedisNodes } from './nodes/nodes.ts'
+import { RedisReceipts } from './nodes/receipt-clock.ts'
+import { RedisClock } from './nodes/redis-clock.ts'
 import { RedisRecords } from './records.ts'
-import { RedisClock } from './redis-clock.ts'
 import { RedisRefusedWrites } from './refused-writes.ts'
-import { waitingForReplicas } from './replicas.ts'
 import type { Client } from './script.ts'
-import type { Statement } from './statement.ts'
-import { tellOutages } from './tell-outages.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
   /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; of a cluster one node or several, with commas. */
@@ -54,8 +54,8 @@ class RedisStore implements StoreDriver {
       const { statements, warnings } = await checkDurability(client, this.#options)
       for (const text of statements) onStatement({ level: 'info', text })
       for (const text of warnings) onStatement({ level: 'warn', text })
-      await openFormat(client, prefix, 1)
-      this.#parts = await openParts(client, new Keys(prefix, 0), this.#options)
+      await openFormat(client, prefix)
+      this.#parts = await openParts(client, new Keys(prefix), this.#options)
     } catch (error) {
       client.disconnect()
       throw error
@@ -139,20 +139,20 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
   }
   try {
     const node = randomBytes(12).toString('base64url')
-    const partition = new Partition(keys, node, client)
+    const database = new RedisDatabase(keys, node, client)
     const durable = options.replicas
-      ? new Partition(keys, node, waitingForReplicas(await another(), options))
-      : partition
+      ? new RedisDatabase(keys, node, waitingForReplicas(await another(), options))
+      : database
     const clock = new RedisClock()
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
-    const records = new RedisRecords(partition, durable, writes, follower, options.observer)
-    const holds = new RedisHolds(partition, follower, (change, ticket) =>
+    const records = new RedisRecords(database, durable, writes, follower, options.observer)
+    const holds = new RedisHolds(database, follower, (change, ticket) =>
       records.commits.push({ change, ticket }),
     )
     const receipts = new RedisReceipts(clock, follower.listeners)
-    const nodes = new RedisNodes(partition, follower.listeners, clock, receipts, holds, onStatement)
-    const documents = createDocuments(partition, writes, {
+    const nodes = new RedisNodes(database, follower.listeners, clock, receipts, holds, onStatement)
+    const documents = createDocuments(database, writes, {
       put: (encoded, ticket, hold) => records.commits.push({ change: { documents: encoded, hold }, ticket }),
       alone: task => records.commits.alone(task),
     })
@@ -164,7 +164,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       follower,
       records,
       documents,
-      refused: new RedisRefusedWrites(() => partition),
+      refused: new RedisRefusedWrites(database),
       nodes,
       holds,
       clock: receipts,

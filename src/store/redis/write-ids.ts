@@ -1,18 +1,18 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId, rememberedFor, rememberedIds } from '../write-id.ts'
-import type { Partition } from './partition.ts'
+import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import type { RedisDatabase } from './connection/database.ts'
 
 const form = /^(\d+):(\d+):(.*)$/s
 
 /** The answer of the write of the thing that carried the id, if it is remembered at `now`. */
 export async function answerOf(
-  partition: Partition,
+  database: RedisDatabase,
   thingId: string,
   id: string,
   now: number,
 ): Promise<WriteAnswer | undefined> {
-  const { keys } = partition
-  const found = await partition.call('HMGET', keys.writeIds(thingId), digestOfWriteId(id), '#')
+  const { keys } = database
+  const found = await database.call('HMGET', keys.writeIds(thingId), digestOfWriteId(id), '#')
   const [known, newest] = found as readonly (Buffer | null)[]
   const [, ordinal, receivedAt, answer] = form.exec(known?.toString() ?? '') ?? []
   if (answer === undefined) return undefined

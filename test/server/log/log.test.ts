@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Redactor } from '../../../src/core/redactor.ts'
+import { Redactor } from '../../../src/core/refusals/redactor.ts'
 import { createThingId, createToken } from '../../../src/core/token.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 import { errorSummary, redactPath } from '../../../src/server/log/log.ts'

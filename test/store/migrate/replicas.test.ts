@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { type MigrateOptions, migrate } from '../../../src/store/migrate/migrate.ts'
-import { openClient } from '../../../src/store/redis/connection.ts'
+import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
 import { interrupt, stageMigration } from './stage.ts'
 

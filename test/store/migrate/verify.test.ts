@@ -82,7 +82,7 @@ for (const { what, named, change } of changes) {
   test(`migrate() names ${what} that is not the same, and leaves the store closed`, async () => {
     const options = await stageMigration(redis.url)
     await interrupt(options, 'verified')
-    await change(new Keys(options.prefix ?? '', 0))
+    await change(new Keys(options.prefix ?? ''))
     await expect(migrate(options)).rejects.toThrow(named)
     await expect(openStore(createRedisStore(options))).rejects.toThrow('thingwire migrate has not finished')
   })

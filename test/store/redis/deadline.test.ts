@@ -2,15 +2,15 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { givenUp, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open-store.ts'
-import { Committer } from '../../../src/store/redis/commit.ts'
-import { openClient } from '../../../src/store/redis/connection.ts'
+import { RedisCommitter } from '../../../src/store/redis/committer.ts'
+import { openClient } from '../../../src/store/redis/connection/connection.ts'
+import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
+import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
 import { type Client, Script } from '../../../src/store/redis/script.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { openPath, type TcpPath } from '../../helpers/tcp-path.ts'
-import { newPartition, noFollower } from './partitions.ts'
+import { newDatabase, noFollower } from './databases.ts'
 
 let redis: RedisServer
 let path: TcpPath
@@ -88,10 +88,10 @@ test('append() that was given up has no effect when Redis, which hung, goes on',
 })
 
 /** Its group, which Redis is told counts for as long, is refused. */
-class EarlyOnce extends Partition {
+class EarlyOnce extends RedisDatabase {
   sent = 0
 
-  override run(...[script, node, number, until, ...more]: Parameters<Partition['run']>) {
+  override run(...[script, node, number, until, ...more]: Parameters<RedisDatabase['run']>) {
     const early = this.sent++ === 0 ? Number(until) - 700_000_000 : Number(until)
     return super.run(script, node ?? '', number ?? '', early, ...more)
   }
@@ -105,25 +105,25 @@ async function connected(): Promise<Client> {
 
 test('commit() sends again what was refused as late and is still waited for', async () => {
   const client = await connected()
-  const { keys, node } = newPartition(client)
-  const partition = new EarlyOnce(keys, node, client)
-  const committer = new Committer(new NumberedWrites(partition), noFollower)
+  const { keys, node } = newDatabase(client)
+  const database = new EarlyOnce(keys, node, client)
+  const committer = new RedisCommitter(new NumberedWrites(database), noFollower)
   const pending = [waitedFor(), givenUp, waitedFor()].map((ticket, index) => {
     return { change: { write: write([received(index)]), documents: [] }, ticket }
   })
   const results = await committer.commit(pending)
   expect(results).toMatchObject([{ answer: {} }, late, { answer: {} }])
-  expect(partition.sent).toBe(2)
+  expect(database.sent).toBe(2)
   expect(await client.zcard(keys.records(write([]).thingId, received(0).key))).toBe(2)
 })
 
 test('settle.lua says what came of the newest write, whatever comes late', async () => {
   const client = await connected()
-  const partition = newPartition(client)
+  const database = newDatabase(client)
   const [put, settle] = [new Script('put-documents'), new Script('settle')]
   const until = 8_000_000_000_000_000
-  const putting = (number: number) => partition.run(put, partition.node, number, until, 0, `${number}`, '{}')
-  const settling = (number: number) => partition.run(settle, partition.node, number)
+  const putting = (number: number) => database.run(put, database.node, number, until, 0, `${number}`, '{}')
+  const settling = (number: number) => database.run(settle, database.node, number)
   const [nothing, done] = [[expect.any(Number)], [expect.any(Number), 1]]
   expect(await settling(1)).toEqual(nothing)
   expect(await putting(1)).toEqual(nothing)
@@ -131,5 +131,5 @@ test('settle.lua says what came of the newest write, whatever comes late', async
   expect(await settling(1)).toEqual(nothing)
   expect(await settling(2)).toEqual(done)
   expect(await putting(2)).toEqual(done)
-  expect(await client.hkeys(partition.keys.documents)).toEqual(['2'])
+  expect(await client.hkeys(database.keys.documents)).toEqual(['2'])
 })

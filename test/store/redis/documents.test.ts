@@ -4,11 +4,11 @@ import { putTo, waitedFor } from '../../../src/conformance/writes.ts'
 import { settle } from '../../../src/store/commit-ticket.ts'
 import type { Document, DocumentChange, DriverDocuments } from '../../../src/store/contract.ts'
 import { GroupCommit } from '../../../src/store/group-commit.ts'
-import { openClient } from '../../../src/store/redis/connection.ts'
+import { openClient } from '../../../src/store/redis/connection/connection.ts'
+import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
+import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { createDocuments, encodeDocuments } from '../../../src/store/redis/documents.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 
@@ -19,11 +19,11 @@ beforeAll(async () => {
   return () => server.end()
 })
 beforeEach(() => {
-  keys = new Keys(randomUUID(), 0)
+  keys = new Keys(randomUUID())
 })
 
 /** Does what another node does before each put is run. */
-class DisturbedPartition extends Partition {
+class DisturbedDatabase extends RedisDatabase {
   readonly #disturbances: (() => Promise<unknown>)[]
 
   constructor(client: Client, disturbances: (() => Promise<unknown>)[]) {
@@ -31,7 +31,7 @@ class DisturbedPartition extends Partition {
     this.#disturbances = disturbances
   }
 
-  override async run(...call: Parameters<Partition['run']>) {
+  override async run(...call: Parameters<RedisDatabase['run']>) {
     // With less it asks for the time.
     if (call.length > 3) await this.#disturbances.shift()?.()
     return await super.run(...call)
@@ -44,9 +44,9 @@ async function node(
 ): Promise<{ client: Client; documents: DriverDocuments }> {
   const client = await openClient(server.url)
   onTestFinished(() => client.disconnect())
-  const partition = new DisturbedPartition(client, disturbances)
+  const database = new DisturbedDatabase(client, disturbances)
   const oneByOne = new GroupCommit<never, never>({ commit: async () => [] }, () => 0, 1)
-  const documents: DriverDocuments = createDocuments(partition, new NumberedWrites(partition), {
+  const documents: DriverDocuments = createDocuments(database, new NumberedWrites(database), {
     put: (encoded, ticket) => {
       const put = Object.fromEntries(encoded.map(([name, json]) => [name, json && JSON.parse(json)]))
       settle(

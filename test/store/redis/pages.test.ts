@@ -15,7 +15,7 @@ const key = 'temperature'
 
 let redis: RedisServer
 let client: Redis
-let partition: Interrupted
+let database: Interrupted
 
 interface Put {
   readonly datetime: number
@@ -26,7 +26,7 @@ interface Put {
 
 /** What a commit leaves of records of one resource. */
 async function put(records: readonly Put[]): Promise<void> {
-  const { keys } = partition
+  const { keys } = database
   const members = records.flatMap(({ datetime, writeNumber, place, value }) => {
     const head = Buffer.alloc(9)
     head.writeUIntBE(Math.floor(writeNumber / 2 ** 32), 0, 3)
@@ -34,10 +34,10 @@ async function put(records: readonly Put[]): Promise<void> {
     head.writeUInt16BE(place, 7)
     return [datetime, Buffer.concat([head, encodePayload({ value })])]
   })
-  if (members.length > 0) await partition.call('ZADD', keys.records(thing, key), ...members)
+  if (members.length > 0) await database.call('ZADD', keys.records(thing, key), ...members)
   const newest = Math.max(0, ...records.map(({ writeNumber }) => writeNumber))
-  const known = Number(await partition.call('HGET', keys.head, 'number'))
-  await partition.call('HSET', keys.head, 'number', Math.max(known, newest))
+  const known = Number(await database.call('HGET', keys.head, 'number'))
+  await database.call('HSET', keys.head, 'number', Math.max(known, newest))
 }
 
 function counted(count: number, make: (index: number) => Partial<Put>): Put[] {
@@ -47,7 +47,7 @@ function counted(count: number, make: (index: number) => Partial<Put>): Put[] {
 }
 
 async function read(query: Partial<PageQuery> = {}): Promise<Page> {
-  const page = await readPage(partition, thing, key, { order: 'asc', limit: 100_000, ...query })
+  const page = await readPage(database, thing, key, { order: 'asc', limit: 100_000, ...query })
   return page ?? expect.fail('there is no such resource')
 }
 
@@ -80,7 +80,7 @@ afterAll(async () => {
 })
 
 beforeEach(() => {
-  partition = new Interrupted(new Keys(`test-${randomUUID()}`, 3), 'node', client)
+  database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', client)
 })
 
 describe('readPage()', () => {
@@ -100,7 +100,7 @@ describe('readPage()', () => {
       fc.integer({ min: 1, max: 20 }),
       fc.constantFrom('asc', 'desc'),
       async (records, from, to, limit, order) => {
-        partition = new Interrupted(new Keys(`test-${randomUUID()}`, 3), 'node', client)
+        database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', client)
         await put(records.map(each => ({ ...each, value: JSON.stringify(nameOf(each)) })))
         const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
         const expected = records
@@ -136,8 +136,8 @@ describe('readPage()', () => {
     it(`shows one moment, however many steps it takes (${order})`, async () => {
       await put(counted(1_800, index => ({ datetime: 1_000 + 10 * index })))
       let newest = 16 * 1_800
-      partition.meanwhile = async () => {
-        partition.meanwhile = undefined
+      database.meanwhile = async () => {
+        database.meanwhile = undefined
         newest += 16
         // One write, in front of what was read and behind.
         await put(counted(300, place => ({ datetime: 1_001 + 60 * place, writeNumber: newest, place })))
@@ -152,8 +152,8 @@ describe('readPage()', () => {
   it('goes on behind a step in which everything is newer than its moment', async () => {
     await put(counted(1_200, index => ({ datetime: 10 * index })))
     const newer = 16 * 1_201
-    partition.meanwhile = async () => {
-      partition.meanwhile = undefined
+    database.meanwhile = async () => {
+      database.meanwhile = undefined
       await put(counted(700, place => ({ datetime: 5_000, writeNumber: newer, place })))
     }
     expect(valuesOf(await read())).toEqual(counted(1_200, () => ({})).map(({ value }) => value))
@@ -181,7 +181,7 @@ describe('readPage()', () => {
   it('goes on where a record was that is gone', async () => {
     await put(counted(20, index => ({ place: index })))
     const { next } = await read({ limit: 8 })
-    await partition.call('ZREMRANGEBYRANK', partition.keys.records(thing, key), 6, 9)
+    await database.call('ZREMRANGEBYRANK', database.keys.records(thing, key), 6, 9)
     expect(valuesOf(await read({ limit: 2, cursor: next ?? '' }))).toEqual(['10', '11'])
     expect(valuesOf(await read({ limit: 2, cursor: next ?? '', order: 'desc' }))).toEqual(['5', '4'])
   })
@@ -205,10 +205,10 @@ describe('readPage()', () => {
 
   it('tells what was emptied from what never was', async () => {
     const query = { order: 'asc', limit: 1 } as const
-    expect(await readPage(partition, thing, key, query)).toBeUndefined()
-    await partition.call('SADD', partition.keys.emptied(thing), key)
-    expect(await readPage(partition, thing, key, query)).toEqual({ records: [] })
-    expect(await readPage(partition, thing, 'other', query)).toBeUndefined()
+    expect(await readPage(database, thing, key, query)).toBeUndefined()
+    await database.call('SADD', database.keys.emptied(thing), key)
+    expect(await readPage(database, thing, key, query)).toEqual({ records: [] })
+    expect(await readPage(database, thing, 'other', query)).toBeUndefined()
   })
 
   it('refuses a cursor that it never gave out', async () => {
@@ -224,10 +224,10 @@ describe('readNewest()', () => {
   it('finds the newest record up to a write number behind any number of newer ones', async () => {
     const newer = counted(1_400, index => ({ datetime: 2_000 + index, writeNumber: 10_000 + index }))
     await put([...counted(3, () => ({})), ...newer])
-    const { record, newest } = await readNewest(partition, thing, key, 40)
+    const { record, newest } = await readNewest(database, thing, key, 40)
     expect(record).toEqual({ key, datetime: 1_000, value: '1' })
     expect(newest).toBe(11_399)
-    expect((await readNewest(partition, thing, key, 0)).record).toBeUndefined()
-    expect((await readNewest(partition, thing, 'other', 40)).record).toBeUndefined()
+    expect((await readNewest(database, thing, key, 0)).record).toBeUndefined()
+    expect((await readNewest(database, thing, 'other', 40)).record).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StoredRecord } from '../../../src/core/record.ts'
+import type { StoredRecord } from '../../../src/core/record/record.ts'
 import {
   decodeMember,
   encodeMember,

@@ -4,21 +4,21 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { collect, type Row, rowsOf, state } from '../../../src/conformance/views.ts'
 import { count, measured, otherThing, thing, write } from '../../../src/conformance/writes.ts'
 import type { LatestQuery } from '../../../src/store/contract.ts'
-import { Follower } from '../../../src/store/redis/follower.ts'
+import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
+import { Follower } from '../../../src/store/redis/log/follower.ts'
 import { remove } from '../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../src/store/redis/snapshot.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { alone, append } from './databases.ts'
 import { Interrupted } from './interrupted.ts'
-import { alone, append } from './partitions.ts'
 
 let redis: RedisServer
 let client: Redis
 /** What the snapshot reads. */
-let partition: Interrupted
+let database: Interrupted
 /** What another node writes to. */
-let other: Partition
+let other: RedisDatabase
 let follower: Follower
 
 beforeAll(async () => {
@@ -32,9 +32,9 @@ afterAll(async () => {
 })
 
 beforeEach(() => {
-  const keys = new Keys(`test-${randomUUID()}`, 0)
-  partition = new Interrupted(keys, 'node', client)
-  other = new Partition(keys, 'other', client)
+  const keys = new Keys(`test-${randomUUID()}`)
+  database = new Interrupted(keys, 'node', client)
+  other = new RedisDatabase(keys, 'other', client)
   follower = new Follower(client.duplicate(), keys, 'node')
   follower.start(0)
 })
@@ -43,7 +43,7 @@ afterEach(() => follower.close())
 
 async function snapshotNow(): Promise<RedisSnapshot> {
   await follower.reached(Number(await other.call('HGET', other.keys.head, 'number')))
-  return new RedisSnapshot({ all: [partition], of: () => partition }, follower, follower.position)
+  return new RedisSnapshot(database, follower, follower.newestTold)
 }
 
 async function rows(snapshot: RedisSnapshot, query: LatestQuery = {}): Promise<Row[]> {
@@ -73,9 +73,9 @@ describe('latest()', () => {
         const expected = await rows(snapshot, query)
         const change = changing(round)
         await change()
-        partition.meanwhile = change
+        database.meanwhile = change
         expect(await rows(snapshot, query), `round ${round}`).toEqual(expected)
-        partition.meanwhile = undefined
+        database.meanwhile = undefined
         expect(await rows(snapshot, query), `round ${round}`).toEqual(expected)
         await snapshot.close()
       }
@@ -85,7 +85,7 @@ describe('latest()', () => {
   it('gives a resource once, though it is emptied and filled again while it is read', async () => {
     await append(other, write(numbers.map(number => measured(1_000, 'old', { key: keyOf(number) }))))
     const snapshot = await snapshotNow()
-    partition.meanwhile = async () => {
+    database.meanwhile = async () => {
       for (const number of [3, 300, 599]) {
         await remove(other, alone, thing, keyOf(number), {})
         await append(other, write([measured(2_000, 'new', { key: keyOf(number) })]))
@@ -136,8 +136,8 @@ describe('latest()', () => {
     const snapshot = await snapshotNow()
     await append(other, write(count(200).map(number => measured(2_000 + number, number))))
     let last: number | undefined
-    partition.meanwhile = async () => {
-      partition.meanwhile = undefined
+    database.meanwhile = async () => {
+      database.meanwhile = undefined
       for (const from of [2_000, 1_000]) {
         last = (await remove(other, alone, thing, 'temperature', { from })).writeNumber
       }
@@ -196,7 +196,7 @@ describe('latest()', () => {
   it('rejects when the snapshot is closed while a page is read', async () => {
     await append(other, write([measured(1_000, 1)]))
     const snapshot = await snapshotNow()
-    partition.meanwhile = () => snapshot.close()
+    database.meanwhile = () => snapshot.close()
     await expect(rows(snapshot)).rejects.toMatchObject({ reason: 'store_unavailable' })
   })
 })

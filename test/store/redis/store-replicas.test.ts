@@ -1,16 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { otherThing, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
 import { openStore } from '../../../src/store/open-store.ts'
-import { Committer } from '../../../src/store/redis/commit.ts'
-import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection.ts'
+import { RedisCommitter } from '../../../src/store/redis/committer.ts'
+import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection/connection.ts'
+import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
+import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
+import { waitingForReplicas } from '../../../src/store/redis/connection/replicas.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { NumberedWrites } from '../../../src/store/redis/numbered-writes.ts'
-import { Partition } from '../../../src/store/redis/partition.ts'
-import { waitingForReplicas } from '../../../src/store/redis/replicas.ts'
 import type { Caller, Client } from '../../../src/store/redis/script.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
-import { noFollower } from './partitions.ts'
+import { noFollower } from './databases.ts'
 
 async function started(config: Readonly<Record<string, string>>): Promise<RedisServer> {
   const server = await startRedis({ config })
@@ -71,8 +71,8 @@ test('a commit whose reply was lost is acknowledged when the replicas have it, a
   const commit = () => {
     isCut = false
     const change = { write: write([received(1)], { id: 'a' }), documents: [] }
-    return new Committer(
-      new NumberedWrites(new Partition(new Keys('lost', 0), 'node', caller)),
+    return new RedisCommitter(
+      new NumberedWrites(new RedisDatabase(new Keys('lost'), 'node', caller)),
       noFollower,
     ).commit([{ change, ticket: waitedFor() }])
   }

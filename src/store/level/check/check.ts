@@ -1,10 +1,10 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { bytesOfStore } from '../directory-size.ts'
-import { formatProblem } from '../identity.ts'
+import { bytesOfStore } from '../database/directory-size.ts'
+import { formatProblem } from '../database/identity.ts'
+import { openError } from '../database/open-error.ts'
 import { formatKey } from '../keys.ts'
-import { openError } from '../open-error.ts'
 import { EntryCheck } from './entries.ts'
 import { Faults, type StoreFault } from './faults.ts'
 import { checkFiles, linkFiles } from './files.ts'
@@ -29,7 +29,7 @@ export interface StoreCheck {
   readonly remnants: readonly string[]
 }
 
-export interface CheckProgress {
+interface CheckProgress {
   readonly step: 'files' | 'entries'
   /** Bytes of the files, or entries, that were looked at. */
   readonly done: number

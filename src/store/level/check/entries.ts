@@ -1,6 +1,7 @@
 import type { ClassicLevel } from 'classic-level'
-import { isMagicKey, isOrdinaryKey } from '../../../core/key.ts'
+import { isMagicKey, isOrdinaryKey } from '../../../core/record/key.ts'
 import { decodeCommit } from '../commit-log.ts'
+import { type Entry, lastEntry, scan } from '../database/scan.ts'
 import {
   allRecordKeys,
   allResourceKeys,
@@ -22,8 +23,7 @@ import {
   thingInKey,
   writeIdOrderKey,
 } from '../keys.ts'
-import { type Entry, isRun, namedRecords } from '../record-run.ts'
-import { lastEntry, scan } from '../scan.ts'
+import { isRun, namedRecords } from '../runs/record-run.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'

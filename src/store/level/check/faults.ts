@@ -27,7 +27,7 @@ export class Faults {
 }
 
 /** A key for people. Names of documents may hold what nobody is to read (a code that is not spent). */
-export function shownKey(key: Buffer): string {
+function shownKey(key: Buffer): string {
   if (key.toString('latin1', 0, 1) === prefix.document) {
     const name = nameInDocumentKey(key)
     const [kind = '', ...rest] = name.split('/')

@@ -16,7 +16,7 @@ const tag = {
 } as const
 
 /** Names of the files of a database: those that belong to it, and those that a process has left which was killed. */
-export interface StoreFiles {
+interface StoreFiles {
   readonly files: readonly string[]
   readonly remnants: readonly string[]
 }

@@ -1,9 +1,10 @@
-import type { StoredRecord } from '../../../core/record.ts'
+import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Commit } from '../../contract.ts'
 import { decodeRecord } from '../../record-value.ts'
-import { type Entry, namedRecords } from '../record-run.ts'
+import type { Entry } from '../database/scan.ts'
+import { namedRecords } from '../runs/record-run.ts'
 
-/** Higher first bytes of a record's value are of no position that there is (record-value.ts). */
+/** Higher first bytes of a record's value are of no kind that there is (record-value.ts). */
 const highestKind = 2
 
 /** @returns undefined if it is no JSON; null where it is that */
@@ -22,7 +23,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 /**
  * What is wrong with a record.
  *
- * @param payload kind, position and value
+ * @param payload kind, geo and value
  * @param decode default: the payload as it is
  */
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     for how long a node is held for alive that has said that it is there (ms)
 -- returns  the nodes that are held for alive
 local now = math.floor(time_now() / 1000)

@@ -2,7 +2,7 @@
 -- Claims a store in which nothing is for a migration. Write numbers of what is moved become `offset` + 16 times the number,
 -- so that the newest is of this moment and all that is given out later comes behind it.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     fingerprint of what is moved, its newest write number, its newest receipt time (ms)
 -- returns  the fields and values of `meta` then; none where something else is there
 local meta = base .. 'meta'

@@ -1,9 +1,10 @@
 #!lua
 -- Commits a group of writes and puts of one node: all of it or, where Redis is out of memory, nothing.
 --
--- KEYS[1]  head of the partition
--- ARGV     run of the node, number of the group, until when it counts (microseconds), newest write number that the node has
---          read of the log, how many items;
+-- KEYS[1]  head of the store
+-- ARGV     name of the node, number of the group, until when it counts (microseconds), newest write number that the node has
+--          read of the log, how many write ids of a thing are remembered and for how long (ms), how many records of one
+--          datetime are compared one by one, how many items;
 --          then each item, by its kind:
 --            `take`: name and holder of a hold, `any`, or `from` and the holder that may have it, empty for nobody
 --            `release`: name and holder of a hold
@@ -22,9 +23,6 @@
 --          there may be one, or what it has read is not there any more. Those in a row that are commits and nothing else are one
 --          text, a line each: id, thing id and `c`, with spaces between. A group that was committed before is answered as then,
 --          without entries.
-local remembered = 1000
-local remembered_for = 86400000
-local compared = 256
 -- Of entries in a reply, beside those of the group itself and as many of others.
 local more_entries = 500
 -- After so many bytes of them the node is to read on itself.
@@ -40,10 +38,11 @@ local function count()
   return tonumber(argument())
 end
 
-local run, group = argument(), argument()
-local time, is_void, known_reply = begin_write(run, group, argument())
+local node, group = argument(), argument()
+local time, is_void, known_reply = begin_write(node, group, argument())
 if is_void then return { time, known_reply } end
 local newest_read = count()
+local remembered, remembered_for, compared = count(), count(), count()
 
 local newest = newest_write_number()
 -- Of every write of the group (contract 4.5).
@@ -204,7 +203,7 @@ local function commit(write)
   local flags = (write.broadcast and 1 or 0) + (write.stored and 2 or 0) + (has_magic and 4 or 0)
   local told = string.format(
     '%s %s %d %d {%s}',
-    run,
+    node,
     text(receipt),
     flags,
     #added,
@@ -256,7 +255,7 @@ local function take_hold()
   local before = holder_of(hold.name) or ''
   if from and before ~= '' and before ~= from then return -2, before end
   redis.call('HSET', base .. 'h', hold.name, hold.holder)
-  append_to_log(next_number(), { 'o', run, 'h', hold.holder .. ' ' .. hold.name }, true)
+  append_to_log(next_number(), { 'o', node, 'h', hold.holder .. ' ' .. hold.name }, true)
   return newest, before
 end
 
@@ -284,7 +283,7 @@ local function change(kind)
   if write then number, answer, entry, passing = decide(write) end
   local told = number >= 0 and put_documents(documents) or {}
   if #told > 0 then
-    if not entry then entry, passing = { 'o', run }, true end
+    if not entry then entry, passing = { 'o', node }, true end
     entry[#entry + 1] = 'd'
     entry[#entry + 1] = cjson.encode(told)
   end
@@ -309,5 +308,5 @@ for _ = 1, items do
 end
 redis.call('HSET', KEYS[1], 'number', text(newest))
 if is_given then redis.call('HSET', KEYS[1], 'receipt', text(receipt)) end
-keep_reply(run, group, reply)
+keep_reply(node, group, reply)
 return { time, reply, entries_behind(newest_read, 2 * items + more_entries) }

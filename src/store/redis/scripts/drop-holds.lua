@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends holds of nodes that are not there any more.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     name and holder of each in turn
 -- returns  nothing
 for at = 1, #ARGV, 2 do

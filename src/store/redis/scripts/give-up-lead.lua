@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     node, task: free for another node if it was this one that led it
 -- returns  nothing
 local hold = 'task/' .. ARGV[2]

@@ -1,14 +1,15 @@
 #!lua flags=allow-oom
--- Says that a node is there, and forgets those that have not said so in time. Looks after the clock, too: one that is more than a
--- day behind the newest receipt time is believed after 10 minutes in which it was looked at without a break and did not step
+-- Says that a node is there, and forgets those that have not said so in time. Looks after the clock, too: one that is far
+-- behind the newest receipt time is believed after a while in which it was looked at without a break and did not step
 -- (contract 4.5); nodes look every 5 s.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     node, for how long it is to be held for alive (ms), a time before which no clock is believed and no write received
---          (ms)
+--          (ms), how far behind a clock is not believed at once and after which time it is (ms)
 -- returns  the time (microseconds), the newest receipt time (ms), that one before the clock was believed last and what the clock
 --          showed then or 0 and 0 (ms), whether the node was there still (1 or 0), then the nodes that were forgotten
-local believed_behind, believed_after, longest_break = 86400000, 600000, 30000
+local believed_behind, believed_after = tonumber(ARGV[4]), tonumber(ARGV[5])
+local longest_break = 30000
 
 local now = math.floor(time_now() / 1000)
 

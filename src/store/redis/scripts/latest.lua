@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads on in what is latest as of a write number: at most 256 resources, or until they reach 256 KiB.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     write number; what is selected, and from where on:
 --            `resource`, thing id, key
 --            `key`, thing id behind which to go on or empty, key: that resource of every thing

@@ -1,9 +1,8 @@
 -- What several scripts use; put behind the first line of each.
 --
--- KEYS[1] is always the head of a partition, `<prefix>:{<partition>}:head`. Every other key that a script uses begins
+-- KEYS[1] is always the head of the store, `<prefix>:{0}:head`. Every other key that a script uses begins
 -- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/reference/storage.md).
 local base = string.sub(KEYS[1], 1, -5)
-local partition = tonumber(string.match(KEYS[1], '{(%d+)}'))
 
 -- Numbers of 2^47 and more would be written with an exponent.
 local function text(number)
@@ -27,35 +26,32 @@ local function time_away(now, held_for)
   return newest and math.max(0, now - (newest - held_for) - held_for / 3) or 0
 end
 
--- The write number behind `last`. It is the time in microseconds, less its remainder by 16, plus the partition: so no two
--- partitions give out one number, and numbers of different partitions tell about when they were given. Where more than
--- 62,500 a second are wanted, or the clock goes back, they run ahead of it.
+-- The write number behind `last`: the time in microseconds, less its remainder by 16. Where more than 62,500 a second are
+-- wanted, or the clock goes back, they run ahead of it.
 local function write_number_after(last)
   local now = time_now()
-  local following = last - last % 16 + partition
-  if following <= last then following = following + 16 end
-  return math.max(following, now - now % 16 + partition)
+  return math.max(last - last % 16 + 16, now - now % 16)
 end
 
--- Of each run of a node its newest write is kept, and the reply if it was done, since replies can be lost (numbered-writes.ts).
+-- Of each node its newest write is kept, and the reply if it was done, since replies can be lost (numbered-writes.ts).
 --
 -- Returns its number, 0 if there was none, and the reply.
-local function newest_write(run)
-  local number, reply = string.match(redis.call('GET', base .. 'g:' .. run) or '0 ', '^(%d+) (.*)$')
+local function newest_write(node)
+  local number, reply = string.match(redis.call('GET', base .. 'g:' .. node) or '0 ', '^(%d+) (.*)$')
   return tonumber(number), reply ~= '' and cmsgpack.unpack(reply) or nil
 end
 
 -- Returns the time; whether the write is not to be done: it comes too late, or was done or given up before; and its reply if
 -- it was done.
-local function begin_write(run, number, deadline)
+local function begin_write(node, number, deadline)
   local time = time_now()
-  local newest, reply = newest_write(run)
+  local newest, reply = newest_write(node)
   if newest < tonumber(number) then return time, time > tonumber(deadline) end
   return time, true, newest == tonumber(number) and reply or nil
 end
 
-local function keep_reply(run, number, reply)
-  redis.call('SET', base .. 'g:' .. run, number .. ' ' .. cmsgpack.pack(reply), 'EX', 3600)
+local function keep_reply(node, number, reply)
+  redis.call('SET', base .. 'g:' .. node, number .. ' ' .. cmsgpack.pack(reply), 'EX', 3600)
 end
 
 local function newest_write_number()

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Lists documents by name, as they are at one moment.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     first and last name, as ZRANGEBYLEX has them; at most how many
 -- returns  the name and the JSON of each, one behind the other
 local read_at_once = 1000

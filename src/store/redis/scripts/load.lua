@@ -1,7 +1,7 @@
 #!lua
 -- Runs commands of a migration, and notes how far it is: both or, where Redis is out of memory, neither.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     where the migration is, where it is then; then each command: how many words, the words
 -- returns  nothing; an error if the migration is elsewhere
 local meta = base .. 'meta'

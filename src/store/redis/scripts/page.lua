@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads on in the records of one resource: at most 500 of them, or until they reach 256 KiB.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     thing id, key, `asc` or `desc`,
 --          first datetime (ms) or empty, datetime behind the last (ms) or empty,
 --          how many records are wanted,

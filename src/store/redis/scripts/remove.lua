@@ -11,11 +11,12 @@
 -- ARGV[5] newest write number that is meant
 -- ARGV[6] node
 -- ARGV[7] `keep-newest`: the newest record of the resource stays; else empty
--- ARGV[8] and ARGV[9] name and holder of the hold in whose name it is, or two empty strings
+-- ARGV[8] how many records of one datetime the resend check compares one by one (commit.lua)
+-- ARGV[9] and ARGV[10] name and holder of the hold in whose name it is, or two empty strings
 --
 -- Returns -1 if the hold is lost: nothing was removed. Else how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
 -- write number of the commit (0 if there was none).
-if not is_held(ARGV[8], ARGV[9]) then return { -1, '', 0 } end
+if not is_held(ARGV[9], ARGV[10]) then return { -1, '', 0 } end
 local thing, key, from, to, last_meant = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local records = base .. 'r:' .. thing .. ':' .. key
 local crowd = base .. 'd:' .. thing .. ':' .. key
@@ -24,8 +25,7 @@ local is_magic = string.sub(key, 1, 1) == '$'
 local records_in_piece = 256
 local bytes_in_piece = 256 * 1024
 local most_at_once = 64
--- Records of one datetime that the resend check compares one by one (commit.lua).
-local compared = 256
+local compared = tonumber(ARGV[8])
 
 local function newest_record()
   local found = redis.call('ZRANGE', records, -1, -1, 'WITHSCORES')
@@ -75,7 +75,7 @@ while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
   local found = redis.call('ZRANGE', records, from, to, 'BYSCORE', 'LIMIT', 0, at_once, 'WITHSCORES')
   local count = #found / 2
   local rank = count > 0 and redis.call('ZRANK', records, found[1])
-  local last -- of a run of records that go; from the newest on, so that the ranks before it hold
+  local last -- of records in a row that go; from the newest on, so that the ranks before it hold
   for place = count - 1, 0, -1 do
     local member, datetime = found[2 * place + 1], found[2 * place + 2]
     local goes = is_meant(member)

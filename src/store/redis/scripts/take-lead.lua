@@ -2,7 +2,7 @@
 -- Has a node lead a task for a while, or on, unless another one does. To lead is to have the hold `task/<task>`. Each term has a
 -- number of its own, so that what is sent in one term is not taken for something of a later one, however late it comes.
 --
--- KEYS[1]  head of the partition
+-- KEYS[1]  head of the store
 -- ARGV     node, task, term that the node believes to be in or 0, for how long (ms)
 -- returns  the term that it is in: another than before if it may have lost the task meanwhile; 0 if another node leads
 local node, task, term, lifetime = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -1,0 +1,184 @@
+import { hintOf } from './json-hints.ts'
+
+/** Why a text is no JSON. */
+interface JsonMistake {
+  /** Characters (UTF-16 code units) in front of it. */
+  readonly position: number
+  /** For people: what stands there, what must stand there, and what to do. */
+  readonly message: string
+}
+
+/** What may stand at a place between two tokens. */
+type Wanted =
+  | 'a value'
+  | 'a value or ]'
+  | 'a name in double quotes'
+  | 'a name in double quotes or }'
+  | ':'
+  | ', or }'
+  | ', or ]'
+  | 'the end'
+
+const space = /[ \t\n\r]*/y
+const word = /[\w.+-]+/y
+const literal = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const escapeSequence = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
+const knownWord =
+  /^(?:[\d.e+-]{1,12}|[+-]?0x[\da-f]{1,8}|true|false|none|null|nil|undefined|nullptr|[+-]?(?:nan|inf|infinity|ovf))$/i
+
+/** Where a text stops being JSON, by the grammar of RFC 8259; undefined if it is JSON. */
+export function findJsonMistake(text: string): JsonMistake | undefined {
+  return new Scan(text).mistake()
+}
+
+/** Goes through a text token by token. Not by calls of itself, which a deep text would make too many of. */
+class Scan {
+  readonly #text: string
+  #at = 0
+  #wanted: Wanted = 'a value'
+  /** The brackets that close what is open. */
+  readonly #closers: ('}' | ']')[] = []
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  mistake(): JsonMistake | undefined {
+    for (;;) {
+      this.#match(space)
+      const isAtEnd = this.#at === this.#text.length
+      if (isAtEnd && this.#wanted === 'the end') return undefined
+      const mistake = isAtEnd ? this.#endsHere(`where ${this.#wanted} must stand`) : this.#take()
+      if (mistake) return mistake
+    }
+  }
+
+  /** Goes past the next token. */
+  #take(): JsonMistake | undefined {
+    const character = this.#text.charAt(this.#at)
+    const closer = this.#closers.at(-1)
+    if (character === closer && this.#wanted.endsWith(closer)) {
+      this.#closers.pop()
+      return this.#pass(this.#behindValue())
+    }
+    switch (this.#wanted) {
+      case 'a value':
+      case 'a value or ]':
+        return this.#takeValue(character)
+      case 'a name in double quotes':
+      case 'a name in double quotes or }':
+        return character === '"' ? this.#takeString(':') : this.#wrong()
+      case ':':
+        return character === ':' ? this.#pass('a value') : this.#wrong()
+      case ', or }':
+        return character === ',' ? this.#pass('a name in double quotes') : this.#wrong()
+      case ', or ]':
+        return character === ',' ? this.#pass('a value') : this.#wrong()
+      default:
+        return this.#wrong()
+    }
+  }
+
+  #takeValue(character: string): JsonMistake | undefined {
+    if (character === '{') return this.#open('}', 'a name in double quotes or }')
+    if (character === '[') return this.#open(']', 'a value or ]')
+    if (character === '"') return this.#takeString(this.#behindValue())
+    const start = this.#at
+    const found = this.#match(word)
+    if (literal.test(found)) {
+      this.#wanted = this.#behindValue()
+      return undefined
+    }
+    this.#at = start
+    // What is no literal yet may be the beginning of one.
+    const isCut = start + found.length === this.#text.length && this.#closers.length > 0 && found !== ''
+    return isCut && isBeginning(found) ? this.#endsInside('a value') : this.#wrong()
+  }
+
+  /** @param wanted behind the string */
+  #takeString(wanted: Wanted): JsonMistake | undefined {
+    for (let at = this.#at + 1; at < this.#text.length; at++) {
+      const code = this.#text.charCodeAt(at)
+      if (code === 0x22) {
+        this.#at = at
+        return this.#pass(wanted)
+      }
+      if (code < 0x20) return this.#wrongInString(at, 'must be escaped in a string')
+      if (code !== 0x5c) continue
+      escapeSequence.lastIndex = at
+      const length = escapeSequence.exec(this.#text)?.[0].length
+      if (length !== undefined) at += length - 1
+      else if (/^\\(?:u[\dA-Fa-f]{0,3})?$/.test(this.#text.slice(at, at + 7))) break
+      else
+        return this.#wrongInString(at, String.raw`begins none of the escapes \" \\ \/ \b \f \n \r \t \u0000`)
+    }
+    return this.#endsInside('a string')
+  }
+
+  #open(closer: '}' | ']', wanted: Wanted): undefined {
+    this.#closers.push(closer)
+    return this.#pass(wanted)
+  }
+
+  /** Goes past one character. */
+  #pass(wanted: Wanted): undefined {
+    this.#at++
+    this.#wanted = wanted
+    return undefined
+  }
+
+  #behindValue(): Wanted {
+    const closer = this.#closers.at(-1)
+    if (closer === undefined) return 'the end'
+    return closer === '}' ? ', or }' : ', or ]'
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)?.[0] ?? ''
+    this.#at += found.length
+    return found
+  }
+
+  #wrong(): JsonMistake {
+    const position = this.#at
+    const found = this.#match(word) || this.#characterAt(position)
+    const hint = hintOf({ found, wanted: this.#wanted, before: this.#text.slice(0, position).slice(-40) })
+    const place = `at position ${position} stands ${shown(found)}, where ${this.#wanted} must stand`
+    return { position, message: hint === undefined ? place : `${place}: ${hint}` }
+  }
+
+  #wrongInString(position: number, problem: string): JsonMistake {
+    return { position, message: `at position ${position} ${shown(this.#characterAt(position))} ${problem}` }
+  }
+
+  #endsInside(what: string): JsonMistake {
+    return this.#endsHere(`inside ${what}`)
+  }
+
+  #endsHere(place: string): JsonMistake {
+    const position = this.#text.length
+    const advice = this.#text.trim() === '' ? '' : ': was it cut off by a buffer that is too small?'
+    return { position, message: `it ends at position ${position}, ${place}${advice}` }
+  }
+
+  #characterAt(position: number): string {
+    return String.fromCodePoint(this.#text.codePointAt(position) ?? 0)
+  }
+}
+
+/** Whether `true`, `false`, `null` or a number may begin so. */
+function isBeginning(text: string): boolean {
+  const isOfWord = ['true', 'false', 'null'].some(each => each.startsWith(text))
+  return isOfWord || literal.test(`${text}0`)
+}
+
+/** For people. A body may hold secrets: of its words only those are repeated that are known, and short numbers. */
+function shown(text: string): string {
+  if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Zs}]$/u.test(text)) return `U+${hexOf(text).padStart(4, '0')}`
+  return /^[\w.+-]/.test(text) && !knownWord.test(text) ? 'a word' : text
+}
+
+function hexOf(character: string): string {
+  return character.charCodeAt(0).toString(16).toUpperCase()
+}

@@ -1,0 +1,52 @@
+import { isUtf8 } from 'node:buffer'
+import { ThingwireError } from '../../errors.ts'
+import { findJsonMistake } from './json-mistake.ts'
+
+const byteOrderMark = '\ufeff'
+const replacementCharacter = '\ufffd'
+const replacementBytes = Buffer.from(replacementCharacter)
+
+/**
+ * Reads a body as JSON, without the byte order mark that may stand in front (contract §2.2).
+ *
+ * @throws ThingwireError invalid_utf8, invalid_json; the message names the position of the mistake
+ */
+export function readJson(body: Uint8Array): unknown {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const text = bytes.toString()
+  // What is no UTF-8 is read as this character, which it may hold itself, too.
+  if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw notUtf8(bytes, text)
+  const json = text.startsWith(byteOrderMark) ? text.slice(1) : text
+  try {
+    return JSON.parse(json)
+  } catch {
+    const mistake = findJsonMistake(json)
+    throw new ThingwireError('invalid_json', `the body must be JSON${mistake ? `: ${mistake.message}` : ''}`)
+  }
+}
+
+function notUtf8(bytes: Buffer, text: string): ThingwireError {
+  const position = firstWrongByte(bytes, text)
+  const byte = bytes
+    .subarray(position, position + 1)
+    .toString('hex')
+    .toUpperCase()
+  const isUtf16 = position === 0 && /^(?:fffe|feff)/.test(bytes.toString('hex', 0, 2))
+  const problem = isUtf16 ? 'begins as UTF-16 does' : 'begins no character'
+  return new ThingwireError(
+    'invalid_utf8',
+    `the body must be UTF-8: at position ${position} the byte ${byte} ${problem}`,
+  )
+}
+
+/** @param text what the bytes were read as */
+function firstWrongByte(bytes: Buffer, text: string): number {
+  let position = 0
+  for (const character of text) {
+    const isReplaced =
+      character === replacementCharacter && !bytes.subarray(position, position + 3).equals(replacementBytes)
+    if (isReplaced) return position
+    position += Buffer.byteLength(character)
+  }
+  return position
+}

@@ -1,8 +1,0 @@
-import { formatDatetime } from './datetime.ts'
-import type { RefusedWrite } from './ports.ts'
-
-/** A refused write as clients see it: an item of `GET …/errors` (contract §6), a message on `errors` (§7). */
-export function describeRefusedWrite(refused: RefusedWrite) {
-  const { datetime, door, reason, message, count, errors, id, excerpt } = refused
-  return { datetime: formatDatetime(datetime), door, reason, message, count, errors, id, excerpt }
-}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import { ClassicLevel } from 'classic-level'
+import { makeDirectory } from '../../../core/make-directory.ts'
+import { everyKey, identityKey } from '../keys.ts'
+import type { Database } from './database.ts'
+import { newIdentity } from './identity.ts'
+import { scan } from './scan.ts'
+
+/**
+ * A backup is a line of text, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
+ * both), then a closing frame: length 0xffffffff, and the SHA-256 of all frames. docs/reference/storage.md draws it.
+ */
+const firstLine = 'thingwire backup 1\n'
+const closing = 0xffffffff
+const digestLength = 32
+/** Longer than any key or value can be: a length beyond it is damage, not a reason to take so much memory. */
+const maximumLength = 64 * 1024 * 1024
+const writtenAtOnce = 1_000
+
+/** Streams everything that was committed when it was called, while writes go on. */
+export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
+  const snapshot = database.level.snapshot()
+  const digest = createHash('sha256')
+  try {
+    yield Buffer.from(firstLine)
+    for await (const entries of scan(database, everyKey, { snapshot })) {
+      const frames = Buffer.concat(
+        entries.flatMap(([key, value]) => [lengths(key.length, value.length), key, value]),
+      )
+      digest.update(frames)
+      yield frames
+    }
+    const end = Buffer.alloc(4)
+    end.writeUInt32BE(closing)
+    yield Buffer.concat([end, digest.digest()])
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/**
+ * Makes a store out of a backup. It has an identity of its own: the store that the backup is of may have gone on.
+ *
+ * @param location a directory that does not exist yet or is empty
+ * @param onProgress called now and then with the number of keys written
+ * @throws Error with a message for the operator: no backup, damaged, cut off or longer (nothing is left then), not empty
+ */
+export async function restoreLevelStore(
+  source: AsyncIterable<Uint8Array>,
+  location: string,
+  onProgress: (keys: number) => void = () => {},
+): Promise<{ keys: number }> {
+  await makeDirectory(location)
+  if ((await readdir(location)).length > 0)
+    throw new Error(`cannot restore into ${location}: it is not empty`)
+  const level = new ClassicLevel<Buffer, Buffer>(location, { keyEncoding: 'buffer', valueEncoding: 'buffer' })
+  try {
+    await level.open()
+    let keys = 0
+    let batch = level.batch()
+    for await (const [key, value] of readFrames(source)) {
+      batch.put(key, value)
+      if (++keys % writtenAtOnce !== 0) continue
+      await batch.write()
+      batch = level.batch()
+      onProgress(keys)
+    }
+    await batch.put(identityKey, newIdentity()).write({ sync: true })
+    await level.close()
+    return { keys }
+  } catch (error) {
+    await level.close()
+    await rm(location, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Buffer, Buffer]> {
+  const bytes = new ByteReader(source)
+  if ((await bytes.take(firstLine.length)).toString('latin1') !== firstLine) {
+    throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
+  }
+  const digest = createHash('sha256')
+  for (;;) {
+    const keyLength = (await bytes.take(4)).readUInt32BE()
+    if (keyLength === closing) break
+    const valueLength = (await bytes.take(4)).readUInt32BE()
+    if (keyLength > maximumLength || valueLength > maximumLength)
+      throw new Error('cannot restore: the backup is damaged')
+    const key = await bytes.take(keyLength)
+    const value = await bytes.take(valueLength)
+    digest.update(lengths(keyLength, valueLength)).update(key).update(value)
+    yield [key, value]
+  }
+  if (!digest.digest().equals(await bytes.take(digestLength)))
+    throw new Error('cannot restore: the backup is damaged')
+  if (!(await bytes.isAtEnd()))
+    throw new Error('cannot restore: there are bytes behind the end of the backup')
+}
+
+function lengths(key: number, value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeUInt32BE(key)
+  bytes.writeUInt32BE(value, 4)
+  return bytes
+}
+
+/** Takes exact lengths out of a stream of pieces. */
+class ByteReader {
+  readonly #pieces: AsyncIterator<Uint8Array>
+  #buffered = Buffer.alloc(0)
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#pieces = source[Symbol.asyncIterator]()
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    while (this.#buffered.length === 0) {
+      const { value, done } = await this.#pieces.next()
+      if (done) return true
+      this.#buffered = Buffer.from(value)
+    }
+    return false
+  }
+
+  async take(length: number): Promise<Buffer> {
+    const pieces = [this.#buffered]
+    let available = this.#buffered.length
+    while (available < length) {
+      const { value, done } = await this.#pieces.next()
+      if (done) throw new Error('cannot restore: the backup is cut off')
+      pieces.push(Buffer.from(value))
+      available += value.length
+    }
+    const all = pieces.length === 1 ? this.#buffered : Buffer.concat(pieces)
+    this.#buffered = all.subarray(length)
+    return Buffer.from(all.subarray(0, length))
+  }
+}

@@ -1,0 +1,19 @@
+import { isOutOfSpace } from './out-of-space.ts'
+
+/** What an operator is told of a database that cannot be opened, in one line. */
+export function openError(error: unknown, location: string): Error {
+  const cause = error instanceof Error ? error.cause : undefined
+  const text = cause instanceof Error ? cause.message : String(error)
+  const advice = adviceOn(cause)
+  return new Error(`cannot open the store in ${location}: ${advice ?? text}`, { cause: error })
+}
+
+function adviceOn(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  if ('code' in cause && cause.code === 'LEVEL_LOCKED') {
+    return 'another process uses it. Is a server already running on this directory? Stop it first'
+  }
+  return isOutOfSpace(cause)
+    ? `the disk is full (${cause.message}). Make room first; it needs 32 MiB at most`
+    : undefined
+}

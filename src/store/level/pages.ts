@@ -1,0 +1,72 @@
+import type { AbstractSnapshot } from 'abstract-level'
+import { maximumPageText } from '../../core/ports.ts'
+import type { StoredRecord } from '../../core/record/record.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Page, PageQuery } from '../contract.ts'
+import type { Database } from './database/database.ts'
+import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
+import { recordsIn } from './runs/time-line.ts'
+
+/** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
+export function emptyPage({ cursor }: PageQuery): Page {
+  if (cursor !== undefined) cursorKey(0, cursor)
+  return { records: [] }
+}
+
+/** @throws ThingwireError invalid_cursor */
+export async function readPage(
+  database: Database,
+  resource: number,
+  key: string,
+  { from, to, order, limit, cursor }: PageQuery,
+): Promise<Page> {
+  const range = recordKeys(resource, from, to)
+  const after = cursor === undefined ? undefined : cursorKey(resource, cursor)
+  const wanted: KeyRange = after
+    ? order === 'asc'
+      ? { ...range, gte: behind(after) }
+      : { ...range, lt: after }
+    : range
+  // A cursor from outside the range would turn the bounds round.
+  if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
+  const how = { key, order, limit }
+  // There is no entry that begins in front of it.
+  if (wanted.gte.equals(recordKeys(resource).gte)) return await takePage(database, undefined, wanted, how)
+  // One for both reads: a write between them is seen by neither.
+  const snapshot = database.level.snapshot()
+  try {
+    return await takePage(database, snapshot, wanted, how)
+  } finally {
+    await snapshot.close()
+  }
+}
+
+async function takePage(
+  database: Database,
+  snapshot: AbstractSnapshot | undefined,
+  wanted: KeyRange,
+  { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
+): Promise<Page> {
+  const reverse = order === 'desc'
+  const records: StoredRecord[] = []
+  let characters = 0
+  let last: Buffer | undefined
+  for await (const found of recordsIn(database, key, wanted, { limit: limit + 1, reverse, snapshot })) {
+    for (const { name, record } of found) {
+      if (last && (records.length === limit || characters >= maximumPageText)) {
+        return { records, next: positionText(last) }
+      }
+      records.push(record)
+      characters += record.value.length
+      last = name
+    }
+  }
+  return { records }
+}
+
+/** A cursor is the position of the last record given. */
+function cursorKey(resource: number, cursor: string): Buffer {
+  const key = keyAtPosition(resource, cursor)
+  if (!key) throw new ThingwireError('invalid_cursor')
+  return key
+}

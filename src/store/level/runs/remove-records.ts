@@ -1,0 +1,72 @@
+import type { Batch, Database } from '../database/database.ts'
+import { type Entry, firstEntries } from '../database/scan.ts'
+import { behind, isWithin, type KeyRange, positionInRecordKey } from '../keys.ts'
+import { decodeRun, isRun, type NamedRecord, newestName, partsOf, runKey, runValue } from './record-run.ts'
+import { entryStart } from './time-line.ts'
+
+/** So few that taking them apart holds nobody up. */
+const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
+
+/**
+ * Removes the records of a range that were written up to a write, in pieces; durable when it resolves.
+ *
+ * @param alone runs a task while nothing is committed: what is read of a run must still hold when it is put anew
+ */
+export async function removeRecords(
+  database: Database,
+  alone: <T>(task: () => Promise<T>) => Promise<T>,
+  { gte, lt }: KeyRange,
+  lastWrite: number,
+): Promise<number> {
+  let removed = 0
+  for (let next: Buffer | undefined = gte; next; ) {
+    const from: Buffer = next
+    const piece = await alone(() => removePiece(database, { gte: from, lt }, lastWrite))
+    removed += piece.count
+    next = piece.next
+  }
+  return removed
+}
+
+async function removePiece(database: Database, range: KeyRange, lastWrite: number) {
+  const { gte, lt } = range
+  if (Buffer.compare(gte, lt) >= 0) return { count: 0 }
+  const start = await entryStart(database, gte)
+  const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
+  const last = entries.at(-1)
+  if (!last) return { count: 0 }
+  const batch = database.batch()
+  let count = 0
+  for (const entry of entries) {
+    if (positionInRecordKey(entry[0]).writeNumber > lastWrite) continue
+    count += takeOut(batch, entry, ({ name }) => isWithin(name, range)).count
+  }
+  if (count > 0) await database.write(batch, { sync: true })
+  else await batch.close()
+  return { count, next: behind(newestName(last)) }
+}
+
+/**
+ * Takes records out of an entry, and puts what is left of it.
+ *
+ * @returns how many were taken out, and the keys of what is put under others than that of the entry
+ */
+export function takeOut(
+  batch: Batch,
+  entry: Entry,
+  isTaken: (record: NamedRecord) => boolean,
+): { readonly count: number; readonly added: readonly Buffer[] } {
+  const [entryName, bytes] = entry
+  const run = decodeRun('', entry)
+  let count = 0
+  const parts = partsOf(run, (name, record) => {
+    const isLeft = !isTaken({ name, record })
+    if (!isLeft) count++
+    return isLeft
+  })
+  if (count === 0) return { count, added: [] }
+  batch.del(entryName)
+  if (!isRun(bytes)) return { count, added: [] }
+  for (const part of parts) batch.put(runKey(part), Buffer.from(runValue(part)))
+  return { count, added: parts.map(runKey).filter(name => !name.equals(entryName)) }
+}

@@ -1,0 +1,120 @@
+import { type AcceptedRecord, measurement } from '../../../core/record/record.ts'
+import type { Resource } from '../resources.ts'
+import { firstDatetime, lastDatetime, partedAt, type Run, type RunDraft } from './record-run.ts'
+import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
+
+/** A resource as it will be once the group that is being put together is committed. */
+export class StagedResource implements Resource {
+  readonly number: number
+  newest: number
+  atNewest: number | undefined
+  readonly #committed: Resource
+  readonly #loaded: ReadonlyMap<number, Point> | undefined
+  /** By datetime; made when a record needs it, since records in time order do not. */
+  #points: Map<number, Point> | undefined
+  readonly #staged: AcceptedRecord[] = []
+
+  /** Of the write that is being staged: its newest records, while more may come. */
+  draft: RunDraft | undefined
+  /** Between whose records one may come to stand, in order. */
+  readonly #runs: Run[]
+  /** The datetimes at which runs are parted. */
+  readonly #cuts = new Map<Run, number[]>()
+
+  /** @param surroundings what was read of the resource for this group */
+  constructor(committed: Resource, surroundings: Surroundings | undefined) {
+    this.number = committed.number
+    this.newest = committed.newest
+    this.atNewest = committed.atNewest
+    this.#committed = { ...committed }
+    this.#loaded = surroundings?.points
+    this.#runs = surroundings?.runs.map(({ run }) => run) ?? []
+  }
+
+  /** Whether the record may have been stored before this group, so that points have to be read. */
+  mayBeStored(record: AcceptedRecord): boolean {
+    return mayBeStored(record, this.#committed)
+  }
+
+  /**
+   * How many records of its datetime come before this one, and whether it is one of them (resend (a)): those of its own
+   * write count, too.
+   */
+  look(record: AcceptedRecord): { count: number; isStored: boolean } {
+    if (record.datetime > this.newest) return { count: 0, isStored: false }
+    if (!record.explicit && record.datetime === this.newest && this.atNewest !== undefined) {
+      return { count: this.atNewest, isStored: false }
+    }
+    const { count, measurements } = this.#point(record.datetime)
+    return { count, isStored: record.explicit && measurements.has(measurement(record)) }
+  }
+
+  /** Adds a record; `count` is what `look` said. */
+  add(record: AcceptedRecord, count: number): void {
+    if (record.datetime >= this.newest) {
+      this.newest = record.datetime
+      this.atNewest = count + 1
+    }
+    if (this.#points) this.#addToPoint(record)
+    else this.#staged.push(record)
+  }
+
+  /** That the group puts this run, behind all others. */
+  hold(run: Run): void {
+    // Between records of one datetime none can come to stand.
+    if (firstDatetime(run) < lastDatetime(run)) this.#runs.push(run)
+  }
+
+  /** That a record of this datetime is put, which may stand between those of a run. */
+  part(datetime: number): void {
+    const run = this.#runs[this.#indexBehind(datetime) - 1]
+    if (!run || lastDatetime(run) <= datetime) return
+    const cuts = this.#cuts.get(run)
+    if (cuts) cuts.push(datetime)
+    else this.#cuts.set(run, [datetime])
+  }
+
+  /** What is to be put in place of the runs that were parted since the last call: once, however many records have parted one. */
+  takeParts(): Run[] {
+    const parts = [...this.#cuts].flatMap(([run, datetimes]) => partedAt(run, datetimes))
+    this.#cuts.clear()
+    return parts
+  }
+
+  /** How many of the runs begin at this datetime or before. */
+  #indexBehind(datetime: number): number {
+    let low = 0
+    let high = this.#runs.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (firstDatetime(this.#runs[middle] as Run) <= datetime) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #point(datetime: number): Point {
+    if (!this.#points) {
+      this.#points = new Map()
+      for (const record of this.#staged) this.#addToPoint(record)
+    }
+    const known = this.#points.get(datetime)
+    if (known) return known
+    const point = this.#loaded?.get(datetime) ?? {
+      count: this.#committedCount(datetime),
+      measurements: new Set(),
+    }
+    this.#points.set(datetime, point)
+    return point
+  }
+
+  #committedCount(datetime: number): number {
+    return datetime === this.#committed.newest ? (this.#committed.atNewest ?? 0) : 0
+  }
+
+  #addToPoint(record: AcceptedRecord): void {
+    const point = this.#point(record.datetime)
+    point.count++
+    point.measurements.add(measurement(record))
+  }
+}

@@ -1,0 +1,91 @@
+import type { AbstractSnapshot } from 'abstract-level'
+import type { StoredRecord } from '../../../core/record/record.ts'
+import { encodeRecord } from '../../record-value.ts'
+import type { Database } from '../database/database.ts'
+import { type Entry, lastEntry, type Readable, type ScanOptions, scan } from '../database/scan.ts'
+import { behind, isWithin, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
+import { isRun, type NamedRecord, namedRecords, newestIn, newestName } from './record-run.ts'
+
+/**
+ * The records of a resource in their order, each under the key that it would have alone. Who reads them here need not know that
+ * several may be one entry of the database, a run.
+ */
+
+export type { NamedRecord }
+
+/**
+ * The records of a range of record keys, some at a time.
+ *
+ * @param key of the resource
+ * @param options of the entries that are read; the first may be one with no record in the range
+ */
+export async function* recordsIn(
+  database: Readable,
+  key: string,
+  range: KeyRange,
+  options: ScanOptions = {},
+): AsyncGenerator<Iterable<NamedRecord>, void, undefined> {
+  const gte = await entryStart(database, range.gte, options.snapshot)
+  for await (const entries of scan(database, { gte, lt: range.lt }, options)) {
+    yield within(entries, key, range, options.reverse)
+  }
+}
+
+/** Taken apart as they are asked for: a page may be full in the middle of them. */
+function* within(
+  entries: readonly Entry[],
+  key: string,
+  range: KeyRange,
+  reverse = false,
+): Generator<NamedRecord> {
+  for (const entry of entries) {
+    const found = namedRecords(key, entry).filter(({ name }) => isWithin(name, range))
+    yield* reverse ? found.reverse() : found
+  }
+}
+
+/** The newest record of a resource. */
+export async function newestRecord(
+  database: Database,
+  key: string,
+  resource: number,
+  snapshot?: AbstractSnapshot,
+): Promise<StoredRecord | undefined> {
+  const entry = await lastEntry(database, recordKeys(resource), snapshot)
+  return entry && newestIn(key, entry)
+}
+
+/** The newest record of a resource in front of a record key of it. */
+export async function recordBefore(
+  database: Database,
+  key: string,
+  before: Buffer,
+): Promise<NamedRecord | undefined> {
+  const { gte } = recordKeys(resourceInRecordKey(before))
+  const entry = await lastEntry(database, { gte, lt: before })
+  return entry && namedRecords(key, entry).findLast(({ name }) => Buffer.compare(name, before) < 0)
+}
+
+/** The entry that a record is in. */
+export async function entryOf(database: Database, name: Buffer): Promise<Entry | undefined> {
+  const { gte } = recordKeys(resourceInRecordKey(name))
+  return await lastEntry(database, { gte, lt: behind(name) })
+}
+
+/** Where the entry begins that a record key is in: a run in front of it may reach it. The key itself if none does. */
+export async function entryStart(
+  database: Readable,
+  key: Buffer,
+  snapshot?: AbstractSnapshot,
+): Promise<Buffer> {
+  const { gte } = recordKeys(resourceInRecordKey(key))
+  if (Buffer.compare(key, gte) <= 0) return key
+  const before = await lastEntry(database, { gte, lt: key }, snapshot)
+  return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
+}
+
+/** The records of an entry, each as the entry that it would be alone. */
+export function singles(entry: Entry): Entry[] {
+  if (!isRun(entry[1])) return [entry]
+  return namedRecords('', entry).map(({ name, record }) => [name, encodeRecord(record)])
+}

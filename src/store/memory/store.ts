@@ -1,0 +1,46 @@
+import { ThingwireError } from '../../errors.ts'
+import type { Receipt, StoreDriver } from '../contract.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { ReceiptClock } from '../receipt-clock.ts'
+import { createMemoryDocuments } from './documents.ts'
+import { createMemoryRecords, type MemoryPendingCommit } from './records.ts'
+import { createMemoryRefusedWrites } from './refused-writes.ts'
+
+const commitsPerGroup = 1_000
+
+/**
+ * A store for tests: keeps every promise of `store/contract.ts` but durability, and forgets all when it is dropped.
+ * Its `backup` throws ThingwireError `not_found`.
+ */
+export function createMemoryStore(): StoreDriver {
+  // In groups like a store with a disk, so that what is committed together meets the same order here.
+  const commits = new GroupCommit<MemoryPendingCommit, Receipt>(
+    { commit: async group => group.map(commit => commit.run()) },
+    () => 1,
+    commitsPerGroup,
+  )
+  const documents = createMemoryDocuments(commits)
+  const clock = new ReceiptClock()
+  const records = createMemoryRecords(commits, documents, clock)
+  const refused = createMemoryRefusedWrites()
+  return {
+    capabilities: { durable: false, shared: false, backup: false },
+    records: {
+      ...records,
+      removeThing: async thingId => {
+        await records.removeThing(thingId)
+        refused.removeThing(thingId)
+      },
+    },
+    documents,
+    refused,
+    clock,
+    backup: () => {
+      throw new ThingwireError('not_found', 'a store in memory has no backup')
+    },
+    open: async () => clock.start(0),
+    close: async () => clock.stop(),
+    isReady: () => true,
+    size: async () => ({ bytes: 0 }),
+  }
+}

@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Hold, HoldLost } from '../../core/holds.ts'
+import { storedForm } from '../../core/record/record.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Waiting } from '../commit-ticket.ts'
+import type { Append, Receipt, WriteAnswer } from '../contract.ts'
+import { comparedOneByOne, digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import type { Deadline, NumberedWrites } from './connection/numbered-writes.ts'
+import type { EncodedDocuments } from './documents.ts'
+import type { Follower } from './log/follower.ts'
+import type { LogEntry, ShortEntries } from './log/log-entry.ts'
+import { encodePayload, encodePlace, encodeState } from './record-member.ts'
+import { type Argument, type Reply, Script } from './script.ts'
+
+/** An append in the queue, a put of documents alone, or a change of a hold. */
+export interface RedisPendingCommit {
+  readonly change: PendingChange | HoldChange
+  readonly ticket: Waiting
+}
+
+interface PendingChange {
+  readonly write?: Append
+  readonly documents: EncodedDocuments
+  /** In whose name it is. */
+  readonly hold?: Hold | undefined
+}
+
+/** @see Holds of core/holds.ts */
+export type HoldChange =
+  | { readonly kind: 'take'; readonly hold: Hold }
+  | { readonly kind: 'take'; readonly hold: Hold; readonly from: string | undefined }
+  | { readonly kind: 'release'; readonly hold: Hold }
+
+/** What comes of a change. */
+export interface Committed extends Receipt {
+  /** Of a hold that was taken, who had it before. */
+  readonly before?: string | undefined
+}
+
+const commit = new Script('commit')
+/** In the name of none. */
+const nobody: Hold = { name: '', holder: '' }
+/** Milliseconds. */
+const longestRest = 5
+const tooManyResources = -1
+const isHeldElsewhere = -2
+
+/**
+ * Commits groups of one node on one database, one after another, a round trip each: the reply brings what the follower
+ * has to tell up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
+ * still waited for goes again.
+ */
+export class RedisCommitter {
+  readonly #writes: NumberedWrites
+  readonly #follower: Pick<Follower, 'newestRead' | 'take'>
+  /** When this node may commit again, by the monotonic clock. */
+  #turnAt = 0
+
+  constructor(writes: NumberedWrites, follower: Pick<Follower, 'newestRead' | 'take'>) {
+    this.#writes = writes
+    this.#follower = follower
+  }
+
+  /**
+   * @returns what comes of each, or an error for one that was no longer waited for, makes too many resources, or is in the name of
+   * a hold that is lost
+   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
+   * that is not yet
+   */
+  async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
+    const results = new Map<RedisPendingCommit, Committed | Error>()
+    for (let left = pending; left.length > 0; ) {
+      const { group, givenUp } = waitedFor(left)
+      for (const each of givenUp) results.set(each, new ThingwireError('store_timeout'))
+      const reply = group.length > 0 ? await this.#tryGroup(group) : []
+      if (reply) for (const [index, each] of group.entries()) results.set(each, outcomeIn(reply, index, each))
+      left = reply ? [] : group
+    }
+    return pending.map(each => results.get(each) as Committed | Error)
+  }
+
+  /**
+   * Nodes take turns: after a group, behind which others have committed, a node leaves them the time that it took. At full
+   * pace each would otherwise make as many groups as one does alone, only smaller, for Redis to do one after another.
+   *
+   * @returns resolves when it is this node's turn; undefined: it is
+   */
+  turn(): Promise<void> | undefined {
+    const left = this.#turnAt - performance.now()
+    return left > 0 ? delay(left) : undefined
+  }
+
+  /** @returns undefined if the group was not committed and is to be tried again */
+  async #tryGroup(group: readonly RedisPendingCommit[]): Promise<readonly Reply[] | undefined> {
+    const resends = [rememberedIds, rememberedFor, comparedOneByOne]
+    const args = [this.#follower.newestRead, ...resends, group.length, ...group.flatMap(argumentsOf)]
+    const begin = performance.now()
+    const replied = await this.#writes.run(commit, deadlineOf(group), args)
+    if (!replied) return undefined
+    const [reply, entries = []] = replied as unknown as readonly [
+      readonly Reply[],
+      (readonly (LogEntry | ShortEntries)[])?,
+    ]
+    const others = this.#follower.take(entries)
+    const end = performance.now()
+    this.#turnAt = end + Math.min(others * (end - begin), longestRest)
+    return reply
+  }
+}
+
+/** What is still waited for, and what is not: it is late, or behind what is late in the same name. */
+function waitedFor(pending: readonly RedisPendingCommit[]) {
+  const now = performance.now()
+  const group: RedisPendingCommit[] = []
+  const givenUp: RedisPendingCommit[] = []
+  const late = new Set<string | undefined>()
+  for (const each of pending) {
+    const holder = each.change.hold?.holder
+    if (!each.ticket.expired && each.ticket.deadline > now && !late.has(holder)) {
+      group.push(each)
+      continue
+    }
+    givenUp.push(each)
+    if (holder !== undefined) late.add(holder)
+  }
+  return { group, givenUp }
+}
+
+function deadlineOf(group: readonly RedisPendingCommit[]): Deadline {
+  const deadlines = group.map(({ ticket }) => ticket.deadline)
+  return { at: Math.min(...deadlines), lastAt: Math.max(...deadlines) }
+}
+
+function outcomeIn(
+  reply: readonly Reply[],
+  index: number,
+  { change }: RedisPendingCommit,
+): Committed | Error {
+  const writeNumber = reply[2 * index] as number
+  const text = (reply[2 * index + 1] as Buffer).toString()
+  if (writeNumber === tooManyResources) return new ThingwireError('too_many_resources')
+  if (writeNumber === isHeldElsewhere) return new HoldLost(change.hold ?? nobody)
+  if ('kind' in change) return { writeNumber, answer: {}, before: text === '' ? undefined : text }
+  const answer = text === '' ? (change.write?.answer ?? {}) : (JSON.parse(text) as WriteAnswer)
+  return { writeNumber, answer }
+}
+
+/** As `commit.lua` reads them. */
+function argumentsOf({ change }: RedisPendingCommit): Argument[] {
+  if (!('kind' in change)) return argumentsOfChange(change)
+  const { kind, hold } = change
+  if (kind === 'release') return [kind, hold.name, hold.holder]
+  return [kind, hold.name, hold.holder, ...('from' in change ? ['from', change.from ?? ''] : ['any'])]
+}
+
+function argumentsOfChange({ write, documents, hold = nobody }: PendingChange): Argument[] {
+  const args: Argument[] = [write ? 'write' : 'put', hold.name, hold.holder]
+  if (write) addWrite(args, write)
+  args.push(documents.length)
+  for (const [name, json] of documents) args.push(name, json ?? '')
+  return args
+}
+
+function addWrite(args: Argument[], write: Append): void {
+  const { thingId, store, broadcast, id, answer, maximumResources } = write
+  const { records, states = [] } = write
+  args.push(thingId, flag(store), flag(broadcast), id === undefined ? '' : digestOfWriteId(id))
+  args.push(JSON.stringify(answer), maximumResources ?? '')
+  args.push(records.length)
+  for (const record of records) {
+    args.push(record.key, record.explicit ? record.datetime : '', encodePlace(record.place))
+    args.push(encodePayload(record), JSON.stringify(record))
+  }
+  args.push(states.length)
+  for (const { key, record } of states) {
+    args.push(key, record ? encodeState(record) : '')
+    args.push(JSON.stringify({ key, record: record && storedForm(record) }))
+  }
+}
+
+function flag(isSet: boolean): string {
+  return isSet ? '1' : ''
+}

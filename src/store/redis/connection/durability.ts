@@ -1,0 +1,137 @@
+import type { Redis } from 'ioredis'
+import type { Client } from '../script.ts'
+import { mastersOf } from './connection.ts'
+import { shownAddress } from './redis-url.ts'
+import { type ServerSettings, serverSettings } from './server-settings.ts'
+
+export interface DurabilityOptions {
+  /** Take a Redis that may lose or evict what was acknowledged, and say so loudly. Default false. */
+  readonly allowUnsafe?: boolean
+  /** How many replicas must have a write before it is acknowledged; 0 or more. Default 0. */
+  readonly replicas?: number
+  /** Whether these replicas must have it on their disks, too: Redis 7.2 and later. Default false. */
+  readonly replicasFsync?: boolean
+}
+
+/** What is to be said to the operator at the start, a line each. */
+interface DurabilityReport {
+  /** What an acknowledgement means. */
+  readonly statements: readonly string[]
+  /** What makes it mean less than it could, and what could not be checked. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Looks whether the servers keep what they are given: every master of a cluster.
+ *
+ * @throws Error for the operator: older than Redis 7.0; a replica; no append-only file, or keys may be evicted (unless
+ * `allowUnsafe`); `replicasFsync` before Redis 7.2
+ */
+export async function checkDurability(client: Client, options: DurabilityOptions): Promise<DurabilityReport> {
+  const statements = new Set<string>()
+  const warnings = new Set<string>()
+  for (const master of mastersOf(client)) {
+    const settings = await serverSettings(master)
+    const say: Say = {
+      state: text => void statements.add(text),
+      warn: text => void warnings.add(`${nameOf(master)}: ${text}`),
+      refuse: text => {
+        throw new Error(`${nameOf(master)}: ${text}`)
+      },
+    }
+    for (const check of checks) check(settings, options, say)
+  }
+  return { statements: [...statements], warnings: [...warnings] }
+}
+
+interface Say {
+  state(text: string): void
+  warn(text: string): void
+  refuse(text: string): never
+}
+
+type Check = (settings: ServerSettings, options: DurabilityOptions, say: Say) => void
+
+const checkVersion: Check = ({ version }, { replicasFsync }, { refuse, warn }) => {
+  if (version === undefined)
+    return warn('the version could not be checked, because INFO is forbidden: it must be 7.0 or later')
+  if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}: it must be 7.0 or later`)
+  if (replicasFsync && isOlder(version, 7, 2)) {
+    refuse(`redisReplicasFsync (WAITAOF) needs Redis 7.2 or later: it is ${version}`)
+  }
+}
+
+const checkRole: Check = ({ isReplica }, _options, { refuse }) => {
+  if (isReplica) refuse('it is a replica and takes no writes: use the URL of its master')
+}
+
+const checkAppendOnly: Check = ({ appendonly }, options, say) => {
+  if (appendonly === undefined) say.warn('appendonly could not be checked: it must be yes')
+  else if (appendonly !== 'yes') {
+    unsafe(
+      'appendonly is no: Redis loses acknowledged writes when it stops. Set appendonly yes',
+      options,
+      say,
+    )
+  }
+}
+
+const checkFsync: Check = ({ appendonly, appendfsync, isFsyncOffInRewrite }, options, say) => {
+  if (appendonly === 'no') return
+  const replicas = ofReplicas(options)
+  if (appendfsync === 'always')
+    say.state(`an ack means: the write is on the disk of Redis (appendfsync always)${replicas}`)
+  else if (appendfsync === 'everysec' || appendfsync === 'no') {
+    const lost = appendfsync === 'everysec' ? 'the last second or two' : 'the last half minute or so'
+    say.warn(
+      `an ack means: Redis has the write, but loss of power can lose ${lost} (appendfsync ${appendfsync})${replicas}`,
+    )
+  } else
+    say.warn(
+      `appendfsync could not be checked: unless it is always, loss of power loses acknowledged writes${replicas}`,
+    )
+  if (appendfsync === 'always' && isFsyncOffInRewrite === 'yes') {
+    say.warn(
+      'no-appendfsync-on-rewrite is yes: while Redis rewrites its file, loss of power can lose acknowledged writes',
+    )
+  }
+}
+
+const checkEviction: Check = ({ policy, maxmemory }, options, say) => {
+  if (policy === undefined) say.warn('maxmemory-policy could not be checked: it must be noeviction')
+  else if (policy !== 'noeviction') {
+    unsafe(
+      `maxmemory-policy is ${policy}: Redis may evict acknowledged writes. Set maxmemory-policy noeviction`,
+      options,
+      say,
+    )
+  }
+  if (maxmemory === '0') say.warn('maxmemory is 0: Redis takes memory until the system kills it. Set a limit')
+}
+
+const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { warn }) => {
+  if (there === undefined || there >= wanted) return
+  warn(`${there} replicas are connected, but redisReplicas is ${wanted}: no write will be acknowledged`)
+}
+
+const checks = [checkVersion, checkRole, checkAppendOnly, checkFsync, checkEviction, checkReplicas]
+
+function unsafe(text: string, { allowUnsafe }: DurabilityOptions, { warn, refuse }: Say): void {
+  if (allowUnsafe) warn(`UNSAFE, but allowed by redisAllowUnsafe: ${text}`)
+  else refuse(text)
+}
+
+function ofReplicas({ replicas = 0, replicasFsync }: DurabilityOptions): string {
+  if (replicas === 0) return ''
+  const where = replicasFsync ? 'on the disks' : 'in the memory'
+  return `, and ${where} of ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`
+}
+
+function isOlder(version: string, major: number, minor: number): boolean {
+  const [itsMajor = 0, itsMinor = 0] = version.split('.').map(Number)
+  return itsMajor < major || (itsMajor === major && itsMinor < minor)
+}
+
+function nameOf({ options }: Redis): string {
+  return `Redis at ${shownAddress(options)}`
+}

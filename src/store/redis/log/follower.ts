@@ -1,0 +1,265 @@
+import { rest } from '../../../core/async/retry-until.ts'
+import { ThingwireError } from '../../../errors.ts'
+import { longestBlock } from '../connection/connection.ts'
+import type { Keys } from '../keys.ts'
+import { type Client, Script } from '../script.ts'
+import {
+  type DecodedEntry,
+  decodeEntry,
+  decodeShort,
+  type LogEntry,
+  type ShortEntries,
+  type Undo,
+  writeNumberOf,
+} from './log-entry.ts'
+import { LogListeners } from './log-listeners.ts'
+import { UndoMemory } from './undo-memory.ts'
+
+const beginAnew = new Script('begin-anew')
+const entriesAtOnce = 500
+/** Milliseconds. */
+const retryAfter = 100
+/**
+ * For so long after something came nothing is asked for: commits of this node bring what is new, and a trickle of others' is
+ * read in few calls. A live message of another node is late by this at most.
+ */
+const pause = 10
+
+type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]
+
+/** Entries of the log, and what its head was right behind them. */
+interface LogPart {
+  readonly entries: readonly LogEntry[]
+  /** Newest write number. */
+  readonly newest: number
+  /** Newest write number that was ever trimmed. */
+  readonly trimmed: number
+}
+
+/**
+ * Reads the commit log as it grows, whichever node writes to it, and tells this node's listeners: so live order is commit
+ * order on every node, and what a node misses while it cannot reach Redis is told when it can. Where the log does not go
+ * back so far, or Redis has lost of it what was read, listeners are told that, and it goes on with what is new.
+ *
+ * What this node commits comes with the reply, and what others have committed before it (`take`). A node that writes all
+ * the time so asks for nothing; one that does not is told by Redis.
+ */
+export class Follower {
+  readonly listeners: LogListeners
+  readonly #client: Client
+  readonly #keys: Keys
+  readonly #node: string
+  /** In the order of their write numbers as a rule. */
+  #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
+  #newestTold = 0
+  /** Number of the newest write that was read: it can be looked for. */
+  #newestRead = 0
+  /** Number of the newest write in front of which a gap ends. */
+  #gapAt = 0
+  /** When something came last, by the monotonic clock. */
+  #cameAt = 0
+  #wake = () => {}
+  readonly #undo = new UndoMemory()
+  #isClosed = false
+  #running: Promise<void> = Promise.resolve()
+
+  /** @param client of its own: it waits for what is new */
+  constructor(client: Client, keys: Keys, node: string) {
+    this.#client = client
+    this.#keys = keys
+    this.#node = node
+    this.listeners = new LogListeners(node)
+  }
+
+  /** Number of the newest write that listeners were told. */
+  get newestTold(): number {
+    return this.#newestTold
+  }
+
+  /** Number of the newest write that was read of the log, unless there was a gap behind it. */
+  get newestRead(): number {
+    return this.#newestRead
+  }
+
+  /**
+   * @param entries that follow `newestRead`, as it is or was, without a gap; may be empty
+   * @returns how many other nodes wrote of them what was new
+   */
+  take(entries: readonly (LogEntry | ShortEntries)[]): number {
+    return this.#isClosed ? 0 : this.#tell(entries)
+  }
+
+  /** @param newestTold number of the newest write that listeners need not be told */
+  start(newestTold: number): void {
+    this.#newestTold = newestTold
+    this.#newestRead = newestTold
+    this.#running = this.#run()
+  }
+
+  /**
+   * Resolves when listeners were told every write up to this one.
+   *
+   * @throws ThingwireError store_unavailable when it is closed before
+   */
+  reached(writeNumber: number): Promise<void> {
+    if (writeNumber <= this.#newestTold) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const closed = () => reject(new ThingwireError('store_unavailable', 'the store is closed'))
+      if (this.#isClosed) closed()
+      else this.#waiters.push({ writeNumber, resolve, reject: closed })
+      this.#wake()
+    })
+  }
+
+  /** From now on `undoSince` knows of what is written behind `newestTold`, as it is now. Returns how to stop. */
+  remember(): () => void {
+    return this.#undo.open(this.#newestTold)
+  }
+
+  /**
+   * Of the commits behind the write, in their order, what was latest before them and is of this write or older.
+   *
+   * @param writeNumber `newestTold` at a call of `remember` that was not stopped
+   * @throws ThingwireError store_unavailable: some of them were missed
+   */
+  undoSince(writeNumber: number): readonly Undo[] {
+    if (writeNumber < this.#gapAt) {
+      throw new ThingwireError('store_unavailable', 'part of the commit log was missed')
+    }
+    return this.#undo.since(writeNumber)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#client.disconnect()
+    this.#wake()
+    await this.#running
+    for (const { reject } of this.#waiters.splice(0)) reject()
+  }
+
+  async #run(): Promise<void> {
+    let wasCutOff = false
+    while (!this.#isClosed) {
+      try {
+        if (wasCutOff && (await this.#hasLost())) await this.#skip()
+        wasCutOff = false
+        await this.#pause()
+        await this.#follow()
+      } catch {
+        // It is read again from where it was.
+        wasCutOff = true
+        if (!this.#isClosed) await rest(retryAfter)
+      }
+    }
+  }
+
+  async #pause(): Promise<void> {
+    for (;;) {
+      const left = this.#cameAt + pause - performance.now()
+      if (left <= 0 || this.#waiters.length > 0 || this.#isClosed) return
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, left)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const before = this.#newestTold
+    const { entries, newest, trimmed } = await this.#read(longestBlock)
+    // Meanwhile it may have been brought more.
+    const isMissing = trimmed > this.#newestTold || newest < before
+    if (isMissing) await this.#skip()
+    else if (entries.length > 0) this.#tell(entries)
+    else if (newest > this.#newestTold) await this.#passEmpty(newest)
+  }
+
+  /** @param block how long to wait for an entry, milliseconds; absent: not at all */
+  async #read(block?: number): Promise<LogPart> {
+    const blocking = block === undefined ? [] : ['BLOCK', block]
+    const from = `${this.#newestTold}-0`
+    // Over one connection, so that nothing is trimmed unseen between what was looked for and what was found.
+    const replies = await this.#client
+      .pipeline()
+      .callBuffer('XREAD', 'COUNT', entriesAtOnce, ...blocking, 'STREAMS', this.#keys.log, from)
+      .hmget(this.#keys.head, 'number', 'trimmed')
+      .exec()
+    const [read, head] = results(replies)
+    const [newest, trimmed] = head as readonly (string | null)[]
+    const entries = (read as StreamReply | null)?.[0]?.[1] ?? []
+    return { entries, newest: Number(newest ?? 0), trimmed: Number(trimmed ?? 0) }
+  }
+
+  /** Of a thing that is removed, entries go before they are read, and nothing may come behind them for a while. */
+  async #passEmpty(newest: number): Promise<void> {
+    const { entries } = await this.#read()
+    if (entries.length === 0) this.#reach(newest)
+    this.#tell(entries)
+  }
+
+  /** Whether Redis, which was away, has come back without what was read of it. */
+  async #hasLost(): Promise<boolean> {
+    const read = this.#newestRead
+    const id = `${read}-0`
+    const found = await this.#client.xrange(this.#keys.log, id, id)
+    const trimmed = Number(await this.#client.hget(this.#keys.head, 'trimmed'))
+    return read > trimmed && found.length === 0
+  }
+
+  async #skip(): Promise<void> {
+    const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#newestTold])
+    this.#gapAt = Number(place)
+    this.#undo.clear()
+    this.#newestRead = this.#gapAt
+    this.listeners.tellGap()
+    this.#reach(this.#gapAt)
+  }
+
+  #tell(parts: readonly (LogEntry | ShortEntries)[]): number {
+    if (parts.length === 0) return 0
+    const others = new Set<string>()
+    this.#cameAt = performance.now()
+    for (const part of parts) {
+      if (Buffer.isBuffer(part)) {
+        for (const commit of decodeShort(part, this.#newestTold, this.#node)) {
+          this.#pass(commit, others)
+          this.listeners.tellCommit(commit)
+        }
+      } else if (writeNumberOf(part) > this.#newestTold) {
+        const entry = decodeEntry(part, this.#node)
+        this.#pass(entry, others)
+        this.#undo.add(entry.undo)
+        this.listeners.tell(entry)
+      }
+    }
+    this.#reach(this.#newestTold)
+    return others.size
+  }
+
+  #pass({ writeNumber, node }: Pick<DecodedEntry, 'writeNumber' | 'node'>, others: Set<string>): void {
+    this.#newestTold = writeNumber
+    this.#newestRead = writeNumber
+    if (node !== this.#node) others.add(node)
+  }
+
+  #reach(writeNumber: number): void {
+    this.#newestTold = Math.max(this.#newestTold, writeNumber)
+    const waiting = this.#waiters
+    this.#waiters = []
+    for (const waiter of waiting) {
+      if (waiter.writeNumber <= this.#newestTold) waiter.resolve()
+      else this.#waiters.push(waiter)
+    }
+  }
+}
+
+/** @throws the first error of a pipeline */
+function results(replies: readonly [Error | null, unknown][] | null): unknown[] {
+  return (replies ?? []).map(([error, result]) => {
+    if (error) throw error
+    return result
+  })
+}

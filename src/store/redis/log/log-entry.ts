@@ -1,0 +1,134 @@
+import type { Hold } from '../../../core/holds.ts'
+import type { StoredRecord } from '../../../core/record/record.ts'
+import type { RefusedWrite } from '../../contract.ts'
+import { decodeState } from '../record-member.ts'
+import { LoggedCommit } from './logged-commit.ts'
+
+/**
+ * An entry of the commit log as Redis gives it. Its id is `<write number>-0`, its fields are names and values in turn, in
+ * this order:
+ *
+ * | name | value | how often |
+ * |---|---|---|
+ * | `t` | thing id | 0..1 |
+ * | `c` | text (logged-commit.ts): the entry is a commit | 0..1, behind `t` |
+ * | `e` | JSON: a refused write | 0..1, behind `t` |
+ * | `o` | the node that wrote it, where it is no commit | 0..1 |
+ * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
+ * | `u`, then `v` | key; what was latest of it before | 0..n |
+ * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
+ * | `h` | holder and name of a hold that was taken, with a space between | 0..1 |
+ *
+ * A `v` holds a state (record-member.ts), or nothing.
+ */
+export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
+
+/**
+ * Entries in a row that are commits and nothing else, as a reply to a commit brings them: a line each, of id, thing id and `c`,
+ * with spaces between. So a node under full load, which has those of all nodes, makes few objects of them.
+ */
+export type ShortEntries = Buffer
+
+export interface DecodedEntry {
+  readonly writeNumber: number
+  readonly node: string
+  readonly thingId: string
+  readonly commit: LoggedCommit | undefined
+  readonly undo: readonly Undo[]
+  readonly documents: readonly string[]
+  readonly refused: RefusedWrite | undefined
+  readonly taken: Hold | undefined
+}
+
+/** A resource whose state, or newest record, a commit changed otherwise than by adding records. */
+export interface Undo {
+  readonly thingId: string
+  readonly key: string
+  /** Write number of the commit. */
+  readonly writeNumber: number
+  /** What was latest before it, in the form of a state (record-member.ts); undefined: nothing. */
+  readonly before: Buffer | undefined
+}
+
+/** Every entry is read by every node: one for all. */
+const none: readonly never[] = []
+
+const lineFeed = 10
+
+/** Digits of a write number at most. */
+const longestNumber = 16
+
+export function writeNumberOf([id]: LogEntry): number {
+  return Number.parseInt(id.toString('latin1', 0, longestNumber), 10)
+}
+
+/** Thing id of a commit; undefined: it is none. Parses nothing. */
+export function thingOfCommit([, fields]: LogEntry): string | undefined {
+  return fields[2]?.toString('latin1') === 'c' ? fields[1]?.toString('latin1') : undefined
+}
+
+/** @param reader as of `LoggedCommit` */
+export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
+  const [, fields] = entry
+  const writeNumber = writeNumberOf(entry)
+  let thingId = ''
+  let node = ''
+  let commit: LoggedCommit | undefined
+  let refused: RefusedWrite | undefined
+  let documents: readonly string[] = none
+  let undo: Undo[] | undefined
+  let taken: Hold | undefined
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = String.fromCharCode(fields[at]?.[0] ?? 0)
+    if (name === 'v') continue
+    const text = fields[at + 1]?.toString() ?? ''
+    const state = fields[at + 3]
+    if (name === 't') thingId = text
+    else if (name === 'c') {
+      commit = new LoggedCommit(thingId, writeNumber, text, reader)
+      node = commit.node
+    } else if (name === 'e') refused = JSON.parse(text)
+    else if (name === 'o') node = text
+    else if (name === 'n') commit?.leave(text, recordIn(text, state))
+    else if (name === 'u') {
+      undo ??= []
+      undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
+    } else if (name === 'd') documents = JSON.parse(text)
+    else if (name === 'h') taken = holdIn(text)
+  }
+  return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
+}
+
+/**
+ * @param after write number: what is not behind it is left out
+ * @param reader as of `LoggedCommit`
+ */
+export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
+  const commits: LoggedCommit[] = []
+  for (let start = 0, end = 0; start < entries.length; start = end + 1) {
+    const newline = entries.indexOf(lineFeed, start)
+    end = newline === -1 ? entries.length : newline
+    // A text of its own: a part of the whole would keep all of that in memory for as long as somebody remembers a thing.
+    const line = entries.toString('utf8', start, end)
+    const thingAt = line.indexOf(' ') + 1
+    const writeNumber = Number.parseInt(line, 10)
+    if (writeNumber <= after) continue
+    const textAt = line.indexOf(' ', thingAt) + 1
+    commits.push(new LoggedCommit(line.slice(thingAt, textAt - 1), writeNumber, line.slice(textAt), reader))
+  }
+  return commits
+}
+
+function holdIn(text: string): Hold {
+  const nameAt = text.indexOf(' ') + 1
+  return { holder: text.slice(0, nameAt - 1), name: text.slice(nameAt) }
+}
+
+function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {
+  return state && state.length > 0 ? decodeState(key, state) : undefined
+}
+
+/** A part of what came over the socket would keep all of that in memory. */
+function copyOf(state: Buffer | undefined): Buffer | undefined {
+  return state && state.length > 0 ? Buffer.from(state) : undefined
+}

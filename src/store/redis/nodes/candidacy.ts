@@ -1,0 +1,102 @@
+import { rest } from '../../../core/async/retry-until.ts'
+import type { Hold } from '../../../core/holds.ts'
+import type { RedisDatabase } from '../connection/database.ts'
+import { Script } from '../script.ts'
+
+export type Work = (stop: AbortSignal, hold: Hold) => Promise<void>
+
+const takeLead = new Script('take-lead')
+const giveUpLead = new Script('give-up-lead')
+/** Milliseconds for which Redis gives a task to a node, and after which the node asks again. */
+const lifetime = 10_000
+const renewEvery = 2_500
+/** Milliseconds by which the node lets go before Redis does: its clock may run slower. */
+const margin = 1_000
+
+/** A node that wants to lead a task: asks for it again and again, and works while it has it. */
+export class Candidacy {
+  readonly #database: RedisDatabase
+  readonly #task: string
+  readonly #work: Work
+  readonly #givenUp = new AbortController()
+  readonly #running: Promise<void>
+  #term: Term | undefined
+
+  /** @param work must not reject. It is not called again before it has ended */
+  constructor(database: RedisDatabase, task: string, work: Work) {
+    this.#database = database
+    this.#task = task
+    this.#work = work
+    this.#running = this.#run()
+  }
+
+  /** Resolves when the work has ended and another node may lead. Idempotent. */
+  async giveUp(): Promise<void> {
+    this.#givenUp.abort()
+    this.#term?.stop()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#givenUp
+    while (!signal.aborted) {
+      await this.#ask()
+      // Until it has ended it is not asked for, so that another node has it meanwhile and it is done once.
+      if (this.#term?.isStopped) await this.#endTerm()
+      else await rest(renewEvery, signal)
+    }
+    await this.#endTerm()
+    // Where Redis is away, it expires there.
+    await this.#database.run(giveUpLead, this.#database.node, this.#task).catch(() => {})
+  }
+
+  async #ask(): Promise<void> {
+    const { node } = this.#database
+    // Redis counts from a moment that is not before this one.
+    const askedAt = performance.now()
+    const term = await this.#database
+      .run(takeLead, node, this.#task, this.#term?.number ?? 0, lifetime)
+      .then(Number, () => undefined)
+    if (term === undefined || this.#givenUp.signal.aborted) return
+    if (this.#term && term !== this.#term.number) this.#term.stop()
+    else if (term > 0) {
+      const hold = { name: `task/${this.#task}`, holder: `${node}:${term}` }
+      this.#term ??= new Term(term, stop => this.#work(stop, hold))
+      this.#term.holdUntil(askedAt + lifetime - margin)
+    }
+  }
+
+  async #endTerm(): Promise<void> {
+    this.#term?.stop()
+    await this.#term?.ended
+    this.#term = undefined
+  }
+}
+
+/** The time in which a node leads a task without a break. */
+class Term {
+  readonly number: number
+  readonly ended: Promise<void>
+  readonly #stopping = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(number: number, work: (stop: AbortSignal) => Promise<void>) {
+    this.number = number
+    this.ended = work(this.#stopping.signal)
+  }
+
+  get isStopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  /** @param time of the monotonic clock */
+  holdUntil(time: number): void {
+    clearTimeout(this.#timer)
+    if (!this.isStopped) this.#timer = setTimeout(() => this.stop(), time - performance.now())
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#stopping.abort()
+  }
+}

@@ -1,0 +1,154 @@
+import { rest } from '../../../core/async/retry-until.ts'
+import { believedAfter, believedBehind, released } from '../../../core/clock.ts'
+import type { LogBounds, Nodes } from '../../../core/nodes.ts'
+import { logBounds } from '../commit-log.ts'
+import type { RedisDatabase } from '../connection/database.ts'
+import type { Statement } from '../connection/statement.ts'
+import type { LogListeners } from '../log/log-listeners.ts'
+import { Script } from '../script.ts'
+import { Candidacy, type Work } from './candidacy.ts'
+import type { RedisHolds } from './holds.ts'
+import type { RedisReceipts } from './receipt-clock.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+const heartbeat = new Script('heartbeat')
+const aliveNodes = new Script('alive-nodes')
+/** Milliseconds. */
+const beatEvery = 5_000
+const retryAfter = 1_000
+/** A beat that is due, 10 s in which the node cannot reach Redis, and what it takes to connect again. */
+const heldAliveFor = 25_000
+
+/** As scripts/heartbeat.lua says it. */
+type HeartbeatReply = readonly [
+  time: number,
+  newest: number,
+  from: number,
+  to: number,
+  wasThere: number,
+  ...dead: Buffer[],
+]
+
+/** This node among those that use one Redis. All times between them are by Redis' clock. */
+export class RedisNodes implements Nodes {
+  readonly #database: RedisDatabase
+  readonly #listeners: LogListeners
+  readonly #clock: RedisClock
+  readonly #receipts: RedisReceipts
+  readonly #holds: RedisHolds
+  readonly #say: (statement: Statement) => void
+  /** By task. */
+  readonly #candidacies = new Map<string, Candidacy>()
+  readonly #closed = new AbortController()
+  #beating: Promise<void> = Promise.resolve()
+
+  /**
+   * @param clock that is to hear the time with each heartbeat
+   * @param receipts likewise, the newest receipt time
+   * @param holds of this node, and of those that are dead
+   * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
+   */
+  constructor(
+    database: RedisDatabase,
+    listeners: LogListeners,
+    clock: RedisClock,
+    receipts: RedisReceipts,
+    holds: RedisHolds,
+    say: (statement: Statement) => void,
+  ) {
+    this.#database = database
+    this.#listeners = listeners
+    this.#clock = clock
+    this.#receipts = receipts
+    this.#holds = holds
+    this.#say = say
+  }
+
+  get self(): string {
+    return this.#database.node
+  }
+
+  /** From now on the others see it. */
+  async open(): Promise<void> {
+    this.#say({ level: 'info', text: `this node is ${this.self} to the others` })
+    await this.#beat()
+    this.#beating = this.#beatOn()
+  }
+
+  async alive(): Promise<ReadonlySet<string>> {
+    const alive = await this.#database.run(aliveNodes, heldAliveFor)
+    return new Set((alive as readonly Buffer[]).map(String))
+  }
+
+  lead(task: string, work: Work): () => Promise<void> {
+    if (this.#closed.signal.aborted) return async () => {}
+    const candidacy = new Candidacy(this.#database, task, work)
+    this.#candidacies.set(task, candidacy)
+    return async () => {
+      await candidacy.giveUp()
+      if (this.#candidacies.get(task) === candidacy) this.#candidacies.delete(task)
+    }
+  }
+
+  onDocuments(listener: Parameters<Nodes['onDocuments']>[0]): () => void {
+    return this.#listeners.onDocuments(listener)
+  }
+
+  onRefused(listener: Parameters<Nodes['onRefused']>[0]): () => void {
+    return this.#listeners.onRefused(listener)
+  }
+
+  onGap(listener: () => void): () => void {
+    return this.#listeners.onGap(listener)
+  }
+
+  logBounds(): Promise<LogBounds> {
+    return logBounds(this.#database)
+  }
+
+  async hasLogged(writeNumber: number): Promise<boolean> {
+    const id = `${writeNumber}-0`
+    const found = await this.#database.call('XRANGE', this.#database.keys.log, id, id)
+    return (found as readonly unknown[]).length > 0
+  }
+
+  /** Leaves at once what it leads, and the others. */
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await Promise.all([...this.#candidacies.values()].map(candidacy => candidacy.giveUp()))
+    await this.#beating
+    const { keys } = this.#database
+    // Where Redis is away, it expires there.
+    await this.#database.call('ZREM', keys.nodes, this.self).catch(() => {})
+  }
+
+  async #beat(): Promise<void> {
+    const clock = [released, believedBehind, believedAfter]
+    const reply = await this.#database.run(heartbeat, this.self, heldAliveFor, ...clock)
+    const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
+    this.#clock.hear(time)
+    this.#receipts.hear({ newest, from, to })
+    // Its holds may have been ended, as those of a node that is dead.
+    if (wasThere === 0) await this.#holds.check()
+    if (dead.length > 0) void this.#holds.dropOf(dead.map(String)).catch(() => {})
+    for (const node of dead) {
+      this.#say({
+        level: 'warn',
+        text: `node ${node} was silent for ${heldAliveFor / 1_000} s and counts as dead: the other nodes take over its wills and sessions`,
+      })
+    }
+  }
+
+  async #beatOn(): Promise<void> {
+    const { signal } = this.#closed
+    let wait = beatEvery
+    while (!signal.aborted) {
+      await rest(wait, signal)
+      if (signal.aborted) return
+      wait = await this.#beat().then(
+        () => beatEvery,
+        () => retryAfter,
+      )
+    }
+  }
+}

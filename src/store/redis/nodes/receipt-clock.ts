@@ -1,0 +1,53 @@
+import type { ClockStep, ReceiptClock } from '../../../core/clock.ts'
+import type { Follower } from '../log/follower.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+/** Receipt times as Redis gives them, whichever node asks: of its clock this node knows by the replies. */
+export class RedisReceipts implements ReceiptClock {
+  steppedBack: ClockStep | undefined
+  readonly #clock: RedisClock
+  readonly #listeners = new Set<(step: ClockStep) => void>()
+  #newest = 0
+  /** What the clock showed when it was believed last, before this node began. */
+  #knownStep: number | undefined
+
+  constructor(clock: RedisClock, listeners: Pick<Follower['listeners'], 'onCommit'>) {
+    this.#clock = clock
+    listeners.onCommit(({ receivedAt }) => {
+      this.#newest = receivedAt
+    })
+  }
+
+  /** @param newest receipt time @param from as in `ClockStep`, when the clock was believed last; 0: never @param to likewise */
+  hear({ newest, from, to }: { newest: number; from: number; to: number }): void {
+    this.#newest = to === this.#knownStep ? Math.max(this.#newest, newest) : newest
+    if (this.#knownStep !== undefined && to !== this.#knownStep) this.#tell({ from, to })
+    this.#knownStep = to
+  }
+
+  now(): number {
+    return Math.max(this.#clockNow(), this.#newest)
+  }
+
+  newest(): number {
+    return this.#newest
+  }
+
+  behind(): number {
+    return Math.max(0, this.#newest - this.#clockNow())
+  }
+
+  onSteppedBack(listener: (step: ClockStep) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #clockNow(): number {
+    return Math.floor(this.#clock.earliestAt(performance.now()) / 1_000)
+  }
+
+  #tell(step: ClockStep): void {
+    this.steppedBack = step
+    for (const listener of this.#listeners) listener(step)
+  }
+}

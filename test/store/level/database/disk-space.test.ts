@@ -1,0 +1,126 @@
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { RefusedWrite } from '../../../../src/store/contract.ts'
+import { createLevelStore } from '../../../../src/store/level/index.ts'
+import { openStore } from '../../../../src/store/open-store.ts'
+import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
+import { writeBatches } from '../write-batches.ts'
+
+const thingId = 'aaaaaaaaaaaaaaaa'
+const full = Number.MAX_SAFE_INTEGER
+const write = {
+  thingId,
+  records: [{ key: 'depth', datetime: 1, value: '1', place: 0, explicit: true }],
+  store: true,
+  broadcast: true,
+  answer: {},
+}
+
+test('a store short of disk refuses what it would keep, and goes on with all else', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const wide = await openStore(createLevelStore({ location }))
+  await wide.records.append({ ...write, id: 'known' })
+  await wide.close()
+
+  const short = await openStore(createLevelStore({ location, minFreeSpace: full }))
+  const storeFull = { reason: 'store_full' }
+  await expect(short.records.append(write)).rejects.toMatchObject(storeFull)
+  await expect(short.records.append({ ...write, store: false, id: 'new' })).rejects.toMatchObject(storeFull)
+  expect(await short.records.append({ ...write, id: 'known' })).toMatchObject({ writeNumber: 0 })
+  expect(await short.records.append({ ...write, store: false })).toMatchObject({ answer: {} })
+  expect((await short.records.read(thingId, 'depth', { order: 'asc', limit: 9 }))?.records).toHaveLength(1)
+  const documents = { mark: { is: 1 } }
+  await expect(short.records.append({ ...write, documents })).rejects.toMatchObject(storeFull)
+  expect(await short.documents.get('mark')).toBeUndefined()
+  await short.records.append({ ...write, id: 'known', documents })
+  expect(await short.documents.get('mark')).toEqual({ is: 1 })
+  await short.documents.put({ mark: null })
+  expect(await short.documents.get('mark')).toBeUndefined()
+  expect(short.isReady()).toBe(true)
+  await short.close()
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+function refusal(message: string): RefusedWrite {
+  return { datetime: 1, door: 'http', reason: 'invalid_key', message, excerpt: '' }
+}
+
+test('a store short of disk puts no refused write and nothing that nobody asked for', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const wide = await openStore(createLevelStore({ location }))
+  for (const message of ['a', 'b']) await wide.refused.add(thingId, refusal(message))
+  await wide.close()
+
+  const short = await openStore(createLevelStore({ location, minFreeSpace: full }))
+  for (const message of ['c', 'd']) await short.refused.add(thingId, refusal(message))
+  const messages = async (store: typeof short, limit = 10) =>
+    (await store.refused.list(thingId, limit)).map(({ message }) => message)
+  expect(await messages(short)).toEqual(['d', 'c', 'b', 'a'])
+  expect(await messages(short, 3)).toEqual(['d', 'c', 'b'])
+  const storeFull = { reason: 'store_full' }
+  await expect(short.documents.put({ seen: {} }, undefined, 'upkeep')).rejects.toMatchObject(storeFull)
+  const change = () => ({ put: { seen: {} }, result: undefined, purpose: 'upkeep' }) as const
+  await expect(short.documents.transact(['seen'], change)).rejects.toMatchObject(storeFull)
+  await short.documents.put({ seen: null }, undefined, 'upkeep')
+  await short.documents.put({ asked: {} })
+  await short.documents.put({ needed: {} }, undefined, 'essential')
+  for (let number = 0; number < 150; number++) await short.refused.add(thingId, refusal(String(number)))
+  expect(await messages(short, 1_000)).toHaveLength(100)
+  await short.close()
+
+  const reopened = await openStore(createLevelStore({ location, minFreeSpace: full }))
+  expect(await messages(reopened)).toEqual(['b', 'a'])
+  await reopened.refused.add(thingId, refusal('e'))
+  await reopened.records.removeThing(thingId)
+  expect(await messages(reopened)).toEqual([])
+  await reopened.close()
+})
+
+/** Has batches fail as on a full disk from now on, while `isFull` says so. */
+function failForSpace(isFull: () => boolean): void {
+  writeBatches(async writeIt => {
+    if (!isFull()) return await writeIt()
+    throw Object.assign(new Error('IO error: 000003.log: No space left on device'), {
+      code: 'LEVEL_IO_ERROR',
+    })
+  })
+}
+
+test('a store that fails for want of space gives its reserve up, reads on, and takes what removes', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const store = await openStore(createLevelStore({ location }))
+  await store.records.append(write)
+  const reserve = join(location, 'RESERVE')
+  await vi.waitFor(async () => expect((await stat(reserve)).size).toBe(32 * 1024 * 1024), { timeout: 60_000 })
+  let isFull = true
+  failForSpace(() => isFull)
+  const storeFull = { reason: 'store_full' }
+  const failing = expect(store.records.append({ ...write, id: 'a' })).rejects.toThrow()
+  expect((await store.records.read(thingId, 'depth', { order: 'asc', limit: 9 }))?.records).toHaveLength(1)
+  await failing
+  isFull = false
+  expect(store.isReady()).toBe(true)
+  await expect(stat(reserve)).rejects.toThrow('ENOENT')
+  await expect(store.records.append(write)).rejects.toMatchObject(storeFull)
+  await expect(store.documents.put({ asked: {} })).rejects.toMatchObject(storeFull)
+  await store.documents.put({ needed: {} }, undefined, 'essential')
+  expect(await store.records.remove(thingId, 'depth', {})).toBe(1)
+  await vi.waitFor(() => store.records.append(write), { timeout: 60_000 })
+  expect((await stat(reserve)).size).toBe(32 * 1024 * 1024)
+  await store.close()
+})
+
+test('the reserve is no part of the size of a store, and a store without it is whole', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const store = await openStore(createLevelStore({ location }))
+  const reserve = join(location, 'RESERVE')
+  await vi.waitFor(() => stat(reserve), { timeout: 60_000 })
+  expect((await store.size()).bytes).toBeLessThan(1024 * 1024)
+  await store.close()
+  await rm(reserve, { force: true })
+  await (await openStore(createLevelStore({ location }))).close()
+})
