@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import type { Thing } from '../helpers/http-client.ts'
+import { ask } from '../helpers/http-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { administer } from './administer.ts'
 
 let cluster: RunningNodes
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cluster.end())
 
 async function newCode(uses: number): Promise<string> {
-  const made = await administer(cluster.node(0), 'POST', 'activation-codes', { uses })
+  const made = await ask(cluster.node(0), 'POST', '/v2/admin/activation-codes', { uses })
   const [code] = made.activationCodes as [string]
   return code
 }
@@ -65,7 +65,7 @@ describe('an activation code', () => {
     await Promise.all(devices)
     expect(activated.size).toBe(uses)
     for (const node of cluster.nodes) expect(await activate(node, code)).toBeUndefined()
-    const { activationCodes } = await administer(cluster.node(0), 'GET', 'activation-codes')
+    const { activationCodes } = await ask(cluster.node(0), 'GET', '/v2/admin/activation-codes')
     expect(activationCodes).toEqual([])
   })
 })

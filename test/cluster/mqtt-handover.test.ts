@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type RunningNodes, startNode, startNodes } from '../helpers/cluster.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
+import { nodeOfTest } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
@@ -36,12 +37,11 @@ it('a session that is taken over by another node is not sent again what it has a
 
 it('a session that goes to a node that is late in reading the commit log is sent everything once, in order', async () => {
   const thing = await createThing(cluster.node(0))
-  const slow = await startNode(
+  const slow = await nodeOfTest(
     `redis://127.0.0.1:${await openSlowLog(cluster.redis.port, 150)}`,
     cluster.adminKey,
     { environment: noRateLimits },
   )
-  onTestFinished(async () => void (await slow.kill()))
   const connections = [await connect(slow, thing, session)]
   await connections[0]?.subscribe(`things/${thing.thingId}/values/n`)
   const stop = startWriting([cluster.node(0)], thing)

@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { put, state } from '../../../src/conformance/views.ts'
 import { count, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { maximumPageText } from '../../../src/core/ports.ts'
 import type { LogQuery } from '../../../src/store/contract.ts'
 import { readLog, trimLog } from '../../../src/store/redis/commit-log.ts'
-import { openClient } from '../../../src/store/redis/connection.ts'
 import type { LogEntry } from '../../../src/store/redis/log-entry.ts'
 import type { Partition } from '../../../src/store/redis/partition.ts'
-import { type Client, Script } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { Script } from '../../../src/store/redis/script.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, crowdLog, newPartition } from './partitions.ts'
 
-let redis: RedisServer
-let client: Client
-
-beforeAll(async () => {
-  redis = await startRedis()
-  client = await openClient(redis.url)
-})
-
-afterAll(async () => {
-  client?.disconnect()
-  await redis?.end()
-})
+const redis = redisOfTests()
 
 const all: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 10_000 }
 
 test('readLog() reads many pieces, either way', async () => {
-  const partition = newPartition(client)
+  const partition = newPartition(redis.client)
   const numbers = await commitEach(partition, count(1_700))
   assert.deepEqual(await numbersIn([partition], all), numbers)
   assert.deepEqual(await numbersIn([partition], { ...all, order: 'desc' }), numbers.toReversed())
@@ -37,7 +25,7 @@ test('readLog() reads many pieces, either way', async () => {
 })
 
 test('readLog() passes over what is not wanted, however much of it there is', async () => {
-  const partition = newPartition(client)
+  const partition = newPartition(redis.client)
   const wanted = await commitEach(partition, [1])
   await append(partition, ...count(1_500).map(() => write([received(1)], { thingId: otherThing })))
   wanted.push(...(await commitEach(partition, [2])))
@@ -48,7 +36,7 @@ test('readLog() passes over what is not wanted, however much of it there is', as
 })
 
 test('readLog() gives no commit of which nothing was kept', async () => {
-  const partition = newPartition(client)
+  const partition = newPartition(redis.client)
   const same = measured(1_000, 1)
   const [first, , , , last] = await append(
     partition,
@@ -62,7 +50,7 @@ test('readLog() gives no commit of which nothing was kept', async () => {
 })
 
 test('readLog() reads several partitions in the order of their write numbers', async () => {
-  const partitions = [0, 1, 2].map(number => newPartition(client, number))
+  const partitions = [0, 1, 2].map(number => newPartition(redis.client, number))
   const numbers: number[] = []
   for (const round of count(60)) {
     for (const [index, partition] of partitions.entries()) {
@@ -82,7 +70,7 @@ test('readLog() reads several partitions in the order of their write numbers', a
 })
 
 test('readLog() ends a page with the commit with which its text is too much', async () => {
-  const partition = newPartition(client)
+  const partition = newPartition(redis.client)
   const numbers: number[] = []
   const large = 'x'.repeat(60_000)
   for (const value of count(20)) {
@@ -97,7 +85,7 @@ test('readLog() ends a page with the commit with which its text is too much', as
 })
 
 test('read-log.lua gives a piece of bounded size, and says where the next one begins', async () => {
-  const partition = newPartition(client)
+  const partition = newPartition(redis.client)
   const numbers = await commitEach(
     partition,
     count(100).map(() => 'x'.repeat(60_000)),
@@ -110,7 +98,7 @@ test('read-log.lua gives a piece of bounded size, and says where the next one be
 })
 
 test('trimLog() takes from each partition the commits that are its own', async () => {
-  const partitions = [0, 1].map(number => newPartition(client, number))
+  const partitions = [0, 1].map(number => newPartition(redis.client, number))
   const numbers: number[] = []
   for (const partition of partitions) numbers.push(...(await commitEach(partition, count(1_200))))
   for (const partition of partitions) await crowdLog(partition, Math.max(...numbers))

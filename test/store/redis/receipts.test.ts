@@ -1,55 +1,44 @@
 import { randomUUID } from 'node:crypto'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readAll, received, write } from '../../../src/conformance/writes.ts'
 import { type ClockStep, released } from '../../../src/core/clock.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open-store.ts'
-import { openClient } from '../../../src/store/redis/connection.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import type { Partition } from '../../../src/store/redis/partition.ts'
 import { Script } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, newPartition } from './partitions.ts'
+
+const redis = redisOfTests()
 
 const minute = 60_000
 const hour = 60 * minute
 const year = 365 * 24 * hour
 const heartbeat = new Script('heartbeat')
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = (await openClient(server.url)) as Redis
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.end()
-})
-
 /** What the clock of Redis shows, milliseconds. */
 async function redisTime(): Promise<number> {
-  const [seconds, microseconds] = await client.time()
+  const [seconds, microseconds] = await redis.client.time()
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
 }
 
 /** Makes the newest receipt time be this one. */
 async function receive({ head }: Keys, receivedAt: number): Promise<void> {
-  await client.hset(head, 'receipt', receivedAt)
+  await redis.client.hset(head, 'receipt', receivedAt)
 }
 
 /** As if the clock had been found far behind at these times, first and last. */
 async function foundBehind({ head }: Keys, since: number, seen: number): Promise<void> {
-  await client.hset(head, 'behind-since', since, 'behind-seen', seen)
+  await redis.client.hset(head, 'behind-since', since, 'behind-seen', seen)
 }
 
 describe('heartbeat.lua', () => {
   let partition: Partition
   let now: number
   beforeEach(async () => {
-    partition = newPartition(client)
+    partition = newPartition(redis.client)
     now = await redisTime()
   })
 
@@ -66,7 +55,7 @@ describe('heartbeat.lua', () => {
     const ahead = now + 10 * year
     await receive(partition.keys, ahead)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    const [since] = await client.hmget(partition.keys.head, 'behind-since')
+    const [since] = await redis.client.hmget(partition.keys.head, 'behind-since')
     expect(Number(since)).toBeGreaterThanOrEqual(now)
     await foundBehind(partition.keys, now - 10 * minute + 5_000, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
@@ -77,7 +66,7 @@ describe('heartbeat.lua', () => {
     expect(newest).toBeLessThanOrEqual(await redisTime())
     expect(await beat()).toEqual({ newest, ...step })
     await append(partition, write([received(1)]))
-    const after = Number(await client.hget(partition.keys.head, 'receipt'))
+    const after = Number(await redis.client.hget(partition.keys.head, 'receipt'))
     expect(after).toBeGreaterThanOrEqual(newest)
     expect(after).toBeLessThanOrEqual(await redisTime())
   })
@@ -90,7 +79,7 @@ describe('heartbeat.lua', () => {
     await receive(partition.keys, ahead)
     await foundBehind(partition.keys, now - hour, now + seen)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(Number(await client.hget(partition.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
+    expect(Number(await redis.client.hget(partition.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
   })
 
   it('never believes a clock that is 23 h behind, and forgets that it was farther behind before', async () => {
@@ -98,7 +87,7 @@ describe('heartbeat.lua', () => {
     await receive(partition.keys, ahead)
     await foundBehind(partition.keys, now - hour, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(partition.keys.head, 'behind-since')).toBe(0)
+    expect(await redis.client.hexists(partition.keys.head, 'behind-since')).toBe(0)
   })
 
   it('never believes a clock that shows a time before the release', async () => {
@@ -106,13 +95,13 @@ describe('heartbeat.lua', () => {
     await receive(partition.keys, ahead)
     await foundBehind(partition.keys, now - hour, now - 5_000)
     expect(await beat(now + year)).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(partition.keys.head, 'behind-since')).toBe(0)
+    expect(await redis.client.hexists(partition.keys.head, 'behind-since')).toBe(0)
   })
 
   it('has receipt times of a new store begin with the release, where the clock shows a time before it', async () => {
     await beat(now + year)
     await append(partition, write([received(1)]))
-    expect(Number(await client.hget(partition.keys.head, 'receipt'))).toBe(now + year)
+    expect(Number(await redis.client.hget(partition.keys.head, 'receipt'))).toBe(now + year)
   })
 })
 
@@ -121,7 +110,7 @@ describe('the clock of a store', () => {
     const prefix = randomUUID()
     const keys = new Keys(prefix, 0)
     const open = async (): Promise<[Store, ClockStep[]]> => {
-      const store = await openStore(createRedisStore({ url: server.url, prefix }))
+      const store = await openStore(createRedisStore({ url: redis.url, prefix }))
       onTestFinished(() => store.close())
       const steps: ClockStep[] = []
       store.clock.onSteppedBack(step => steps.push(step))

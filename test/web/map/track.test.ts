@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { nextOf } from '../../../web/src/api/link.ts'
 import type { Fix } from '../../../web/src/thing/fix.ts'
 import { grown, type Pages, readTrack, stretchesOf, type Track } from '../../../web/src/thing/track.ts'
-import { serve } from '../../clients/serve.ts'
 import { createThing, type Thing, write } from '../../helpers/http-client.ts'
+import { serverOfTests } from '../../helpers/of-test.ts'
 
-const server = serve()
+const server = serverOfTests()
 const all = { label: 'All' }
 const signal = new AbortController().signal
 /** Milliseconds between the fixes. */
