@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import { ask } from '../helpers/http-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  // Each token that another device's activation has ended counts as one.
-  cluster = await startNodes(2, { environment: { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '10000' } })
-})
-afterAll(() => cluster.end())
+// Each token that another device's activation has ended counts as one.
+const cluster = nodesOfTests(2, { environment: { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '10000' } })
 
 async function newCode(uses: number): Promise<string> {
   const made = await ask(cluster.node(0), 'POST', '/v2/admin/activation-codes', { uses })

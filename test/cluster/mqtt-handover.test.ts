@@ -1,18 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { nodeOfTest } from '../helpers/of-test.ts'
+import { nodeOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
 import { openSlowLog } from './slow-log.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 const session = { clientId: 'board', clean: false }
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openClient } from '../../src/store/redis/connection.ts'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import {
   type ConnectOptions,
@@ -10,16 +9,12 @@ import {
   type MqttClient,
   publishPacket,
 } from '../helpers/mqtt-client.ts'
-import { nodeOfTest, pathOfTest } from '../helpers/of-test.ts'
+import { nodeOfTest, nodesOfTests, pathOfTest } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { nextOn, numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 const session = { clientId: 'board', clean: false }
 

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection.ts'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { ask, createThing, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
-import { mqttOfTest } from '../helpers/of-test.ts'
+import { mqttOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { eventually } from '../mqtt/door-service.ts'
 import { messagesOf, nextOn, numbers } from '../mqtt/messages.ts'
 import { connect } from './mqtt-load.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2)
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2)
 
 async function documents(prefix: string): Promise<string[]> {
   const client = await openClient(cluster.redis.url)

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import type { RunningNodes } from '../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { nodesOfTest } from '../helpers/of-test.ts'
+import { nodesOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { EventSource } from '../http/event-source.ts'
 import { openStream } from '../http/stream-client.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 /** Of every record: so they are read in the order in which they were committed (contract §4). */
 const datetime = '2026-01-02T03:04:05.000Z'

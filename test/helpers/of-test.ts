@@ -1,4 +1,4 @@
-import { beforeAll, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { type NodesSetup, type RunningNodes, startNode, startNodes } from './cluster.ts'
 import { type ConnectOptions, connectMqtt, type MqttAddress, type MqttClient } from './mqtt-client.ts'
 import { type ServerProcess, type ServerSetup, startServer } from './server-process.ts'
@@ -52,6 +52,33 @@ export async function nodesOfTest(count: number, setup: NodesSetup = {}): Promis
   const nodes = await startNodes(count, setup)
   onTestFinished(() => nodes.end())
   return nodes
+}
+
+/** As `startNodes`, for the tests of a file: from before the first until behind the last. */
+export function nodesOfTests(count: number, setup: NodesSetup = {}): RunningNodes {
+  let running: RunningNodes | undefined
+  beforeAll(async () => {
+    running = await startNodes(count, setup)
+  })
+  afterAll(() => running?.end())
+  const started = () => {
+    if (!running) throw new Error('no test is running')
+    return running
+  }
+  return {
+    get redis() {
+      return started().redis
+    },
+    get adminKey() {
+      return started().adminKey
+    },
+    get nodes() {
+      return started().nodes
+    },
+    node: index => started().node(index),
+    add: () => started().add(),
+    end: () => started().end(),
+  }
 }
 
 /** As `openPath`, and closed with the running test. */
