@@ -1,6 +1,5 @@
-import { createThing } from '../../test/helpers/http-client.ts'
+import { ask, createThing, type Session } from '../../test/helpers/http-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { ask, type Session } from './operator.ts'
 import { Closings, openAll } from './witnesses.ts'
 
 /** Seconds. */

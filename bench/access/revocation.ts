@@ -1,6 +1,5 @@
-import { createThing, type Thing } from '../../test/helpers/http-client.ts'
+import { ask, createThing, type Session, type Thing } from '../../test/helpers/http-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { ask, type Session } from './operator.ts'
 import { Closings, openAll } from './witnesses.ts'
 
 /** A credential that can be revoked with one request. */

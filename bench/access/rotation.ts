@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { createThing, readAll, type Thing } from '../../test/helpers/http-client.ts'
+import { ask, createThing, readAll, type Thing } from '../../test/helpers/http-client.ts'
 import { connectMqtt, type MqttClient } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { ask } from './operator.ts'
+import { eventually } from '../../test/helpers/waiting.ts'
 
 /** Milliseconds between two writes. */
 const interval = 10
@@ -168,9 +167,5 @@ function publisherOf({ mqttUrl }: ServerProcess, thingToken: string): Promise<Mq
 
 /** @throws Error if it is not so within 20 s */
 async function until(isSo: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error('the rotated thing is not served')
-    await delay(20)
-  }
+  if (!(await eventually(isSo, 20_000))) throw new Error('the rotated thing is not served')
 }

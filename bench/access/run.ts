@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { withServer } from '../../test/helpers/with-server.ts'
 import { createProgress } from '../load/progress.ts'
+import { median } from '../statistics.ts'
 import { measureExpiry } from './expiry.ts'
 import { Load, writesPerSecond } from './load.ts'
 import { measureRevocation, type RevocableName, revocables } from './revocation.ts'
@@ -21,24 +21,19 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2
 const bound = 1_000
 const seconds = Number(values.seconds)
 
-let broken = 0
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-const server = await startServer({ dataDir })
-try {
+const judged = new JudgedLines()
+await withServer({}, async server => {
   const load = await Load.start(server)
   await benchRevocation(server)
   await benchExpiry(server)
   await benchRotation(server)
   const { rate, failed } = await load.stop()
-  line(
+  judged.line(
     failed === 0,
     `load meanwhile: ${rate.toFixed(0)} of ${writesPerSecond} writes/s acknowledged, ${failed} refused or cut off`,
   )
-} finally {
-  await server.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
-process.exitCode = broken === 0 ? 0 : 1
+})
+process.exitCode = judged.broken === 0 ? 0 : 1
 
 async function benchRevocation(server: ServerProcess): Promise<void> {
   const names = Object.keys(revocables) as RevocableName[]
@@ -63,7 +58,7 @@ async function benchRotation(server: ServerProcess): Promise<void> {
   const { rotations, acked, lost, doubled, received, missing, outOfOrder, sessionsLost } = report
   const { repeatedWithoutDup, repeatedWithDup } = report
   const isWhole = lost + doubled + missing + outOfOrder + repeatedWithoutDup + sessionsLost === 0
-  line(
+  judged.line(
     isWhole && acked > 0 && rotations > 0,
     `a token changed ${rotations} times: ${acked} writes acknowledged, of which ${lost} not stored and ${doubled} twice; ` +
       `its subscriber got ${received} messages, ${missing} missing, ${outOfOrder} out of order, ` +
@@ -77,12 +72,9 @@ function judge(what: string, closings: Closings, least = Number.NEGATIVE_INFINIT
   for (const kind of kinds) {
     const delays = closings.of(kind)
     const [first = Number.NaN, last = Number.NaN] = [delays[0], delays.at(-1)]
-    const median = delays[Math.floor(delays.length / 2)] ?? Number.NaN
-    line(last <= bound && first >= least, `${kind}: median ${median} ms, max ${last} ms (${delays.length})`)
+    judged.line(
+      last <= bound && first >= least,
+      `${kind}: median ${median(delays)} ms, max ${last} ms (${delays.length})`,
+    )
   }
-}
-
-function line(ok: boolean, text: string): void {
-  if (!ok) broken++
-  console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
 }

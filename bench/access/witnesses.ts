@@ -1,4 +1,4 @@
-import { connectMqtt } from '../../test/helpers/mqtt-client.ts'
+import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { StreamClient } from '../../test/http/stream-client.ts'
 
@@ -35,14 +35,13 @@ async function open(server: ServerProcess, kind: Kind, thingId: string, credenti
     return { kind, closed: stream.closed.then(() => Date.now()), destroy: () => stream.socket.destroy() }
   }
   const isSubscriber = kind.endsWith('subscriber')
-  const client = await connectMqtt({
+  const client = await connectAccepted({
     url: kind.startsWith('TCP') ? server.mqttUrl : server.webSocketUrl,
     username: 'bench',
     password: credential,
     clientId: kind,
     clean: !isSubscriber,
   })
-  if (client.connack.returnCode !== 0) throw new Error(`CONNACK ${client.connack.returnCode}`)
   if (isSubscriber) await client.subscribeAll([`things/${thingId}/#`, `v2/things/${thingId}`])
   return { kind, closed: client.closed.then(() => Date.now()), destroy: () => client.stream.destroy() }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { generate } from 'mqtt-packet'
+import { connectPacket } from '../load/mqtt-packets.ts'
 import { host } from '../peers/peer.ts'
 import { residentMemory } from '../peers/processes.ts'
 import { type Product, startProduct } from '../peers/product.ts'
@@ -32,8 +32,7 @@ export function starting(session: Session): Promise<Contestant> {
 /** Bytes of resident memory that each of 1,000 connections adds that do nothing, with a credential, where 1,000 are open. */
 export function idleConnections(session: Session): Promise<Contestant> {
   return started(session, async product => {
-    const packet = (clientId: string) =>
-      generate({ cmd: 'connect', clientId, keepalive: 0, clean: true, username: tokenOf(session.filled, 0) })
+    const packet = (clientId: string) => connectPacket({ clientId, username: tokenOf(session.filled, 0) })
     const open = async (count: number, prefix: string) => {
       const sockets: Socket[] = []
       for (let first = 0; first < count; first += atOnce) {

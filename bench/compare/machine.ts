@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises'
 import { cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { quantile } from './statistics.ts'
+import { quantile } from '../statistics.ts'
 
 const run = promisify(execFile)
 

@@ -1,7 +1,7 @@
 import { type Peer, ProgramMissing } from '../peers/peer.ts'
 import { allowedCores, keepMainThreadOn } from '../peers/processes.ts'
+import { median } from '../statistics.ts'
 import type { Bar, Comparison, Contestant, Figures, Session, Turn } from './comparison.ts'
-import { median } from './statistics.ts'
 
 /** A comparison when it is over. */
 export interface Outcome {

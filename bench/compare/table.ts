@@ -1,7 +1,7 @@
+import { median } from '../statistics.ts'
 import type { Bar } from './comparison.ts'
 import type { Machine } from './machine.ts'
 import type { Outcome, Verdict } from './rounds.ts'
-import { median } from './statistics.ts'
 
 /** From this share of a core on, a process of one thread is saturated. */
 const saturated = 0.9

@@ -1,30 +1,28 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { generate } from 'mqtt-packet'
-import type { CrowdMessage, CrowdSetup, CrowdTask } from './crowd.ts'
+import { answerCommands } from '../load/commands.ts'
+import { connectPacket, disconnectPacket, subscribePacket } from '../load/mqtt-packets.ts'
+import type { CrowdSetup } from './crowd.ts'
 import { type LorisKind, type LorisTarget, lorisKinds, openLoris } from './loris.ts'
 
 /** The load generator of `bench:crowd`: bare sockets, packets made beforehand. */
 
-const setup = JSON.parse(process.argv[2] ?? '{}') as CrowdSetup
-const mqtt = endpointOf(setup.mqttUrl)
+let setup: CrowdSetup
 const idle = new Set<Socket>()
-const disconnect = generate({ cmd: 'disconnect' })
 /** Milliseconds within which a connect is to be answered. */
 const connectDeadline = 10_000
 
-process.on('message', (task: CrowdTask) => {
-  run(task).then(done => tell({ done }))
+answerCommands({
+  setUp: (given: CrowdSetup) => {
+    setup = given
+  },
+  openIdle,
+  connectAndLeave,
+  runLoris,
+  stillOpen: () => idle.size,
 })
-process.once('disconnect', () => process.exit())
 
-function run(task: CrowdTask) {
-  if (task.name === 'idle') return openIdle(task.connections, task.rate)
-  if (task.name === 'connects') return connectAndLeave(task.rate, task.seconds)
-  return runLoris(task.count, task.deadlines)
-}
-
-async function openIdle(connections: number, rate: number) {
+async function openIdle({ connections, rate }: { connections: number; rate: number }) {
   const opened: Promise<boolean>[] = []
   await paced(connections, rate, place => void opened.push(connectIdle(place)))
   await Promise.all(opened)
@@ -35,14 +33,14 @@ async function openIdle(connections: number, rate: number) {
 function connectIdle(place: number): Promise<boolean> {
   const token = setup.thingTokens[place % setup.thingTokens.length] ?? ''
   const isAnonymous = place % 2 === 1
-  const hello = [connectPacket(`idle-${place}`, isAnonymous ? undefined : token)]
-  const messageId = 1
-  const subscriptions = [{ topic: `things/${token}/errors`, qos: 0 as const }]
-  if (isAnonymous) hello.push(generate({ cmd: 'subscribe', messageId, subscriptions }))
+  const clientId = `idle-${place}`
+  const hello = isAnonymous
+    ? [connectPacket({ clientId }), subscribePacket(`things/${token}/errors`, 0)]
+    : [connectPacket({ clientId, username: 'device', password: token })]
   // CONNACK, then SUBACK.
   const answers = isAnonymous ? 9 : 4
   return new Promise(resolve => {
-    const socket = connect(mqtt)
+    const socket = connect(endpoint())
     let received = 0
     socket.on('connect', () => socket.write(Buffer.concat(hello)))
     socket.on('data', bytes => {
@@ -59,17 +57,19 @@ function connectIdle(place: number): Promise<boolean> {
   })
 }
 
-async function connectAndLeave(rate: number, seconds: number) {
+async function connectAndLeave({ rate, seconds }: { rate: number; seconds: number }) {
   let connected = 0
   const failed: Record<string, number> = {}
   const ends: Promise<void>[] = []
   await paced(rate * seconds, rate, place => {
-    const token = setup.thingTokens[place % setup.thingTokens.length]
+    const password = setup.thingTokens[place % setup.thingTokens.length] ?? ''
     ends.push(
-      connectOnce(connectPacket(`visitor-${place}`, token)).then(answer => {
-        if (answer === 'CONNACK 0') connected++
-        else failed[answer] = (failed[answer] ?? 0) + 1
-      }),
+      connectOnce(connectPacket({ clientId: `visitor-${place}`, username: 'device', password })).then(
+        answer => {
+          if (answer === 'CONNACK 0') connected++
+          else failed[answer] = (failed[answer] ?? 0) + 1
+        },
+      ),
     )
   })
   await Promise.all(ends)
@@ -79,7 +79,7 @@ async function connectAndLeave(rate: number, seconds: number) {
 /** CONNECT, CONNACK, DISCONNECT. @returns what the server answered */
 function connectOnce(packet: Buffer): Promise<string> {
   return new Promise(resolve => {
-    const socket = connect(mqtt)
+    const socket = connect(endpoint())
     let answer = 'nothing'
     socket.setTimeout(connectDeadline, () => {
       answer = `nothing within ${connectDeadline / 1_000} s`
@@ -88,7 +88,7 @@ function connectOnce(packet: Buffer): Promise<string> {
     socket.on('connect', () => socket.write(packet))
     socket.on('data', bytes => {
       answer = `CONNACK ${bytes[3]}`
-      socket.end(disconnect)
+      socket.end(disconnectPacket)
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (answer === 'nothing') answer = error.code ?? error.message
@@ -97,7 +97,7 @@ function connectOnce(packet: Buffer): Promise<string> {
   })
 }
 
-async function runLoris(count: number, deadlines: Readonly<Record<LorisKind, number>>) {
+async function runLoris({ count, deadlines }: { count: number; deadlines: Record<LorisKind, number> }) {
   const target: LorisTarget = { ...setup, thingToken: setup.thingTokens[0] ?? '' }
   const begin = performance.now()
   const kinds = lorisKinds.map(kind => {
@@ -107,7 +107,7 @@ async function runLoris(count: number, deadlines: Readonly<Record<LorisKind, num
   const ticker = setInterval(() => {
     const seconds = ((performance.now() - begin) / 1_000).toFixed(0)
     const open = kinds.map(({ kind, lives }) => `${kind} ${lives.filter(life => life.isOpen).length}`)
-    tell({ progress: `${seconds} s, still open: ${open.join(', ')}` })
+    tell(`${seconds} s, still open: ${open.join(', ')}`)
   }, 10_000)
   const reports = await Promise.all(
     kinds.map(async ({ kind, lives }) => {
@@ -133,28 +133,15 @@ async function paced(times: number, rate: number, act: (place: number) => void):
     const wait = begin + (place * 1_000) / rate - performance.now()
     if (wait > 1) await delay(wait)
     act(place)
-    if (place > 0 && place % Math.ceil(times / 6) === 0) tell({ progress: `${place} of ${times}` })
+    if (place > 0 && place % Math.ceil(times / 6) === 0) tell(`${place} of ${times}`)
   }
 }
 
-function connectPacket(clientId: string, token: string | undefined): Buffer {
-  const credential = token === undefined ? {} : { username: 'device', password: Buffer.from(token) }
-  return generate({
-    cmd: 'connect',
-    protocolId: 'MQTT',
-    protocolVersion: 4,
-    clientId,
-    clean: true,
-    keepalive: 0,
-    ...credential,
-  })
-}
-
-function endpointOf(url: string) {
-  const { hostname, port } = new URL(url)
+function endpoint() {
+  const { hostname, port } = new URL(setup.mqttUrl)
   return { host: hostname, port: Number(port), noDelay: true }
 }
 
-function tell(message: CrowdMessage): void {
-  process.send?.(message)
+function tell(progress: string): void {
+  console.log(`        ${progress}`)
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { generate } from 'mqtt-packet'
+import { encodePackets, publishPacket } from '../../test/helpers/mqtt-client.ts'
 import { frameHeader, opcodes } from '../../test/mqtt/raw-web-socket.ts'
+import { connectPacket } from '../load/mqtt-packets.ts'
 
 /** Sockets that send a byte, or something of no use, each second, so that they are never idle. */
 export const lorisKinds = [
@@ -89,18 +90,10 @@ function lifeOf(socket: Socket, deadline: number): Promise<boolean> {
 }
 
 function planOf(kind: LorisKind, { url, mqttUrl, webSocketUrl, thingToken }: LorisTarget): Plan {
-  const hello = generate({ cmd: 'connect', clientId: '', clean: true, keepalive: 0, username: thingToken })
+  const hello = connectPacket({ clientId: '', username: thingToken })
   const topic = `things/${thingToken}/write`
   const payload = `{"values":[{"key":"loris","value":"${'x'.repeat(2_000)}"}]}`
-  const publish = generate({
-    cmd: 'publish',
-    topic,
-    payload,
-    qos: 1,
-    messageId: 1,
-    dup: false,
-    retain: false,
-  })
+  const publish = encodePackets(publishPacket(topic, payload, { messageId: 1 }))
   switch (kind) {
     case 'MQTT: CONNECT byte by byte':
       return { url: mqttUrl, pieces: bytesOf(hello) }

@@ -7,11 +7,14 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createThing } from '../../test/helpers/http-client.ts'
+import { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { preload } from '../../test/helpers/preload.ts'
 import { startServer } from '../../test/helpers/server-process.ts'
 import { startIdleProcess } from '../live/observed.ts'
+import type { Door } from '../load/doors.ts'
+import { quantile } from '../statistics.ts'
 import { Crowd } from './crowd.ts'
-import { type Door, Healthy } from './healthy.ts'
+import { doorNames, Healthy } from './healthy.ts'
 import { type LorisKind, lorisKinds } from './loris.ts'
 import type { Memory } from './memory-preload.ts'
 
@@ -45,9 +48,8 @@ const timeouts: Readonly<Record<LorisKind, number>> = {
 }
 /** Seconds on top of them. */
 const grace = 5
-const doors: readonly Door[] = ['MQTT', 'WebSocket', 'HTTP']
 
-let broken = 0
+const judged = new JudgedLines()
 const quiet = new Map<Door, number>()
 const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
 const memoryPath = join(dataDir, 'memory.sock')
@@ -68,16 +70,14 @@ try {
   await server.stop()
   await rm(dataDir, { recursive: true, force: true })
 }
-process.exit(broken === 0 ? 0 : 1)
+process.exit(judged.broken === 0 ? 0 : 1)
 
 async function bench(): Promise<void> {
   const made = await Promise.all(Array.from({ length: things }, () => createThing(server)))
   const healthy = await Healthy.start(server, await createThing(server))
   const { url, mqttUrl, webSocketUrl } = server
   const thingTokens = made.map(({ thingToken }) => thingToken)
-  const crowd = await Crowd.start({ url, mqttUrl, webSocketUrl, thingTokens }, progress =>
-    console.log(`        ${progress}`),
-  )
+  const crowd = await Crowd.start({ url, mqttUrl, webSocketUrl, thingTokens })
 
   await delay(2_000)
   await begin(healthy)
@@ -89,7 +89,7 @@ async function bench(): Promise<void> {
   await begin(healthy)
   const { open } = await crowd.openIdle(connections, rate)
   await judgeAcks(`${connections} connections are opened, ${rate} a second`, healthy)
-  line(open === connections, `${open} of ${connections} idle connections are open`)
+  judged.line(open === connections, `${open} of ${connections} idle connections are open`)
   await delay(quietSeconds * 1_000)
   await judgeAcks(`${connections} idle connections for ${quietSeconds} s`, healthy)
   const after = await memory()
@@ -103,20 +103,23 @@ async function bench(): Promise<void> {
   const { connected, failed } = await crowd.connect(rate, seconds)
   await judgeAcks(`${rate} connects a second for ${seconds} s`, healthy)
   const others = Object.entries(failed).map(([answer, count]) => `${count} got ${answer}`)
-  line(others.length === 0, [`${connected} connected and left again`, ...others].join(', '))
+  judged.line(others.length === 0, [`${connected} connected and left again`, ...others].join(', '))
 
   if (Number(values.loris) > 0) await benchLoris(crowd, healthy)
   const stillOpen = await crowd.stillOpen()
-  line(stillOpen === connections, `${stillOpen} of ${connections} idle connections are open at the end`)
+  judged.line(
+    stillOpen === connections,
+    `${stillOpen} of ${connections} idle connections are open at the end`,
+  )
   await healthy.stop()
-  crowd.stop()
+  await crowd.stop()
 }
 
 async function benchLoris(crowd: Crowd, healthy: Healthy): Promise<void> {
   await begin(healthy)
   const deadlines = mapKinds(kind => timeouts[kind] + 2 * grace)
   for (const { kind, gone, left, first, last } of await crowd.loris(Number(values.loris), deadlines)) {
-    line(
+    judged.line(
       left === 0 && last <= timeouts[kind] + grace,
       `${kind}: ${gone} gone after ${first.toFixed(1)} to ${last.toFixed(1)} s (bound ${timeouts[kind]} + ${grace} s), ${left} left`,
     )
@@ -128,13 +131,13 @@ async function benchLoris(crowd: Crowd, healthy: Healthy): Promise<void> {
 async function judgeAcks(phase: string, healthy: Healthy): Promise<void> {
   const times = await healthy.take()
   const { p99: delayed, max } = await idle.eventLoopDelay()
-  for (const door of doors) {
-    const p99 = percentile(times[door], 99)
+  for (const door of doorNames) {
+    const p99 = quantile(times[door], 0.99)
     const bound = Math.max(3 * (quiet.get(door) ?? Number.POSITIVE_INFINITY), 25)
     if (!quiet.has(door)) quiet.set(door, p99)
-    const figures = `p50 ${ms(percentile(times[door], 50))}, p99 ${ms(p99)}, max ${ms(times[door].at(-1) ?? 0)}`
+    const figures = `p50 ${ms(quantile(times[door], 0.5))}, p99 ${ms(p99)}, max ${ms(times[door].at(-1) ?? 0)}`
     const limit = Number.isFinite(bound) ? ` (bound of p99 ${ms(bound)})` : ''
-    line(p99 <= bound, `${phase}: ${times[door].length} acks over ${door}, ${figures}${limit}`)
+    judged.line(p99 <= bound, `${phase}: ${times[door].length} acks over ${door}, ${figures}${limit}`)
   }
   console.log(
     `        meanwhile the event loop of an idle process was late by p99 ${ms(delayed)}, max ${ms(max)}`,
@@ -154,15 +157,6 @@ async function memory(): Promise<Memory> {
 
 function mapKinds(of: (kind: LorisKind) => number): Record<LorisKind, number> {
   return Object.fromEntries(lorisKinds.map(kind => [kind, of(kind)])) as Record<LorisKind, number>
-}
-
-function line(ok: boolean, text: string): void {
-  if (!ok) broken++
-  console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
-}
-
-function percentile(sorted: readonly number[], percent: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
 
 function ms(milliseconds: number): string {

@@ -1,9 +1,9 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../../test/helpers/http-client.ts'
+import { HttpConnection, reasonOf } from '../../test/helpers/http-connection.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { MqttLink } from '../../test/soak/mqtt-link.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
+import { bodyOf } from '../load/doors.ts'
 
 export type Door = 'MQTT' | 'HTTP'
 
@@ -49,27 +49,27 @@ export const makeNoise: Readonly<Record<Door, (load: Load) => Promise<Outcome>>>
 async function overMqtt(load: Load): Promise<Outcome> {
   const { server, thing, nextValue } = load
   const password = thing.thingToken
-  const link = await MqttLink.open({ url: server.mqttUrl, clientId: 'noisy', password })
+  const link = await openLink({ url: server.mqttUrl, clientId: 'noisy', password })
   const acked: Outcome['acked'][number][] = []
   const sending: Promise<void>[] = []
   const { begin, sent } = await steadily(load, () => {
     const value = nextValue()
     const sentAt = performance.now()
-    const publishing = link.publish(`things/${thing.thingId}/write`, bodyOf(value), 1)
+    const publishing = link.publish(`things/${thing.thingId}/write`, bodyOf(key, value))
     const noted = publishing.then(() => {
       const at = performance.now()
       acked.push({ value, at, afterMilliseconds: at - sentAt })
     })
     sending.push(noted.catch(() => {}))
   })
-  link.stream.destroy()
+  void link.destroy()
   await Promise.all(sending)
   return { begin, sent, acked, refused: [], unexpected: [] }
 }
 
 async function overHttp(load: Load): Promise<Outcome> {
   const { server, thing, nextValue } = load
-  const agent = new Agent({ keepAlive: true, maxSockets: httpConnections })
+  const connection = new HttpConnection(server.url, httpConnections)
   const acked: Outcome['acked'][number][] = []
   const refused: number[] = []
   const unexpected: string[] = []
@@ -77,9 +77,11 @@ async function overHttp(load: Load): Promise<Outcome> {
   const { begin, sent } = await steadily(load, () => {
     const value = nextValue()
     const sentAt = performance.now()
-    const answering = post(`${server.url}/v2/things/${thing.thingToken}`, bodyOf(value), agent)
-    const noted = answering.then(({ status, reason, retryAfter }) => {
+    const answering = connection.post(`/v2/things/${thing.thingToken}`, bodyOf(key, value))
+    const noted = answering.then(answer => {
       const at = performance.now()
+      const { status, headers } = answer
+      const [reason, retryAfter] = [reasonOf(answer), Number(headers['retry-after'] ?? 0)]
       if (status === 201) acked.push({ value, at, afterMilliseconds: at - sentAt })
       else if (status === 429 && reason === 'write_rate_exceeded' && retryAfter >= 1) refused.push(value)
       else unexpected.push(`${status} ${reason}, retry after ${retryAfter}`)
@@ -87,7 +89,7 @@ async function overHttp(load: Load): Promise<Outcome> {
     sending.push(noted.catch((error: unknown) => void unexpected.push(String(error))))
   })
   await Promise.all(sending)
-  agent.destroy()
+  connection.close()
   return { begin, sent, acked, refused, unexpected }
 }
 
@@ -100,17 +102,4 @@ async function steadily({ rate, duration }: Load, send: () => void) {
     await delay(beat)
   }
   return { begin, sent }
-}
-
-export async function post(url: string, body: string, agent: Agent) {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { method: 'POST', agent }, resolve).once('error', reject).end(body)
-  })
-  const { reason = '' } = (await json(response)) as { reason?: string }
-  const retryAfter = Number(response.headers['retry-after'] ?? 0)
-  return { status: response.statusCode ?? 0, reason, retryAfter }
-}
-
-export function bodyOf(value: number): string {
-  return `{"values":[{"key":"${key}","value":${value}}]}`
 }

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createThing, readAll } from '../../test/helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { withServer } from '../../test/helpers/with-server.ts'
+import { Doors } from '../load/doors.ts'
 import { createProgress } from '../load/progress.ts'
-import { type Latencies, Neighbour } from './neighbour.ts'
+import { quantile } from '../statistics.ts'
+import { type Latencies, measureNeighbour } from './neighbour.ts'
 import { type Door, key, makeNoise, type Outcome } from './noisy.ts'
 
 /**
@@ -32,25 +32,17 @@ const results: {
   readonly bound: string
   readonly holds: boolean
 }[] = []
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-const environment = { THINGWIRE_WRITES_PER_SECOND: String(writesPerSecond) }
-const server = await startServer({ dataDir, environment })
-try {
-  await bench(server)
-} finally {
-  await server.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
+await withServer({ environment: { THINGWIRE_WRITES_PER_SECOND: String(writesPerSecond) } }, bench)
 console.table(results)
 process.exit(results.every(({ holds }) => holds) ? 0 : 1)
 
 async function bench(server: ServerProcess): Promise<void> {
   const [thing, other] = [await createThing(server), await createThing(server)]
-  const neighbour = await Neighbour.open(server, other)
+  const neighbour = await Doors.open(server, other)
   const onProgress = createProgress(2 * doors.length * rounds + 1, done => `phases done: ${done}`)
   let done = 0
   const measure = async (seconds: number, into: Latencies) => {
-    await neighbour.measure(seconds * 1_000, into)
+    await measureNeighbour(neighbour, seconds * 1_000, into)
     onProgress(++done)
   }
   // What is compiled and allocated first is nobody's noise.
@@ -130,11 +122,11 @@ function rateBeyondBurst({ acked, begin }: Outcome): number {
 }
 
 function judgeNeighbour(door: Door, of: Door, quiet: Latencies, noisy: Latencies): void {
-  const inQuiet = percentile99(quiet[of])
+  const inQuiet = quantile(quiet[of], 0.99)
   const bound = Math.max(1.5 * inQuiet, inQuiet + 5)
   const text = `at most ${bound.toFixed(1)} (quiet: ${inQuiet.toFixed(1)})`
   const measure = `ack p99 of the ${of} neighbour while ${door} is noisy, ms`
-  report(measure, percentile99(noisy[of]), text, figure => figure <= bound)
+  report(measure, quantile(noisy[of], 0.99), text, figure => figure <= bound)
 }
 
 function report(measure: string, figure: number, bound: string, holds: (figure: number) => boolean): void {
@@ -165,8 +157,4 @@ function isNone(figure: number): boolean {
 
 function noLatencies(): Latencies {
   return { MQTT: [], HTTP: [] }
-}
-
-function percentile99(latencies: readonly number[]): number {
-  return latencies.toSorted((a, b) => a - b)[Math.floor(latencies.length * 0.99)] ?? Number.NaN
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing } from '../../test/helpers/http-client.ts'
-import { MqttLink } from '../../test/soak/mqtt-link.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
 import type { ObservedServer } from './observed.ts'
 import type { EventLoopDelay } from './observer.ts'
 import { Subscribers, type SubscribersReport } from './subscribers.ts'
@@ -33,13 +33,13 @@ export async function measureCrowd(
   })
   const connected = observed.residentMemory()
   let highest = connected
-  const link = await MqttLink.open({ url: server.mqttUrl, clientId: 'writer', password: thing.thingToken })
+  const link = await openLink({ url: server.mqttUrl, clientId: 'writer', password: thing.thingToken })
   await observed.eventLoopDelay()
   const begin = performance.now()
   for (let n = 0; n < records; n++) {
     await delay(Math.max(0, begin + (n * 1_000) / rate - performance.now()))
     const body = `{"values":[{"key":"n","value":{"n":${n},"sentAt":${Date.now()}}}]}`
-    await link.publish(`things/${thing.thingId}/write`, body, 1)
+    await link.publish(`things/${thing.thingId}/write`, body)
     if (n % rate === 0) highest = Math.max(highest, observed.residentMemory())
   }
   const report = await crowd.untilReceived(subscribers * records)

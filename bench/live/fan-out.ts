@@ -1,5 +1,5 @@
 import { createThing } from '../../test/helpers/http-client.ts'
-import { MqttLink } from '../../test/soak/mqtt-link.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
 import type { ObservedServer } from './observed.ts'
 import { Subscribers, type SubscribersReport } from './subscribers.ts'
 
@@ -34,14 +34,14 @@ export async function measureFanOut(
           count: subscribers,
           qos,
         })
-  const link = await MqttLink.open({ url: server.mqttUrl, clientId: 'writer', password: thing.thingToken })
+  const link = await openLink({ url: server.mqttUrl, clientId: 'writer', password: thing.thingToken })
   const begin = performance.now()
   const end = begin + seconds * 1_000
   let sent = 0
   const sender = async () => {
     while (performance.now() < end) {
       const body = `{"values":[{"key":"n","value":{"n":${sent++},"sentAt":${Date.now()}}}]}`
-      await link.publish(`things/${thing.thingId}/write`, body, 1)
+      await link.publish(`things/${thing.thingId}/write`, body)
     }
   }
   await Promise.all(Array.from({ length: inFlight }, sender))

@@ -1,21 +1,22 @@
 import type { Thing } from '../../test/helpers/http-client.ts'
+import type { MqttClient } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { MqttLink } from '../../test/soak/mqtt-link.ts'
-import { within } from '../../test/soak/within.ts'
+import { within } from '../../test/helpers/waiting.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
 
 /** Subscribes on one connection, and knows when a number of retained messages is there. */
 export class RetainedReader {
-  readonly #link: MqttLink
+  readonly #link: MqttClient
   readonly #counter: { left: number; onLast: () => void }
 
-  private constructor(link: MqttLink, counter: { left: number; onLast: () => void }) {
+  private constructor(link: MqttClient, counter: { left: number; onLast: () => void }) {
     this.#link = link
     this.#counter = counter
   }
 
   static async open({ mqttUrl, adminKey }: ServerProcess): Promise<RetainedReader> {
     const counter = { left: 0, onLast: () => {} }
-    const link = await MqttLink.open({
+    const link = await openLink({
       url: mqttUrl,
       clientId: 'retained',
       password: adminKey,
@@ -35,7 +36,7 @@ export class RetainedReader {
       this.#counter.left = count
       this.#counter.onLast = () => resolve(performance.now() - begin)
     })
-    await this.#link.subscribe({ topic, qos })
+    await this.#link.subscribeTo({ topic, qos })
     const took = await within(last, `${count} retained messages on ${topic}`)
     await this.#link.unsubscribe(topic)
     if (this.#counter.left < 0)

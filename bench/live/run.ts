@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Thing } from '../../test/helpers/http-client.ts'
+import { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { createProgress } from '../load/progress.ts'
+import { quantile } from '../statistics.ts'
 import { measureCrowd } from './crowd.ts'
 import { measureFanOut } from './fan-out.ts'
 import { fill } from './fill.ts'
@@ -36,7 +38,7 @@ const fanOut = { subscribers: [0, 1, 5, 50], seconds: 5 }
 /** Milliseconds. */
 const bounds = { median: 10, block: 20 }
 
-let broken = 0
+const judged = new JudgedLines()
 const parts = {
   retained: benchRetained,
   wildcard: benchWildcard,
@@ -58,16 +60,16 @@ try {
   await observed.stop()
   await rm(dataDir, { recursive: true, force: true })
 }
-process.exitCode = broken === 0 ? 0 : 1
+process.exitCode = judged.broken === 0 ? 0 : 1
 
 async function benchRetained({ server }: ObservedServer, things: readonly Thing[]): Promise<void> {
   const common = things.slice(rare)
   const times = await timeOneThing(server, common, { subscribes, count: resourcesEach })
-  const median = percentile(times, 50)
-  line(
+  const median = quantile(times, 0.5)
+  judged.line(
     median < bounds.median,
     `values/# of one thing of ${things.length}, ${times.length} SUBSCRIBEs to the last of ${resourcesEach} retained messages: ` +
-      `median ${ms(median)} (bound ${bounds.median} ms), p99 ${ms(percentile(times, 99))}, max ${ms(times.at(-1) ?? 0)}`,
+      `median ${ms(median)} (bound ${bounds.median} ms), p99 ${ms(quantile(times, 0.99))}, max ${ms(times.at(-1) ?? 0)}`,
   )
 }
 
@@ -77,8 +79,8 @@ async function benchWildcard(observed: ObservedServer, things: readonly Thing[])
     const result = await measureWildcard({ observed, dataDir, things, rare, seconds, writes: rate })
     const { common, rare: few, server, idle, acked } = result
     const what = rate === 0 ? 'nothing is written' : `${(acked / seconds).toFixed(0)} writes/s`
-    const counts = `${common.length} SUBSCRIBEs of ${things.length} (p50 ${ms(percentile(common, 50))}), ${few.length} of ${rare} (p50 ${ms(percentile(few, 50))})`
-    line(
+    const counts = `${common.length} SUBSCRIBEs of ${things.length} (p50 ${ms(quantile(common, 0.5))}), ${few.length} of ${rare} (p50 ${ms(quantile(few, 0.5))})`
+    judged.line(
       server.p999 - idle.p999 < bounds.block,
       `things/+/values/<key> for ${seconds} s while ${what}: ${counts}; event-loop delay p99.9 ${ms(server.p999)} ` +
         `less ${ms(idle.p999)} of an idle process (bound ${bounds.block} ms); ${describe(server)}; idle ${describe(idle)}`,
@@ -92,7 +94,7 @@ async function benchCrowd(observed: ObservedServer): Promise<void> {
   const { report, memory, delay } = await measureCrowd(observed, { subscribers, rate: crowd.rate, records })
   const { complete, received, outOfOrder, closed, lag } = report
   const [before, connected, highest] = [memory.before, memory.connected, memory.highest].map(megabytes)
-  line(
+  judged.line(
     complete === subscribers && received === subscribers * records && outOfOrder === 0 && closed === 0,
     `${subscribers} subscribers over WebSocket, ${crowd.rate} records/s for ${crowd.seconds} s: ${complete} got all, in order; ` +
       `${received} of ${subscribers * records} messages, ${outOfOrder} out of order, ${closed} closed; ` +
@@ -114,7 +116,7 @@ async function benchFanOut(observed: ObservedServer): Promise<void> {
       if (subscribers === 0) alone = writes
       const received = report?.received ?? 0
       const hasAll = received === acked * subscribers && (report?.outOfOrder ?? 0) === 0
-      line(
+      judged.line(
         hasAll,
         `fan-out to ${subscribers} at QoS ${qos}: ${received} of ${acked * subscribers} messages, in order`,
       )
@@ -134,17 +136,8 @@ async function benchFanOut(observed: ObservedServer): Promise<void> {
   console.table(rows)
 }
 
-function line(ok: boolean, text: string): void {
-  if (!ok) broken++
-  console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
-}
-
 function describe({ p50, p99, p999, max }: EventLoopDelay): string {
   return `p50 ${ms(p50)}, p99 ${ms(p99)}, p99.9 ${ms(p999)}, max ${ms(max)}`
-}
-
-function percentile(sorted: readonly number[], percent: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
 
 function ms(milliseconds: number): string {

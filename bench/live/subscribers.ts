@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { LoadProcess } from '../load/load-process.ts'
 
 export interface SubscribersSetup {
   readonly url: string
@@ -32,28 +30,17 @@ const silence = 5_000
 
 /** Many subscribers of one topic, in a process of their own. */
 export class Subscribers {
-  readonly #child: ChildProcess
-
-  private constructor(child: ChildProcess) {
-    this.#child = child
-  }
+  readonly #process = new LoadProcess(new URL('subscribers-child.ts', import.meta.url))
 
   /** Resolves when all are subscribed. */
   static async start(setup: SubscribersSetup): Promise<Subscribers> {
-    const file = fileURLToPath(new URL('subscribers-child.ts', import.meta.url))
-    const execArgv = ['--import', import.meta.resolve('tsx')]
-    const child = fork(file, [JSON.stringify(setup)], { execArgv })
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error('the subscribers ended')))
-    ended.catch(() => {})
-    await Promise.race([once(child, 'message'), ended])
-    return new Subscribers(child)
+    const subscribers = new Subscribers()
+    await subscribers.#process.ask('subscribe', setup)
+    return subscribers
   }
 
-  async report(): Promise<SubscribersReport> {
-    const answer = once(this.#child, 'message')
-    this.#child.send('report')
-    const [report] = (await answer) as [SubscribersReport]
-    return report
+  report(): Promise<SubscribersReport> {
+    return this.#process.ask('report')
   }
 
   /** Waits until so many were received, or nothing more comes. */
@@ -68,9 +55,7 @@ export class Subscribers {
     return report
   }
 
-  async stop(): Promise<void> {
-    const exited = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await exited
+  stop(): Promise<void> {
+    return this.#process.stop()
   }
 }

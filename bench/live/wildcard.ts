@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../../test/helpers/http-client.ts'
-import { MqttLink } from '../../test/soak/mqtt-link.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
 import { keys } from './fill.ts'
 import { type ObservedServer, startIdleProcess } from './observed.ts'
 import type { EventLoopDelay } from './observer.ts'
@@ -53,7 +53,7 @@ export async function measureWildcard(setup: WildcardSetup): Promise<WildcardRes
 async function write({ observed, things, writes }: WildcardSetup, end: number): Promise<number> {
   const [thing] = things
   if (writes === 0 || !thing) return 0
-  const link = await MqttLink.open({
+  const link = await openLink({
     url: observed.server.mqttUrl,
     clientId: 'writer',
     password: thing.thingToken,
@@ -64,7 +64,7 @@ async function write({ observed, things, writes }: WildcardSetup, end: number): 
   for (let now = begin; now < end; now = performance.now()) {
     for (const due = ((now - begin) / 1_000) * writes; sent < due; sent++) {
       const body = `{"values":[{"key":"written","value":${sent}}]}`
-      void link.publish(`things/${thing.thingId}/write`, body, 1).then(() => acked++)
+      void link.publish(`things/${thing.thingId}/write`, body).then(() => acked++)
     }
     await delay(5)
   }

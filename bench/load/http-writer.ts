@@ -1,7 +1,4 @@
-import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { within } from '../../test/soak/within.ts'
-import { openRawSocket } from './raw-socket.ts'
+import { RawConnection } from './raw-connection.ts'
 
 const headEnd = '\r\n\r\n'
 const contentLength = /\r\ncontent-length: *(\d+)/i
@@ -29,38 +26,26 @@ export class HttpWriter {
   due = 0
   idleSince = 0
   readonly #setup: HttpWriterSetup
-  readonly #socket: Socket
-  #isEnding = false
+  readonly #connection: RawConnection
 
   constructor(setup: HttpWriterSetup) {
     this.#setup = setup
     const { name, host, port } = setup
-    this.#socket = openRawSocket({
-      name,
-      host,
-      port,
-      room,
-      onBytes: (bytes, length) => this.#take(bytes, length),
-    })
-    this.#socket.once('close', () => {
-      if (!this.#isEnding) throw new Error(`${name}: the connection was closed`)
-    })
+    const onBytes = (bytes: Buffer, length: number) => this.#take(bytes, length)
+    this.#connection = new RawConnection({ name, host, port, room, onBytes })
   }
 
   async connect(): Promise<void> {
-    await within(once(this.#socket, 'connect'), `${this.#setup.name}: a connection`)
+    await this.#connection.until('connected')
   }
 
   send(): void {
     this.sent++
-    this.#socket.write(this.#setup.request)
+    this.#connection.write(this.#setup.request)
   }
 
-  async end(): Promise<void> {
-    this.#isEnding = true
-    const closed = once(this.#socket, 'close')
-    this.#socket.end()
-    await within(closed, `${this.#setup.name}: its end`)
+  end(): Promise<void> {
+    return this.#connection.end()
   }
 
   #take(bytes: Buffer, length: number): number {

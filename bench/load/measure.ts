@@ -1,4 +1,4 @@
-import { within } from '../../test/soak/within.ts'
+import { within } from '../../test/helpers/waiting.ts'
 import type { LoadResult, Marks, Phases } from './load.ts'
 import { LoadProcess } from './load-process.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { eventually } from '../../test/soak/within.ts'
+import { eventually } from '../../test/helpers/waiting.ts'
 import { answerCommands } from './commands.ts'
 import { LatencyRecorder } from './latency.ts'
 import type { LoadResult } from './load.ts'

@@ -1,8 +1,5 @@
-import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { within } from '../../test/soak/within.ts'
 import { connectPacket, disconnectPacket, type Identity, subscribePacket } from './mqtt-packets.ts'
-import { openRawSocket } from './raw-socket.ts'
+import { RawConnection } from './raw-connection.ts'
 
 /** The first four bits of a packet. */
 const types = { connack: 2, publish: 3, suback: 9 }
@@ -24,40 +21,28 @@ export interface MqttSubscriberSetup extends Identity {
 export class MqttSubscriber {
   received = 0
   readonly #setup: MqttSubscriberSetup
-  readonly #socket: Socket
+  readonly #connection: RawConnection
   /** Acks of what was received together: each is at least as long as its ack, so there is room for all. */
   readonly #acks = Buffer.alloc(room)
   #acksLength = 0
-  #isEnding = false
 
   constructor(setup: MqttSubscriberSetup) {
     this.#setup = setup
     const { clientId: name, host, port } = setup
-    this.#socket = openRawSocket({
-      name,
-      host,
-      port,
-      room,
-      onBytes: (bytes, length) => this.#take(bytes, length),
-    })
-    this.#socket.once('close', () => {
-      if (!this.#isEnding) throw new Error(`${name}: the connection was closed`)
-    })
+    const onBytes = (bytes: Buffer, length: number) => this.#take(bytes, length)
+    this.#connection = new RawConnection({ name, host, port, room, onBytes })
   }
 
   async subscribe(): Promise<void> {
-    const { clientId, filter, qos } = this.#setup
-    this.#socket.write(connectPacket(this.#setup))
-    await within(once(this.#socket, 'connack'), `${clientId}: CONNACK`)
-    this.#socket.write(subscribePacket(filter, qos))
-    await within(once(this.#socket, 'suback'), `${clientId}: SUBACK`)
+    const { filter, qos } = this.#setup
+    this.#connection.write(connectPacket(this.#setup))
+    await this.#connection.until('CONNACK')
+    this.#connection.write(subscribePacket(filter, qos))
+    await this.#connection.until('SUBACK')
   }
 
-  async end(): Promise<void> {
-    this.#isEnding = true
-    const closed = once(this.#socket, 'close')
-    this.#socket.end(disconnectPacket)
-    await within(closed, `${this.#setup.clientId}: the end after DISCONNECT`)
+  end(): Promise<void> {
+    return this.#connection.end(disconnectPacket)
   }
 
   #take(bytes: Buffer, length: number): number {
@@ -89,10 +74,10 @@ export class MqttSubscriber {
       if (isAcked) this.#ack(bytes.readUInt16BE(bodyAt + 2 + bytes.readUInt16BE(bodyAt)))
     } else if (type === types.connack) {
       this.#check('CONNACK', bytes[bodyAt + 1], 0)
-      this.#socket.emit('connack')
+      this.#connection.note('CONNACK')
     } else if (type === types.suback) {
       this.#check('SUBACK', bytes[bodyAt + 2], this.#setup.qos)
-      this.#socket.emit('suback')
+      this.#connection.note('SUBACK')
     } else throw new Error(`${this.#setup.clientId}: received a packet of type ${type}`)
   }
 
@@ -105,7 +90,7 @@ export class MqttSubscriber {
   #sendAcks(): void {
     if (this.#acksLength === 0) return
     // The socket may keep what it is given.
-    this.#socket.write(Buffer.from(this.#acks.subarray(0, this.#acksLength)))
+    this.#connection.write(Buffer.from(this.#acks.subarray(0, this.#acksLength)))
     this.#acksLength = 0
   }
 

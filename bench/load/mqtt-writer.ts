@@ -1,8 +1,5 @@
-import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { within } from '../../test/soak/within.ts'
 import { connectPacket, disconnectPacket, type Identity, type ReadyBatches } from './mqtt-packets.ts'
-import { openRawSocket } from './raw-socket.ts'
+import { RawConnection } from './raw-connection.ts'
 
 /** Bytes. */
 const connackLength = 4
@@ -25,11 +22,10 @@ export class MqttWriter {
   acked = 0
   readonly batches: ReadyBatches
   readonly #setup: MqttWriterSetup
-  readonly #socket: Socket
+  readonly #connection: RawConnection
   readonly #batchLength: number
   readonly #ackLength: number
   #isConnected = false
-  #isEnding = false
 
   constructor(setup: MqttWriterSetup) {
     this.#setup = setup
@@ -38,21 +34,13 @@ export class MqttWriter {
     this.#batchLength = bytes.length / count
     this.#ackLength = acks.length / count
     const { clientId: name, host, port } = setup
-    this.#socket = openRawSocket({
-      name,
-      host,
-      port,
-      room,
-      onBytes: (bytes, length) => this.#take(bytes, length),
-    })
-    this.#socket.once('close', () => {
-      if (!this.#isEnding) throw new Error(`${name}: the connection was closed`)
-    })
+    const onBytes = (bytes: Buffer, length: number) => this.#take(bytes, length)
+    this.#connection = new RawConnection({ name, host, port, room, onBytes })
   }
 
   async connect(): Promise<void> {
-    this.#socket.write(connectPacket(this.#setup))
-    await within(once(this.#socket, 'connack'), `${this.#setup.clientId}: CONNACK`)
+    this.#connection.write(connectPacket(this.#setup))
+    await this.#connection.until('CONNACK')
   }
 
   /** Sends the next batches. A packet id is in use until its ack: at most all of them may wait for one. */
@@ -61,16 +49,13 @@ export class MqttWriter {
     const first = this.sent % count
     const last = Math.min(first + batches, count)
     this.sent += last - first
-    this.#socket.write(bytes.subarray(first * this.#batchLength, last * this.#batchLength))
+    this.#connection.write(bytes.subarray(first * this.#batchLength, last * this.#batchLength))
     if (first + batches > last) this.send(first + batches - last)
   }
 
   /** Resolves when the server has closed the connection, and so has read all. */
-  async end(): Promise<void> {
-    this.#isEnding = true
-    const closed = once(this.#socket, 'close')
-    this.#socket.end(disconnectPacket)
-    await within(closed, `${this.#setup.clientId}: the end after DISCONNECT`)
+  end(): Promise<void> {
+    return this.#connection.end(disconnectPacket)
   }
 
   #take(bytes: Buffer, length: number): number {
@@ -101,7 +86,7 @@ export class MqttWriter {
       throw new Error(`${this.#setup.clientId}: refused with CONNACK ${returnCode}`)
     }
     this.#isConnected = true
-    this.#socket.emit('connack')
+    this.#connection.note('CONNACK')
     return connackLength
   }
 }

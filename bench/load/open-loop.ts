@@ -1,3 +1,5 @@
+import { Random } from '../../test/helpers/random.ts'
+
 /** Milliseconds. A timer is late by up to one, and by another where it rounds. */
 const timerError = 2
 
@@ -8,7 +10,7 @@ const timerError = 2
 export class OpenLoop {
   readonly #meanGap: number
   readonly #onDue: (due: number) => void
-  readonly #random = seededRandom(8)
+  readonly #random = new Random(8)
   #next = 0
   #isStopped = false
 
@@ -50,17 +52,6 @@ export class OpenLoop {
 
   /** Milliseconds from one write to the next: many devices that know nothing of one another are a Poisson process. */
   #gap(): number {
-    return -Math.log(1 - this.#random()) * this.#meanGap
-  }
-}
-
-/** Mulberry32: numbers from 0 to 1, without 1. */
-function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    return -Math.log(1 - this.#random.next()) * this.#meanGap
   }
 }

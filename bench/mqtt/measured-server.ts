@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { connectMqtt } from '../../test/helpers/mqtt-client.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
+import { withServer } from '../../test/helpers/with-server.ts'
 
 /** Milliseconds in which the memory of a server that was busy comes to rest. */
 const settling = 1_000
@@ -30,11 +28,9 @@ export interface MeasuredServer {
 }
 
 /** Runs the task on a server in a process of its own, as users run it, that has one thing. Linux only. */
-export async function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promise<T>): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-  const server = await startServer({ dataDir, environment: noRateLimits })
-  const processId = Number(server.process.pid)
-  try {
+export function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promise<T>): Promise<T> {
+  return withServer({ environment: noRateLimits }, async server => {
+    const processId = Number(server.process.pid)
     const thing = await createThing(server)
     return await task({
       server,
@@ -43,10 +39,7 @@ export async function withMeasuredServer<T>(task: (measured: MeasuredServer) => 
       loadOrdinarily: body => loadOrdinarily(server, thing, body),
       measure: run => measure(processId, run),
     })
-  } finally {
-    await server.stop()
-    await rm(dataDir, { recursive: true })
-  }
+  })
 }
 
 async function loadOrdinarily(

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
 import { createProgress } from '../load/progress.ts'
+import { median } from '../statistics.ts'
 import { type Door, Load } from './load.ts'
 import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
 
@@ -180,8 +181,4 @@ function judge(load: LoadSetup, measured: readonly Round[]): void {
     }
   })
   console.table(rows)
-}
-
-function median(figures: readonly number[]): number {
-  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN
 }

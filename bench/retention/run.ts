@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
@@ -9,7 +6,9 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { withDirectory } from '../../test/helpers/with-server.ts'
 import { createProgress } from '../load/progress.ts'
+import { quantile } from '../statistics.ts'
 import { fill } from '../store/fill.ts'
 import { startLoad } from './load.ts'
 
@@ -33,18 +32,13 @@ const bytesPerWrite = 30
 const judgedFrom = 1_000_000
 let written = 0
 
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
 const results: { measure: string; figure: string; bound: string; holds: boolean }[] = []
-try {
-  await bench()
-} finally {
-  await rm(dataDir, { recursive: true, force: true })
-}
+await withDirectory(bench)
 console.table(results)
 process.exit(results.length === 3 && results.every(({ holds }) => holds) ? 0 : 1)
 
-async function bench(): Promise<void> {
-  const [old, writer] = await serve({}, async server => [
+async function bench(dataDir: string): Promise<void> {
+  const [old, writer] = await serve(dataDir, {}, async server => [
     await createThing(server),
     await createThing(server),
   ])
@@ -60,8 +54,8 @@ async function bench(): Promise<void> {
   let isDone = false
   let seconds = 0
   while (!isDone && seconds < deadline / 1_000) {
-    await serve({}, server => writeWhile(server, writer, () => delay(phase), quiet))
-    await serve({ THINGWIRE_RETENTION: '12h' }, async server => {
+    await serve(dataDir, {}, server => writeWhile(server, writer, () => delay(phase), quiet))
+    await serve(dataDir, { THINGWIRE_RETENTION: '12h' }, async server => {
       const wait = async () => {
         const begin = performance.now()
         isDone = await isRemovedWithin(phase, server, old, keys)
@@ -91,6 +85,7 @@ async function bench(): Promise<void> {
 }
 
 async function serve<T>(
+  dataDir: string,
   environment: NodeJS.ProcessEnv,
   use: (server: ServerProcess) => Promise<T>,
 ): Promise<T> {
@@ -117,12 +112,10 @@ async function writeWhile(
   for (const { sentAt, took } of load.acks) if (sentAt >= begin) into.push(took)
 }
 
-function percentile(when: string, took: number[]): number {
-  took.sort((a, b) => a - b)
-  const at = (share: number) => took[Math.floor((took.length - 1) * share)] ?? Number.NaN
-  const shown = [0.5, 0.99, 0.999, 1].map(share => at(share).toFixed(1)).join(', ')
+function percentile(when: string, took: readonly number[]): number {
+  const shown = [0.5, 0.99, 0.999, 1].map(share => quantile(took, share).toFixed(1)).join(', ')
   console.log(`  ${took.length} acks while ${when}: p50, p99, p99.9, longest ${shown} ms`)
-  return at(0.99)
+  return quantile(took, 0.99)
 }
 
 async function isRemovedWithin(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createProgress } from '../load/progress.ts'
+import { median } from '../statistics.ts'
 import { fill } from './fill.ts'
 import { exportCsv, timePages } from './read.ts'
 import { startServerChild } from './server-child.ts'
@@ -79,8 +80,4 @@ async function measureReads(dataDir: string, thingToken: string, keys: readonly 
 function report(measure: string, figure: number, limit: number, kind: 'at least' | 'at most'): void {
   const holds = kind === 'at least' ? figure >= limit : figure <= limit
   results.push({ measure, figure, floor: `${kind} ${limit}`, holds })
-}
-
-function median(figures: readonly number[]): number {
-  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN
 }

@@ -10,6 +10,7 @@ import { preload } from '../../test/helpers/preload.ts'
 import { comparisons } from '../compare/measures.ts'
 import { fillStore } from '../peers/filled-store.ts'
 import { startProduct } from '../peers/product.ts'
+import { quantile } from '../statistics.ts'
 import { largestWrites, sendLargestWrites, type WritesOf } from './largest-writes.ts'
 import type { TurnTimes } from './turns-preload.ts'
 
@@ -61,15 +62,15 @@ console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: $
 process.exit(worst <= bound ? 0 : 1)
 
 function show(load: string, { processor, wall }: TurnTimes): void {
-  worst = Math.max(worst, percentile(processor, 0.99))
+  worst = Math.max(worst, quantile(processor, 0.99))
   rows.push({
     'load, ms of a turn': load,
     turns: processor.length,
-    median: percentile(processor, 0.5).toFixed(1),
-    p99: percentile(processor, 0.99).toFixed(1),
-    longest: percentile(processor, 1).toFixed(1),
-    'p99 by the clock': percentile(wall, 0.99).toFixed(1),
-    'longest by the clock': percentile(wall, 1).toFixed(1),
+    median: quantile(processor, 0.5).toFixed(1),
+    p99: quantile(processor, 0.99).toFixed(1),
+    longest: quantile(processor, 1).toFixed(1),
+    'p99 by the clock': quantile(wall, 0.99).toFixed(1),
+    'longest by the clock': quantile(wall, 1).toFixed(1),
   })
 }
 
@@ -118,9 +119,4 @@ function watched(load: string): { environment: NodeJS.ProcessEnv; socketPath: st
 async function seen(watch: Socket): Promise<TurnTimes> {
   watch.end()
   return JSON.parse(await text(watch)) as TurnTimes
-}
-
-function percentile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((one, other) => one - other)
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }

@@ -1,12 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { launchBrowser } from '../../test/browser/browser.ts'
 import { storeVoyage } from '../../test/browser/voyage.ts'
 import { createThing } from '../../test/helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { withServer } from '../../test/helpers/with-server.ts'
 import { createProgress } from '../load/progress.ts'
+import { median, quantile } from '../statistics.ts'
 import { type ColdLoad, loadCold, signedInProfile } from './load.ts'
 import { isFineCoast, maximumBytes, maximumCoastBytes, type SentFile, sentFiles, totalBytes } from './size.ts'
 
@@ -20,17 +20,10 @@ const rounds = Number(values.rounds)
 /** Milliseconds, of the 95th percentile. */
 const bound = 1_500
 
-let broken = 0
+const judged = new JudgedLines()
 await weigh()
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-const server = await startServer({ dataDir })
-try {
-  judge(await loadAgainAndAgain(server))
-} finally {
-  await server.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
-process.exitCode = broken === 0 ? 0 : 1
+judge(await withServer({}, loadAgainAndAgain))
+process.exitCode = judged.broken === 0 ? 0 : 1
 
 async function weigh(): Promise<void> {
   const files = await sentFiles()
@@ -45,7 +38,7 @@ async function weigh(): Promise<void> {
 
 function weighPart(name: string, files: readonly SentFile[], bound: number): void {
   const total = totalBytes(files)
-  line(
+  judged.line(
     total < bound,
     `${name} (${files.length}), compressed: ${kilobytes(total)} (bound ${kilobytes(bound)})`,
   )
@@ -70,26 +63,17 @@ async function loadAgainAndAgain(server: ServerProcess): Promise<readonly ColdLo
 }
 
 function judge(loads: readonly ColdLoad[]): void {
-  const times = loads.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
-  const [median, p95] = [percentile(times, 50), percentile(times, 95)]
-  line(
+  const times = loads.map(({ milliseconds }) => milliseconds)
+  const p95 = quantile(times, 0.95)
+  judged.line(
     p95 <= bound,
-    `cold load to the first value, ${times.length} times: median ${median.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms (bound ${bound} ms)`,
+    `cold load to the first value, ${times.length} times: median ${median(times).toFixed(0)} ms, p95 ${p95.toFixed(0)} ms (bound ${bound} ms)`,
   )
   const problems = loads.flatMap(load => load.problems)
-  line(problems.length === 0, `errors in the console, or requests to other hosts: ${problems.length}`)
+  judged.line(problems.length === 0, `errors in the console, or requests to other hosts: ${problems.length}`)
   for (const problem of new Set(problems)) console.log(`  ${problem}`)
-}
-
-function percentile(sorted: readonly number[], percent: number): number {
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
 }
 
 function kilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(1)} kB`
-}
-
-function line(isHeld: boolean, text: string): void {
-  if (!isHeld) broken++
-  console.log(`${isHeld ? 'ok    ' : 'BROKEN'}  ${text}`)
 }

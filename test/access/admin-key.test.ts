@@ -1,17 +1,16 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type AdminKey, keepAdminKey, loadAdminKey } from '../../src/access/index.ts'
 import { isToken } from '../../src/core/token.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 let directory: string
 let file: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'thingwire-admin-key-'))
+  directory = await temporaryDirectory()
   file = join(directory, 'data', 'admin-key')
 })
-afterEach(() => rm(directory, { recursive: true }))
 
 /** As a start that comes to its end does. */
 async function loadAndKeep(): Promise<AdminKey> {

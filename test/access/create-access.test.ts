@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAccess } from '../../src/access/index.ts'
@@ -7,13 +6,8 @@ import { hashToken } from '../../src/core/token.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { openAccess, place } from './open-access.ts'
-
-async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'thingwire-access-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
-  return directory
-}
 
 describe('createAccess()', () => {
   it('finds things, tokens and codes again after a restart, with used and revoked as they were', async () => {

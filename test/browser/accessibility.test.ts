@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { accessibleNodes, headingFaults, unnamed } from './accessibility-tree.ts'
 import { desktop, TestBrowser } from './browser.ts'
 import { faintTexts } from './contrast.ts'
-import { serveDashboard } from './dashboard.ts'
 import { createBoat, type PageName, pages, showPage } from './pages.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 /** The last is the narrowest phone. */
 const looks = [

@@ -1,10 +1,11 @@
 import { expect, it, test } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { chartPoints, createNamedThing, serveDashboard, signIn } from './dashboard.ts'
+import { chartPoints, createNamedThing, signIn } from './dashboard.ts'
 import { watchDrawnTexts } from './drawn-texts.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 
 async function createThing(values: readonly number[]): Promise<Thing> {

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { expectText, serveDashboard, signIn, title } from './dashboard.ts'
+import { expectText, signIn, title } from './dashboard.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 
 it('the page to connect a device has the token of the thing that was just made, and says what arrives', async () => {

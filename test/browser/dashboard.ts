@@ -1,38 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import type { ServerAddress, Thing } from '../helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-
-/** One server with the built dashboard for the tests of a file. */
-export function serveDashboard(): () => ServerProcess {
-  let server: ServerProcess | undefined
-  beforeAll(async () => {
-    server = await startServer({ dataDir: await temporaryDirectory(remove => afterAll(remove)) })
-  })
-  afterAll(() => server?.stop())
-  return () => {
-    if (!server) throw new Error('the server is started by beforeAll()')
-    return server
-  }
-}
-
-/** Asks with the admin key. @throws Error unless it is answered with 200 or 201 */
-export async function ask<Answer>(
-  { url, adminKey }: ServerAddress,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Answer> {
-  const headers = { authorization: `Bearer ${adminKey}` }
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}`)
-  return (await response.json()) as Answer
-}
+import { ask } from '../helpers/http-client.ts'
 
 export async function createNamedThing(server: ServerAddress, name: string): Promise<Thing> {
   return await ask(server, 'POST', '/v2/admin/things', { name })

@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { createNamedThing, expectText, serveDashboard, signIn, title } from './dashboard.ts'
+import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 
 async function openOperator(): Promise<Page> {

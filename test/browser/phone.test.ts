@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it, test } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { phone, TestBrowser } from './browser.ts'
-import { createNamedThing, createSession, expectText, serveDashboard, signIn, title } from './dashboard.ts'
+import { createNamedThing, createSession, expectText, signIn, title } from './dashboard.ts'
 import { watchDrawnTexts } from './drawn-texts.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 const longName = 'Weatherstation'.repeat(12)
 let thing: Thing

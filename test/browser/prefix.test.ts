@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { write } from '../helpers/http-client.ts'
+import { ask, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { runCli } from '../helpers/server-process.ts'
 import { startNginx } from '../proxies/proxy.ts'
 import { TestBrowser } from './browser.ts'
-import { ask, createNamedThing, expectText, serveDashboard, signIn, title } from './dashboard.ts'
+import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 
 describe.each(['/iot', '/a/b-c/d'])('the page behind nginx under the prefix "%s"', prefix => {

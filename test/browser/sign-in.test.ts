@@ -1,18 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it, test } from 'vitest'
+import { ask } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import {
-  ask,
-  createNamedThing,
-  createSession,
-  credentialInput,
-  expectText,
-  serveDashboard,
-  signIn,
-  title,
-} from './dashboard.ts'
+import { createNamedThing, createSession, credentialInput, expectText, signIn, title } from './dashboard.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 /** What Chromium itself says about a request that is answered with 401. */
 const unauthorized = /status of 401/

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { mosquittoSub } from '../clients/mosquitto-subscriber.ts'
 import { type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
 import {
   chart,
@@ -10,13 +11,12 @@ import {
   createNamedThing,
   createSession,
   expectText,
-  serveDashboard,
   signIn,
   title,
 } from './dashboard.ts'
 import { storeVoyage } from './voyage.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 let boat: Thing
 beforeAll(async () => {

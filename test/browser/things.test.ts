@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { write } from '../helpers/http-client.ts'
+import { ask, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { ask, createNamedThing, expectText, serveDashboard, signIn } from './dashboard.ts'
+import { createNamedThing, expectText, signIn } from './dashboard.ts'
 
-const server = serveDashboard()
+const server = serverOfTests()
 const browser = new TestBrowser()
 /** More than two pages of the list. */
 const count = 100

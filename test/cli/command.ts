@@ -1,26 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { Child, type Exit } from '../helpers/child.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 /** How long is waited for what a command says, milliseconds. */
 const deadline = 90_000
 
-export interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 export interface RunningCommand {
   readonly process: ChildProcess
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<Exit>
   /** Resolves when stdout holds a match. @throws Error if it ends before, or is silent for long */
-  said(pattern: RegExp): Promise<void>
+  said(pattern: RegExp): Promise<unknown>
   /** As `said`, of stderr. */
-  told(pattern: RegExp): Promise<void>
+  told(pattern: RegExp): Promise<unknown>
 }
 
 export interface CommandSetup {
@@ -34,45 +28,24 @@ export interface CommandSetup {
 export function startCommand(args: readonly string[], setup: CommandSetup = {}): RunningCommand {
   const { server, environment = {}, input } = setup
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
-  const child = spawn(process.execPath, [program, ...args], {
-    env: {
-      ...Object.fromEntries(inherited),
-      ...(server ? { THINGWIRE_URL: server.url } : {}),
-      ...(server?.adminKey === undefined ? {} : { THINGWIRE_ADMIN_KEY: server.adminKey }),
-      ...environment,
-    },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  })
-  child.stdin?.end(input)
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8').on('data', (part: string) => {
-      output[name] += part
-    })
+  const env = {
+    ...Object.fromEntries(inherited),
+    ...(server ? { THINGWIRE_URL: server.url } : {}),
+    ...(server?.adminKey === undefined ? {} : { THINGWIRE_ADMIN_KEY: server.adminKey }),
+    ...environment,
   }
-  const ended = once(child, 'close').then(([code]): Ended => ({ code, ...output }))
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  const until = async (name: 'stdout' | 'stderr', pattern: RegExp) => {
-    const signal = AbortSignal.timeout(deadline)
-    const isOver = () => signal.aborted || child.exitCode !== null
-    while (!pattern.test(output[name])) {
-      if (isOver()) throw new Error(`it did not say ${pattern}: ${JSON.stringify(output)}`)
-      await Promise.race([once(child[name] ?? child, 'data', { signal }).catch(() => {}), ended])
-    }
-  }
+  const child = new Child(process.execPath, [program, ...args], { env }, input)
+  onTestFinished(async () => void (await child.end('SIGKILL')))
   return {
-    process: child,
-    ended,
-    said: pattern => until('stdout', pattern),
-    told: pattern => until('stderr', pattern),
+    process: child.process,
+    ended: child.exited,
+    said: pattern => child.until('stdout', pattern, deadline),
+    told: pattern => child.until('stderr', pattern, deadline),
   }
 }
 
 /** Runs `thingwire` to its end. */
-export function runCommand(args: readonly string[], setup: CommandSetup = {}): Promise<Ended> {
+export function runCommand(args: readonly string[], setup: CommandSetup = {}): Promise<Exit> {
   return startCommand(args, setup).ended
 }
 

@@ -9,7 +9,8 @@ import {
   type ServerAddress,
   type Thing,
 } from '../helpers/http-client.ts'
-import { noRateLimits, startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
+import { noRateLimits } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand, startCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -45,8 +46,7 @@ describe('thingwire write --file', () => {
   it('killed in the middle, and the server too, ends with exactly the records of the voyage', async () => {
     const dataDir = await temporaryDirectory()
     const environment = { XDG_STATE_HOME: await temporaryDirectory() }
-    const first = await startServer({ dataDir, environment: noRateLimits })
-    onTestFinished(async () => void (await first.kill()))
+    const first = await serverOfTest({ dataDir, environment: noRateLimits })
     const thing = await createThing(first)
     const args = ['write', thing.thingId, '--file', voyageFile, '--date', '2025-06-01']
 
@@ -62,8 +62,7 @@ describe('thingwire write --file', () => {
     await first.kill()
     await again.told(/again in 1 s/)
     const { port } = new URL(first.url)
-    const second = await startServer({ dataDir, args: ['--http-port', port], environment: noRateLimits })
-    onTestFinished(async () => void (await second.kill()))
+    const second = await serverOfTest({ dataDir, args: ['--http-port', port], environment: noRateLimits })
     const { code, stdout, stderr } = await again.ended
     expect({ code, stdout }).toMatchObject({ code: 0 })
     expect(stderr).toMatch(/^going on after [\d,]+ records of an earlier run$/m)
@@ -203,8 +202,7 @@ describe('thingwire write --file', () => {
 
   it('waits as long as the server says where a thing writes too much', async () => {
     const dataDir = await temporaryDirectory()
-    const server = await startServer({ dataDir, environment: { THINGWIRE_RECORDS_PER_SECOND: '200' } })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await serverOfTest({ dataDir, environment: { THINGWIRE_RECORDS_PER_SECOND: '200' } })
     const thing = await createThing(server)
     const input = await readFile(voyageFile, 'utf8')
     const rows = `${input.split('\n').slice(0, 400).join('\n')}\n`

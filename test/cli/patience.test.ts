@@ -3,22 +3,19 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll } from '../helpers/http-client.ts'
-import { startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { runCommand, startCommand } from './command.ts'
 
 /** A server that was stopped, what it holds, and how it is started again on the same port. */
 async function stopped() {
   const dataDir = await temporaryDirectory()
-  const first = await startServer({ dataDir })
-  onTestFinished(async () => void (await first.kill()))
+  const first = await serverOfTest({ dataDir })
   const thing = await createThing(first)
   await first.kill()
   const port = Number(new URL(first.url).port)
   const start = async () => {
-    const again = await startServer({ dataDir, args: ['--http-port', String(port)] })
-    onTestFinished(async () => void (await again.kill()))
-    return again
+    return await serverOfTest({ dataDir, args: ['--http-port', String(port)] })
   }
   return { server: first, port, thing, start }
 }

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { runCommand, startCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -73,8 +73,7 @@ describe('thingwire read', () => {
 describe('thingwire tail', () => {
   it('shows what comes in, and after a restart of the server what it has missed', async () => {
     const dataDir = await temporaryDirectory()
-    const first = await startServer({ dataDir })
-    onTestFinished(async () => void (await first.kill()))
+    const first = await serverOfTest({ dataDir })
     const thing = await createThing(first)
     const tail = startCommand(['tail', thing.thingId, 'n'], { server: first })
     await tail.told(/^watching /)
@@ -84,8 +83,7 @@ describe('thingwire tail', () => {
     await first.kill()
     await tail.told(/again in \d+ s/)
     const { port } = new URL(first.url)
-    const second = await startServer({ dataDir, args: ['--http-port', port] })
-    onTestFinished(async () => void (await second.kill()))
+    const second = await serverOfTest({ dataDir, args: ['--http-port', port] })
     // Maybe before the stream is there again, maybe not: it must not matter.
     await write(second, thing, { values: [{ key: 'n', value: 2 }] })
     await tail.said(/"value":2,/)

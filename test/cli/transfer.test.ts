@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll, type ServerAddress, write } from '../helpers/http-client.ts'
-import { startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -45,8 +45,7 @@ describe('thingwire export and import', () => {
     expect(JSON.parse(exported.stderr)).toMatchObject({ resources: 4, things: 2 })
     expect((await readFile(file, 'utf8')).match(/"key":"n"/g)).toHaveLength(1_501)
 
-    const other = await startServer({ dataDir: await temporaryDirectory() })
-    onTestFinished(async () => void (await other.kill()))
+    const other = await serverOfTest()
     const setup = { server: other, environment }
     expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 2 })
     expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 0 })
@@ -91,8 +90,7 @@ describe('thingwire export and import', () => {
 describe('thingwire backup, restore and check', () => {
   it('copy a running server, make a store of it, and find no fault in it', async () => {
     const dataDir = await temporaryDirectory()
-    const server = await startServer({ dataDir })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     await write(server, thing, { values: [{ key: 'n', value: 1 }] })
     const directory = await temporaryDirectory()

@@ -1,6 +1,5 @@
-import { onTestFinished } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 
 /** One for all records, so that REST gives them in the order in which they were written. */
@@ -17,8 +16,7 @@ export async function writeBothDoors(
   thing: Thing,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const device = await connectMqtt({ url: server.mqttUrl })
-  onTestFinished(() => device.destroy())
+  const device = await mqttOfTest({ url: server.mqttUrl })
   const topic = `things/${thing.thingToken}/write`
   const values = Array.from({ length: to - from }, (_, index) => from + index)
   const waiting = values.filter(value => value % 2 === 0).values()

@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { Changes } from '../helpers/changes.ts'
 
 /** How long is waited for a message, milliseconds. */
 const deadline = 20_000
@@ -19,7 +19,7 @@ export function recordValue({ payload }: Message): unknown {
 /** What a subscriber has received, in order. */
 export class Inbox {
   readonly #messages: Message[] = []
-  readonly #arrivals = new EventEmitter()
+  readonly #changes = new Changes()
   #end: Error | undefined
 
   get messages(): readonly Message[] {
@@ -28,13 +28,13 @@ export class Inbox {
 
   add(message: Message): void {
     this.#messages.push(message)
-    this.#arrivals.emit('change')
+    this.#changes.tell()
   }
 
   /** Nothing more will come. */
   end(error: Error): void {
     this.#end = error
-    this.#arrivals.emit('change')
+    this.#changes.tell()
   }
 
   /**
@@ -54,15 +54,10 @@ export class Inbox {
   }
 
   async #whenever(isThere: () => boolean): Promise<void> {
-    const signal = AbortSignal.timeout(deadline)
-    while (!isThere()) {
-      if (this.#end) throw this.#end
-      await once(this.#arrivals, 'change', { signal }).catch(cause => {
-        const last = JSON.stringify(this.#messages.slice(-3))
-        throw new Error(`not received in ${deadline} ms; the last of ${this.#messages.length}: ${last}`, {
-          cause,
-        })
-      })
-    }
+    await this.#changes.until(() => isThere() || this.#end !== undefined, deadline)
+    if (isThere()) return
+    if (this.#end) throw this.#end
+    const last = JSON.stringify(this.#messages.slice(-3))
+    throw new Error(`not received in ${deadline} ms; the last of ${this.#messages.length}: ${last}`)
   }
 }

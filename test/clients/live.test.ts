@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { writeBothDoors } from './both-doors.ts'
 import { type Message, recordValue } from './inbox.ts'
 import { liveClients } from './live-clients.ts'
-import { serve } from './serve.ts'
 
 /** What a client that nobody here wrote is sent while it is connected. */
 
-const server = serve()
+const server = serverOfTests()
 const written = 200
 const everyQoS = [0, 1, 2] as const
 

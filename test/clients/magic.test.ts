@@ -1,21 +1,19 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { mqttOfTest, serverOfTests } from '../helpers/of-test.ts'
 import { type Inbox, type Message, recordValue } from './inbox.ts'
 import { liveClients } from './live-clients.ts'
-import { serve } from './serve.ts'
 
 /** The position and the settings of a thing, as clients that nobody here wrote see them. */
 
-const server = serve()
+const server = serverOfTests()
 
 const point = (long: number, lat: number) => ({ type: 'Point', coordinates: [long, lat] })
 const at = (hour: number) => `202601010${hour}0000`
 
 /** Writes in this order, one over HTTP and the next over MQTT. */
 async function writeInTurn(thing: Thing, records: readonly object[]): Promise<void> {
-  const device = await connectMqtt({ url: server().mqttUrl })
-  onTestFinished(() => device.destroy())
+  const device = await mqttOfTest({ url: server().mqttUrl })
   for (const [place, record] of records.entries()) {
     const body = { values: [record] }
     if (place % 2 === 0) expect((await write(server(), thing, body)).status).toBe(201)

@@ -1,13 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { openPath } from '../helpers/tcp-path.ts'
+import { pathOfTest, serverOfTest, serverOfTests } from '../helpers/of-test.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { Bridge, replaced } from './mosquitto-bridge.ts'
-import { serve } from './serve.ts'
 import { body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
-const server = serve()
+const server = serverOfTests()
 const portOf = ({ mqttUrl }: ServerProcess) => Number(new URL(mqttUrl).port)
 
 describe('a mosquitto bridge', () => {
@@ -43,11 +42,9 @@ describe('a mosquitto bridge', () => {
     'brings 1,000 messages of QoS %i over an outage of the server and one of its own',
     async qos => {
       const dataDir = await temporaryDirectory()
-      let served = await startServer({ dataDir })
-      onTestFinished(async () => void (await served.kill()))
+      let served = await serverOfTest({ dataDir })
       const thing = await createThing(served)
-      const path = await openPath(() => portOf(served))
-      onTestFinished(() => path.close())
+      const path = await pathOfTest(() => portOf(served))
       const bridge = await Bridge.open({ token: thing.thingToken, remotePort: path.port })
       await bridge.start()
       const first = await bridge.connectDevice()
@@ -64,7 +61,7 @@ describe('a mosquitto bridge', () => {
       await served.kill()
       await sending
       await send(first, 300, 500)
-      served = await startServer({ dataDir })
+      served = await serverOfTest({ dataDir })
       await expect.poll(() => distinct(served)).toBe(500)
 
       // The bridge is stopped in the middle, and has the rest when it starts again.

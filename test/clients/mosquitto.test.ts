@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { type Ending, Program } from './program.ts'
-import { serve } from './serve.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
-const server = serve()
+const server = serverOfTests()
 const mosquittoPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
 /** By lines, so that what it says is heard when it says it. */
 const mosquittoSub = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-clients' }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { writeBothDoors } from './both-doors.ts'
 import { type Message, recordValue } from './inbox.ts'
 import { connectMqttJs, type MqttJsClient, type Transport } from './mqtt-js-subscriber.ts'
-import { serve } from './serve.ts'
 import { storedValues } from './stored.ts'
 
 /** What mqtt.js does by itself when its connection breaks: it connects again and subscribes again. */
 
-const server = serve()
+const server = serverOfTests()
 const transports: readonly Transport[] = ['TCP', 'WebSocket']
 const isLast = ({ payload }: Message) => payload.includes('"last"')
 

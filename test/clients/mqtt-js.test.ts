@@ -1,11 +1,11 @@
 import type { IClientOptions, MqttClient } from 'mqtt'
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { connectMqttJs, type Transport } from './mqtt-js-subscriber.ts'
-import { serve } from './serve.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
-const server = serve()
+const server = serverOfTests()
 const transports: readonly Transport[] = ['TCP', 'WebSocket']
 /** MQTT knows no password without a username. */
 const credential = ({ thingToken }: Thing) => ({ username: 'device', password: thingToken })

@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { openLossyPath } from './lossy-path.ts'
 import { connectMqttJs } from './mqtt-js-subscriber.ts'
 import { pahoDevice } from './paho-device.ts'
 import { Program } from './program.ts'
-import { serve } from './serve.ts'
 import { body, storedValues, valuesOnceStored } from './stored.ts'
 
-const server = serve()
+const server = serverOfTests()
 const mosquittoPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
 const writeTopic = ({ thingId }: Thing) => `things/${thingId}/write`
 const foreign = 'homeassistant/sensor/boat/config'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { type PahoDevice, pahoDevice } from './paho-device.ts'
-import { serve } from './serve.ts'
 import { bodies, body, valuesOnceStored, valuesTo } from './stored.ts'
 
-const server = serve()
+const server = serverOfTests()
 const transports = ['tcp', 'websockets'] as const
 
 const runDevice = (device: Omit<PahoDevice, 'server'>, lines: readonly string[]) =>

@@ -1,6 +1,6 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
-import { startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { recordValue } from './inbox.ts'
 import { liveClients } from './live-clients.ts'
@@ -14,8 +14,7 @@ const endings = [
 
 it.each(endings)('every client finds its session in a server that was $ending', async ({ end }) => {
   const dataDir = await temporaryDirectory()
-  const first = await startServer({ dataDir })
-  onTestFinished(async () => void (await first.kill()))
+  const first = await serverOfTest({ dataDir })
   const dashboards = await Promise.all(
     liveClients.map(async client => {
       const thing = await createThing(first)
@@ -27,8 +26,7 @@ it.each(endings)('every client finds its session in a server that was $ending', 
     }),
   )
   await first[end]()
-  const second = await startServer({ dataDir })
-  onTestFinished(async () => void (await second.kill()))
+  const second = await serverOfTest({ dataDir })
   for (const { client, thing, topic, subscribing } of dashboards) {
     await write(second, thing, { values: [{ key: 'n', value: 'after' }] })
     const { inbox } = await client.subscribe(second, subscribing)

@@ -1,8 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { readAll, type ServerAddress, type Thing } from '../helpers/http-client.ts'
-
-/** Milliseconds; what is waited for here takes well under one second. */
-const deadline = 20_000
+import { eventually } from '../helpers/waiting.ts'
 
 /** The body of a write of one record, without a datetime: what is stored first reads back first. */
 export function body(key: string, value: unknown): string {
@@ -37,14 +34,12 @@ export async function valuesOnceStored(
   key: string,
   count: number,
 ): Promise<unknown[]> {
-  const path = `${server.url}/v2/things/${thing.thingToken}/resources/${key}`
-  const until = performance.now() + deadline
-  while (performance.now() < until) {
-    const response = await fetch(path)
-    await response.arrayBuffer()
-    const values = response.status === 200 ? await storedValues(server, thing, key) : []
-    if (values.length >= count) return values
-    await delay(20)
+  let values: unknown[] = []
+  const areStored = async () => {
+    // Before the first there is no such resource.
+    values = await storedValues(server, thing, key).catch(() => [])
+    return values.length >= count
   }
-  throw new Error(`fewer than ${count} records of ${key} were stored in ${deadline} ms`)
+  if (await eventually(areStored)) return values
+  throw new Error(`fewer than ${count} records of ${key} were stored: ${values.length}`)
 }

@@ -1,11 +1,11 @@
 import type { IConnectPacket, Packet } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
-import { serve } from './serve.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 import { openStreamClient, type StreamClient, type Subprotocol } from './stream-client.ts'
 
-const server = serve()
+const server = serverOfTests()
 const subprotocols: Subprotocol[] = ['mqtt', 'mqttv3.1']
 const writeTopic = ({ thingToken }: Thing) => `things/${thingToken}/write`
 

@@ -3,16 +3,13 @@ import type { CommitOrder } from '../fault/commit-order.ts'
 import { valueIn } from '../fault/live-session.ts'
 import { fleeting, type Wanted } from '../fault/receiver.ts'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import { connectAccepted, type Message } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { JsonDocuments } from './json-documents.ts'
 
 /** How somebody is told who keeps no session. */
 export const liveWays = ['QoS 0', 'QoS 1', 'QoS 1 over WebSocket', 'chunks'] as const
 export type LiveWay = (typeof liveWays)[number]
-
-/** A connection may be silent for as long as a load lasts, milliseconds. */
-const silence = 600_000
 
 /** What came over one connection. */
 interface Visit {
@@ -102,11 +99,12 @@ export class LiveSubscriber {
   async #subscribe(server: ServerProcess, take: (text: string) => void): Promise<Open> {
     const { thingId, thingToken } = this.thing
     const url = this.way === 'QoS 1 over WebSocket' ? server.webSocketUrl : server.mqttUrl
-    const client = await connectMqtt({ url, username: 'live', password: thingToken, deadline: silence })
-    if (client.connack.returnCode !== 0) throw new Error(`CONNACK ${client.connack.returnCode}`)
+    const onMessage = ({ payload, retain }: Message) => {
+      if (!retain) take(payload.toString())
+    }
+    const client = await connectAccepted({ url, username: 'live', password: thingToken, onMessage })
     await client.subscribe(`things/${thingId}/values/+`, this.way === 'QoS 0' ? 0 : 1)
-    const receiving = receive(client, take)
-    return { closed: receiving, close: () => client.destroy() }
+    return { closed: client.closed, close: () => client.destroy() }
   }
 
   #openChunks({ url }: ServerProcess, take: (text: string) => void): Promise<Open> {
@@ -136,16 +134,5 @@ export class LiveSubscriber {
       )
       outgoing.on('error', reject)
     })
-  }
-}
-
-async function receive(client: MqttClient, take: (text: string) => void): Promise<void> {
-  try {
-    for (;;) {
-      const { payload, retain } = await client.next(isOf('publish'))
-      if (!retain) take(payload.toString())
-    }
-  } catch {
-    // The connection is gone.
   }
 }

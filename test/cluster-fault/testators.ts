@@ -4,7 +4,7 @@ import { Ledger, wholeWrites } from '../fault/ledger.ts'
 import { type PlannedWrite, planWrite } from '../fault/planned-write.ts'
 import { storedValues } from '../fault/stored-values.ts'
 import { readAll, type Thing } from '../helpers/http-client.ts'
-import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import { connectAccepted, type MqttClient } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { createThings } from './create-things.ts'
 import { deadline, type Participant, untilDone } from './participant.ts'
@@ -57,7 +57,7 @@ export class Testators implements Participant {
     this.#lost = await this.#connectAll(server)
     this.#returning = await this.#connectAll(server)
     const leaving = await this.#connectAll(server)
-    await Promise.all(leaving.map(({ client }) => takeLeave(client)))
+    await Promise.all(leaving.map(({ client }) => client.takeLeave()))
     this.#staying = await this.#connectAll(this.#service.node(1))
   }
 
@@ -110,7 +110,7 @@ export class Testators implements Participant {
     for (const { client, clientId } of present) {
       if (client.stream.destroyed) this.#violations.push(`${clientId} was closed by a node that is there`)
     }
-    await Promise.all(present.map(({ client }) => takeLeave(client)))
+    await Promise.all(present.map(({ client }) => client.takeLeave()))
     const stored = await storedValues(this.#service.node(0), this.#things)
     const wrong = Object.entries(this.#ledger.check(stored)).flatMap(([kind, names]: [string, string[]]) =>
       names.map(name => `${kind}: ${name}`),
@@ -169,17 +169,9 @@ export class Testators implements Participant {
     { clientId, will }: Pick<Testator, 'clientId' | 'will'>,
   ): Promise<MqttClient> {
     const token = this.#thing?.thingToken ?? ''
-    const client = await connectMqtt({
+    return await connectAccepted({
       ...{ url, clientId, username: 'testator', password: token },
       will: { topic: `things/${token}/write`, payload: will.body, qos: 1 },
     })
-    if (client.connack.returnCode !== 0) throw new Error(`${clientId}: CONNACK ${client.connack.returnCode}`)
-    return client
   }
-}
-
-/** Resolves when the server has closed the connection in answer. */
-async function takeLeave(client: MqttClient): Promise<void> {
-  if (!client.stream.destroyed) client.send({ cmd: 'disconnect' })
-  await client.untilClosed()
 }

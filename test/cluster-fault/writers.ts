@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Device } from '../fault/device.ts'
 import { countViolations, type Violations } from '../fault/ledger.ts'
-import { Connection, reasonOf } from '../fault/load.ts'
 import {
   type PlannedWrite,
   planWrite,
@@ -13,6 +12,7 @@ import {
 import { createDevices } from '../fault/served.ts'
 import { storedValues } from '../fault/stored-values.ts'
 import type { Thing } from '../helpers/http-client.ts'
+import { HttpConnection, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { createThings } from './create-things.ts'
 import { deadline, type Participant, pause, untilDone } from './participant.ts'
@@ -118,7 +118,7 @@ export class Writers implements Participant {
 
   /** Writes one record more to each thing. */
   async mark(): Promise<void> {
-    const connections = new Map<string, Connection>()
+    const connections = new Map<string, HttpConnection>()
     const common = { run: this.#round, way: 'HTTP', place: 0, sizes: 'one', kinds: ['with an id'] } as const
     await Promise.all(
       this.things.map(async (_, thing) => {
@@ -131,7 +131,7 @@ export class Writers implements Participant {
   }
 
   async #post(place: number): Promise<void> {
-    const connections = new Map<string, Connection>()
+    const connections = new Map<string, HttpConnection>()
     while (!this.#isStopped) {
       const write = this.#plan('HTTP', place, place % this.things.length)
       this.ledger.add(write)
@@ -142,14 +142,14 @@ export class Writers implements Participant {
   }
 
   async #postUntilSettled(
-    connections: Map<string, Connection>,
+    connections: Map<string, HttpConnection>,
     write: PlannedWrite,
     place: number,
   ): Promise<void> {
     const until = performance.now() + deadline
     for (let attempt = 0; performance.now() < until; attempt++) {
       const { url } = this.#setup.service.node(place + attempt)
-      const connection = connections.get(url) ?? new Connection(url)
+      const connection = connections.get(url) ?? new HttpConnection(url)
       connections.set(url, connection)
       const path = `/v2/things/${this.things[write.thing]?.thingToken}`
       const answer = await connection.post(path, write.body).catch(() => undefined)

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
-import { createThing, type Thing, write } from '../helpers/http-client.ts'
+import { ask, createThing, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { StreamClient } from '../http/stream-client.ts'
-import { administer } from './administer.ts'
 
 let cluster: RunningNodes
 /** Where what is tested is done, and where it must take effect. */
@@ -46,14 +45,14 @@ const temperature = { values: [{ key: 'temperature', value: 21.5 }] }
 describe('what is revoked on one node', () => {
   it('a thing token: closes connections and streams on the other, which refuses it; rotation disturbs nobody else', async () => {
     const thing = await createThing(here)
-    const tokens = `things/${thing.thingId}/tokens`
-    const [old] = (await administer(here, 'GET', tokens)).tokens as [{ tokenId: string }]
-    const { thingToken } = (await administer(here, 'POST', tokens, {})) as { thingToken: string }
+    const tokens = `/v2/admin/things/${thing.thingId}/tokens`
+    const [old] = (await ask(here, 'GET', tokens)).tokens as [{ tokenId: string }]
+    const { thingToken } = (await ask(here, 'POST', tokens, {})) as { thingToken: string }
     const [outdated, rotated] = [
       await relyOn(there, thing.thingToken, thing),
       await relyOn(there, thingToken, thing),
     ]
-    await administer(here, 'DELETE', `${tokens}/${old.tokenId}`)
+    await ask(here, 'DELETE', `${tokens}/${old.tokenId}`)
     await outdated.closed()
     for (const node of cluster.nodes) expect((await write(node, thing, temperature)).status).toBe(401)
     expect((await write(here, { ...thing, thingToken }, temperature)).status).toBe(201)
@@ -64,7 +63,7 @@ describe('what is revoked on one node', () => {
     const thing = await createThing(here)
     const session = await mint(here, { things: '*', access: 'write' })
     const opened = await relyOn(there, session.sessionToken, thing)
-    await administer(here, 'DELETE', `sessions/${session.sessionId}`)
+    await ask(here, 'DELETE', `/v2/admin/sessions/${session.sessionId}`)
     await opened.closed()
     expect((await read(there, thing, session.sessionToken)).status).toBe(401)
   })
@@ -77,9 +76,9 @@ describe('what is revoked on one node', () => {
     })
     const { sessionToken } = (await minted.json()) as { sessionToken: string }
     const opened = await relyOn(there, sessionToken, thing)
-    const tokens = `things/${thing.thingId}/tokens`
-    const [{ tokenId }] = (await administer(here, 'GET', tokens)).tokens as [{ tokenId: string }]
-    await administer(here, 'DELETE', `${tokens}/${tokenId}`)
+    const tokens = `/v2/admin/things/${thing.thingId}/tokens`
+    const [{ tokenId }] = (await ask(here, 'GET', tokens)).tokens as [{ tokenId: string }]
+    await ask(here, 'DELETE', `${tokens}/${tokenId}`)
     await opened.closed()
     expect((await read(there, thing, sessionToken)).status).toBe(401)
   })
@@ -93,7 +92,7 @@ describe('what is revoked on one node', () => {
     })
     await others.next()
     const unharmed = await relyOn(there, session.sessionToken, kept)
-    await administer(here, 'DELETE', `things/${thing.thingId}`)
+    await ask(here, 'DELETE', `/v2/admin/things/${thing.thingId}`)
     await own.closed()
     expect(await others.closed).toBe('cut')
     expect((await read(there, thing, session.sessionToken)).status).toBe(404)
@@ -131,7 +130,7 @@ describe('what one node makes', () => {
     const before = Date.now()
     expect((await write(third, thing, temperature)).status).toBe(201)
     await third.stop()
-    const { things } = (await administer(there, 'GET', 'things?limit=1000')) as {
+    const { things } = (await ask(there, 'GET', '/v2/admin/things?limit=1000')) as {
       things: { thingId: string; lastSeen?: string }[]
     }
     const { lastSeen = '' } = things.find(({ thingId }) => thingId === thing.thingId) ?? {}
@@ -152,7 +151,7 @@ describe('live messages of a thing', () => {
 })
 
 async function mint(node: ServerProcess, body: object) {
-  return (await administer(node, 'POST', 'sessions', body)) as { sessionToken: string; sessionId: string }
+  return (await ask(node, 'POST', '/v2/admin/sessions', body)) as { sessionToken: string; sessionId: string }
 }
 
 function read(node: ServerProcess, { thingId }: Thing, authorization: string): Promise<Response> {

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
+import { ask } from '../helpers/http-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { administer } from './administer.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  // Each token that another device's activation has ended counts as one.
-  cluster = await startNodes(2, { environment: { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '10000' } })
-})
-afterAll(() => cluster.end())
+// Each token that another device's activation has ended counts as one.
+const cluster = nodesOfTests(2, { environment: { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '10000' } })
 
 async function newCode(uses: number): Promise<string> {
-  const made = await administer(cluster.node(0), 'POST', 'activation-codes', { uses })
+  const made = await ask(cluster.node(0), 'POST', '/v2/admin/activation-codes', { uses })
   const [code] = made.activationCodes as [string]
   return code
 }
@@ -65,7 +61,7 @@ describe('an activation code', () => {
     await Promise.all(devices)
     expect(activated.size).toBe(uses)
     for (const node of cluster.nodes) expect(await activate(node, code)).toBeUndefined()
-    const { activationCodes } = await administer(cluster.node(0), 'GET', 'activation-codes')
+    const { activationCodes } = await ask(cluster.node(0), 'GET', '/v2/admin/activation-codes')
     expect(activationCodes).toEqual([])
   })
 })

@@ -1,18 +1,15 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { startNode } from '../helpers/cluster.ts'
-import { createThing } from '../helpers/http-client.ts'
+import { ask, createThing } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
-import { startRedis } from '../helpers/redis-server.ts'
-import { openPath } from '../helpers/tcp-path.ts'
+import { pathOfTest } from '../helpers/of-test.ts'
+import { redisOfTest } from '../helpers/redis-of-test.ts'
 import { StreamClient } from '../http/stream-client.ts'
-import { administer } from './administer.ts'
 
 it('a node that cannot reach Redis closes what relies on credentials, which may be revoked elsewhere', async () => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.end())
-  const path = await openPath(redis.port)
-  onTestFinished(() => path.close())
+  const redis = await redisOfTest()
+  const path = await pathOfTest(redis.port)
   const adminKey = createToken()
   const [here, there] = [
     await startNode(redis.url, adminKey),
@@ -29,7 +26,7 @@ it('a node that cannot reach Redis closes what relies on credentials, which may 
   )
   for (const stream of streams) expect(await stream.head()).toContain(' 200 ')
   path.swallow()
-  await administer(here, 'DELETE', `things/${thing.thingId}`)
+  await ask(here, 'DELETE', `/v2/admin/things/${thing.thingId}`)
   const closed = Promise.all([mqtt.untilClosed(), ...streams.map(stream => stream.closed)])
   expect(await closed).toEqual([undefined, 'cut', 'cut'])
   path.restore()

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import { expect, it, onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
-import { startNode } from '../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { mqttOfTest, nodeOfTest, pathOfTest } from '../helpers/of-test.ts'
+import { redisOfTest } from '../helpers/redis-of-test.ts'
+import type { RedisServer } from '../helpers/redis-server.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
-import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
+import type { TcpPath } from '../helpers/tcp-path.ts'
 import { EventSource } from '../http/event-source.ts'
 
 /** A node that waits for one replica of Redis, which the operator can put in the place of the primary. */
@@ -22,25 +22,20 @@ interface Service {
 const deadline = 50_000
 
 async function startServer(config: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
-  const server = await startRedis({ config: { 'repl-diskless-sync-delay': '0', ...config } })
-  onTestFinished(() => server.end())
-  return server
+  return await redisOfTest({ config: { 'repl-diskless-sync-delay': '0', ...config } })
 }
 
 async function startService(): Promise<Service> {
   const first = await startServer()
-  const replication = await openPath(first.port)
-  onTestFinished(() => replication.close())
+  const replication = await pathOfTest(first.port)
   const second = await startServer({ replicaof: `127.0.0.1 ${replication.port}` })
   let primary = first
-  const path = await openPath(() => primary.port)
-  onTestFinished(() => path.close())
+  const path = await pathOfTest(() => primary.port)
   await asking(first, async redis => {
     await expect.poll(() => redis.wait(1, 1_000), { timeout: deadline }).toBe(1)
   })
   const environment = { ...noRateLimits, THINGWIRE_REDIS_REPLICAS: '1' }
-  const node = await startNode(`redis://127.0.0.1:${path.port}`, createToken(), { environment })
-  onTestFinished(async () => void (await node.kill()))
+  const node = await nodeOfTest(`redis://127.0.0.1:${path.port}`, createToken(), { environment })
   const failOver = async () => {
     await first.kill()
     await asking(second, async redis => void (await redis.replicaof('NO', 'ONE')))
@@ -149,8 +144,7 @@ it('a failover that loses what was not acknowledged tells live subscribers who h
   const { node, replication, failOver } = await startService()
   const thing = await createThing(node)
   const { told } = await Page.open(node, thing)
-  const mqtt = await connectMqtt({ url: node.mqttUrl, username: thing.thingToken, deadline })
-  onTestFinished(() => mqtt.destroy())
+  const mqtt = await mqttOfTest({ url: node.mqttUrl, username: thing.thingToken, deadline })
   await mqtt.subscribe(`things/${thing.thingId}/values/+`)
   await writeUntilAcknowledged(node, thing, 'kept')
   replication.swallow()

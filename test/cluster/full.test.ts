@@ -1,14 +1,10 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2)
-})
-afterAll(() => cluster?.end())
+const cluster = nodesOfTests(2)
 
 /** Sets what Redis may take, bytes; 0: all that there is. */
 async function limitMemory(bytes: number): Promise<void> {

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 
 const writesPerSecond = 20
 /** What a thing may write at once: 5 s of its rate. */
 const burst = 5 * writesPerSecond
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: { THINGWIRE_WRITES_PER_SECOND: String(writesPerSecond) } })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: { THINGWIRE_WRITES_PER_SECOND: String(writesPerSecond) } })
 
 const body = { values: [{ key: 'temperature', value: 21.5 }] }
 

@@ -1,17 +1,13 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { type LoadBalancer, startLoadBalancer } from '../helpers/load-balancer.ts'
 import { connectMqtt, MqttClient } from '../helpers/mqtt-client.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.end())
+const redis = redisOfTests()
 
 let cluster: RunningNodes
 let balancer: LoadBalancer
@@ -20,7 +16,7 @@ beforeEach(async () => {
     THINGWIRE_TRUSTED_PROXIES: '127.0.0.1',
     THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1',
   }
-  cluster = await startNodes(2, { redis, environment })
+  cluster = await startNodes(2, { redis: redis.server, environment })
   balancer = await startLoadBalancer(cluster.nodes)
   return async () => {
     await balancer.end()
@@ -125,13 +121,13 @@ describe('two nodes behind the load balancer of config/haproxy.cfg', () => {
   it('answer as a node would while none is ready, and serve again when Redis is back', async () => {
     const service = { url: balancer.url, adminKey: cluster.adminKey }
     const thing = await createThing(service)
-    await redis.stop()
+    await redis.server.stop()
     await expect.poll(balancer.ready).toBe(0)
     const answer = await write(service, thing, numbered(1))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('5')
     expect(await answer.json()).toMatchObject({ status: 'error', code: 503, reason: 'store_unavailable' })
-    await redis.restart()
+    await redis.server.restart()
     await expect.poll(balancer.ready).toBe(2)
     const later = await write(service, thing, numbered(2))
     expect({ status: later.status, ...((await later.json()) as object) }).toMatchObject({ status: 'created' })

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import type { RunningNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest, nodesOfTest } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 
 const listingNode = fileURLToPath(new URL('listing-node.ts', import.meta.url))
@@ -10,8 +11,7 @@ const listingNode = fileURLToPath(new URL('listing-node.ts', import.meta.url))
 const takeover = { timeout: 100_000, interval: 100 }
 
 async function start(program?: string): Promise<RunningNodes> {
-  const cluster = await startNodes(2, { environment: noRateLimits, ...(program && { program }) })
-  onTestFinished(() => cluster.end())
+  const cluster = await nodesOfTest(2, { environment: noRateLimits, ...(program && { program }) })
   return cluster
 }
 
@@ -32,8 +32,7 @@ function told(client: MqttClient, { thingId }: Thing, key: string): unknown[] {
 }
 
 async function subscribe(node: ServerProcess, { thingId, thingToken }: Thing): Promise<MqttClient> {
-  const client = await connectMqtt({ url: node.mqttUrl, username: thingToken })
-  onTestFinished(() => client.destroy())
+  const client = await mqttOfTest({ url: node.mqttUrl, username: thingToken })
   await client.subscribe(`things/${thingId}/values/+`)
   return client
 }

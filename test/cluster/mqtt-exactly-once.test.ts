@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { isOf, publishPacket } from '../helpers/mqtt-client.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
-import { openPath } from '../helpers/tcp-path.ts'
+import { pathOfTest } from '../helpers/of-test.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { DoorService, reading, writeTopicOf } from '../mqtt/door-service.ts'
 import { numbers } from '../mqtt/messages.ts'
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.end())
+const redis = redisOfTests()
 
 const session = { clientId: 'board', clean: false }
 
@@ -39,8 +35,7 @@ it('QoS 2 packets that wait for the rate of their thing when their client goes t
 })
 
 it('a QoS 2 packet that reaches the store from one node when its client has sent it to another one again is stored once', async () => {
-  const path = await openPath(redis.port)
-  onTestFinished(() => path.close())
+  const path = await pathOfTest(redis.server.port)
   const adminKey = createToken()
   const late = await DoorService.start({
     store: createRedisStore({ url: `redis://127.0.0.1:${path.port}` }),

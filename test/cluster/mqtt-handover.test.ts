@@ -1,17 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type RunningNodes, startNode, startNodes } from '../helpers/cluster.ts'
+import { expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
+import { nodeOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
 import { openSlowLog } from './slow-log.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 const session = { clientId: 'board', clean: false }
 
@@ -36,12 +32,11 @@ it('a session that is taken over by another node is not sent again what it has a
 
 it('a session that goes to a node that is late in reading the commit log is sent everything once, in order', async () => {
   const thing = await createThing(cluster.node(0))
-  const slow = await startNode(
+  const slow = await nodeOfTest(
     `redis://127.0.0.1:${await openSlowLog(cluster.redis.port, 150)}`,
     cluster.adminKey,
     { environment: noRateLimits },
   )
-  onTestFinished(async () => void (await slow.kill()))
   const connections = [await connect(slow, thing, session)]
   await connections[0]?.subscribe(`things/${thing.thingId}/values/n`)
   const stop = startWriting([cluster.node(0)], thing)

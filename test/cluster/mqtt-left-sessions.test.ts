@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { CollectedLog } from '../helpers/collected-log.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { DoorService, eventually } from '../mqtt/door-service.ts'
 import { numbers } from '../mqtt/messages.ts'
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.end())
+const redis = redisOfTests()
 
 it('sessions that their clients leave while Redis is away are kept as left when it is back, and one warning tells of it', async () => {
   const log = new CollectedLog()
@@ -22,10 +18,10 @@ it('sessions that their clients leave while Redis is away are kept as left when 
     return sessions.map(([, { isInUse }]) => isInUse)
   }
   expect(await areInUse()).toEqual(things.map(() => true))
-  await redis.kill()
+  await redis.server.kill()
   await Promise.all(clients.map(client => client.destroy()))
   await log.until(/the store is away/)
-  await redis.restart()
+  await redis.server.restart()
   await eventually(areInUse).toEqual(things.map(() => false))
   expect(log.lines(50)).toEqual([])
   expect(log.lines(40)).toHaveLength(1)

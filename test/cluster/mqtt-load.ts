@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { readAll, type ServerAddress, type Thing, write } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ConnectOptions, MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { messagesOf } from '../mqtt/messages.ts'
 
@@ -19,9 +20,7 @@ export async function connect(
   { thingToken }: Thing,
   options: ConnectOptions = {},
 ): Promise<MqttClient> {
-  const client = await connectMqtt({ url: mqttUrl, username: thingToken, ...options })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url: mqttUrl, username: thingToken, ...options })
 }
 
 /** The values of `n` in commit order, as a node reads them. */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { type RunningNodes, startNode, startNodes } from '../helpers/cluster.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import {
   type ConnectOptions,
@@ -10,16 +9,12 @@ import {
   type MqttClient,
   publishPacket,
 } from '../helpers/mqtt-client.ts'
+import { nodeOfTest, nodesOfTests, pathOfTest } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
-import { openPath } from '../helpers/tcp-path.ts'
 import { nextOn, numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 const session = { clientId: 'board', clean: false }
 
@@ -190,10 +185,8 @@ describe('a persistent session that is waited for', () => {
 
 describe('a client of a node that was cut off until the log did not go back so far', () => {
   it('is closed, and gets what it has missed, or the present, when it comes back', async () => {
-    const path = await openPath(cluster.redis.port)
-    onTestFinished(() => path.close())
-    const node = await startNode(`redis://127.0.0.1:${path.port}`, cluster.adminKey)
-    onTestFinished(async () => void (await node.kill()))
+    const path = await pathOfTest(cluster.redis.port)
+    const node = await nodeOfTest(`redis://127.0.0.1:${path.port}`, cluster.adminKey)
     const thing = await createThing(cluster.node(0))
     const operator = { username: 'operator', password: cluster.adminKey }
     const filter = `things/${thing.thingId}/values/n`

@@ -1,17 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
 import type { ConnectOptions } from '../helpers/mqtt-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { connect } from './mqtt-load.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  // What is left of it when a dead node is noticed is nothing; long enough for a client to come back from one that stops.
-  cluster = await startNodes(2, { environment: { THINGWIRE_WILL_GRACE: '8000' } })
-})
-afterAll(() => cluster.end())
+// What is left of it when a dead node is noticed is nothing; long enough for a client to come back from one that stops.
+const cluster = nodesOfTests(2, { environment: { THINGWIRE_WILL_GRACE: '8000' } })
 
 const willOf = (thing: Thing, clientId: string): ConnectOptions => ({
   clientId,

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
-import { createThing, type Thing, write } from '../helpers/http-client.ts'
+import { ask, createThing, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { mqttOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { eventually } from '../mqtt/door-service.ts'
 import { messagesOf, nextOn, numbers } from '../mqtt/messages.ts'
-import { administer } from './administer.ts'
 import { connect } from './mqtt-load.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2)
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2)
 
 async function documents(prefix: string): Promise<string[]> {
   const client = await openClient(cluster.redis.url)
@@ -41,8 +36,8 @@ describe('a client that connects on another node with the same client id', () =>
 
   it('takes over from a thing with another of its tokens, an operator, a session', async () => {
     const thing = await createThing(cluster.node(0))
-    const { thingToken } = await administer(cluster.node(0), 'POST', `things/${thing.thingId}/tokens`, {})
-    const { sessionToken } = await administer(cluster.node(0), 'POST', 'sessions', {
+    const { thingToken } = await ask(cluster.node(0), 'POST', `/v2/admin/things/${thing.thingId}/tokens`, {})
+    const { sessionToken } = await ask(cluster.node(0), 'POST', '/v2/admin/sessions', {
       things: '*',
       access: 'read',
     })
@@ -63,8 +58,7 @@ describe('a client that connects on another node with the same client id', () =>
     )
     onTestFinished(async () => void (await Promise.all(opened.map(client => client.destroy()))))
     for (const [index, [, second]] of credentials.entries()) {
-      const client = await connectMqtt({ url: cluster.node(1).mqttUrl, clientId, ...second })
-      onTestFinished(() => client.destroy())
+      await mqttOfTest({ url: cluster.node(1).mqttUrl, clientId, ...second })
       await opened[index]?.untilClosed()
       for (const other of opened.slice(index + 1)) await other.ping()
     }
@@ -74,8 +68,7 @@ describe('a client that connects on another node with the same client id', () =>
     const [thing, other] = [await createThing(cluster.node(0)), await createThing(cluster.node(0))]
     const clientId = 'board'
     const first = await connect(cluster.node(0), thing, { clientId })
-    const anonymous = await connectMqtt({ url: cluster.node(0).mqttUrl, clientId })
-    onTestFinished(() => anonymous.destroy())
+    const anonymous = await mqttOfTest({ url: cluster.node(0).mqttUrl, clientId })
     await (await connect(cluster.node(1), other, { clientId })).disconnect()
     const otherAnonymous = await connectMqtt({ url: cluster.node(1).mqttUrl, clientId })
     await otherAnonymous.disconnect()
@@ -86,8 +79,7 @@ describe('a client that connects on another node with the same client id', () =>
   it('takes over without a credential, too, once it has used a token of the same thing', async () => {
     const [thing, other] = [await createThing(cluster.node(0)), await createThing(cluster.node(0))]
     const subscribe = async (node: number, { thingToken }: Thing, clientId: string) => {
-      const client = await connectMqtt({ url: cluster.node(node).mqttUrl, clientId })
-      onTestFinished(() => client.destroy())
+      const client = await mqttOfTest({ url: cluster.node(node).mqttUrl, clientId })
       await client.subscribe(`things/${thingToken}/values/n`)
       return client
     }
@@ -129,7 +121,7 @@ describe('a client that connects on another node with the same client id', () =>
 describe('the session of a credential that is revoked on another node', () => {
   it.each(['connected', 'away'])('is ended, its client %s', async where => {
     const thing = await createThing(cluster.node(0))
-    const { sessionId, sessionToken } = await administer(cluster.node(0), 'POST', 'sessions', {
+    const { sessionId, sessionToken } = await ask(cluster.node(0), 'POST', '/v2/admin/sessions', {
       things: [thing.thingId],
       access: 'read',
     })
@@ -144,7 +136,7 @@ describe('the session of a credential that is revoked on another node', () => {
     const left = () => documents(`mqtt-sessions/session.${sessionId}`)
     if (where === 'away') await client.disconnect()
     expect(await documents('mqtt-sessions/')).toContainEqual(expect.stringContaining(String(sessionId)))
-    await administer(cluster.node(0), 'DELETE', `sessions/${sessionId}`)
+    await ask(cluster.node(0), 'DELETE', `/v2/admin/sessions/${sessionId}`)
     await client.untilClosed()
     await eventually(left).toEqual([])
   })

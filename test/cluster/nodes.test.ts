@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { nodesOfTests } from '../helpers/of-test.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2)
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2)
 
 describe('two nodes', () => {
   it('take writes of one thing through either door of either, and read the same', async () => {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt, publishPacket } from '../helpers/mqtt-client.ts'
+import { publishPacket } from '../helpers/mqtt-client.ts'
+import { mqttOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { subscribeInEveryWay } from './subscribers.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 const writesOfEach = 40
 /** Of every record: so they are read in the order in which they were committed (contract §4). */
@@ -30,8 +26,7 @@ async function writeOverHttp(node: ServerProcess, thing: Thing, writer: string):
 
 /** Writes without waiting for acks in between; resolves when all is stored. */
 async function writeOverMqtt(url: string, thing: Thing, qos: 0 | 1 | 2, writer: string): Promise<void> {
-  const client = await connectMqtt({ url, username: thing.thingToken })
-  onTestFinished(() => client.destroy())
+  const client = await mqttOfTest({ url, username: thing.thingToken })
   const topic = `things/${thing.thingToken}/write`
   const packets = valuesOf(writer).map((value, index) =>
     publishPacket(topic, reading(value), { qos, ...(qos === 0 ? {} : { messageId: index + 1 }) }),

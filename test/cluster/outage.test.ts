@@ -6,6 +6,7 @@ import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
 import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
+import { untilReady } from '../helpers/waiting.ts'
 
 /** A node, and its way to a Redis of its own. */
 interface Service {
@@ -69,14 +70,6 @@ async function refusalOf(response: Response): Promise<object> {
 /** Milliseconds; far beyond what is promised. */
 const deadline = 45_000
 
-/** There is no event for it. */
-async function untilReady({ url }: ServerProcess): Promise<void> {
-  const until = Date.now() + deadline
-  while ((await fetch(`${url}/readyz`)).status !== 200) {
-    if (Date.now() > until) throw new Error('the node is not ready again')
-  }
-}
-
 describe.concurrent('while Redis', () => {
   for (const { name, begin, end } of outages) {
     it(`${name} nothing is acknowledged and nothing hangs, and afterwards each write takes effect once`, async ({
@@ -106,7 +99,7 @@ describe.concurrent('while Redis', () => {
       expect((await fetch(`${node.url}/healthz`)).status).toBe(200)
 
       await end(service)
-      await untilReady(node)
+      await untilReady(node, deadline)
       const again = await connectAs(node, thing, onTestFinished)
       expect(again.connack.returnCode).toBe(0)
       for (const value of [1, 2, 3, 4]) await again.publish(topic, numbered(value))

@@ -1,15 +1,13 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
-import { startNode } from '../helpers/cluster.ts'
 import { createThing, write } from '../helpers/http-client.ts'
-import { startRedis } from '../helpers/redis-server.ts'
+import { nodeOfTest } from '../helpers/of-test.ts'
+import { redisOfTest } from '../helpers/redis-of-test.ts'
 
 async function startService(environment: NodeJS.ProcessEnv) {
   // Else the start has a warning.
-  const redis = await startRedis({ config: { maxmemory: '1gb' } })
-  onTestFinished(() => redis.end())
-  const node = await startNode(redis.url, createToken(), { environment })
-  onTestFinished(async () => void (await node.kill()))
+  const redis = await redisOfTest({ config: { maxmemory: '1gb' } })
+  const node = await nodeOfTest(redis.url, createToken(), { environment })
   const readiness = async () => (await fetch(`${node.url}/readyz`)).status
   return { redis, node, readiness }
 }

@@ -1,14 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest'
-import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { startNodes } from '../helpers/cluster.ts'
-import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { administer } from './administer.ts'
+import { expect, it } from 'vitest'
+import { ask, createThing, type Thing, write } from '../helpers/http-client.ts'
+import { nodesOfTest } from '../helpers/of-test.ts'
+import { redisClientOfTest } from '../helpers/redis-of-test.ts'
 
 it('the data of a removed thing is removed, and by another node where the one that removes it dies', async () => {
-  const cluster = await startNodes(2)
-  onTestFinished(() => cluster.end())
-  const redis = await openClient(cluster.redis.url)
-  onTestFinished(() => redis.disconnect())
+  const cluster = await nodesOfTest(2)
+  const redis = await redisClientOfTest(cluster.redis.url)
   /** Names of keys and documents that are of the thing. */
   const left = async ({ thingId }: Thing) => {
     const keys = await redis.keys('*')
@@ -20,13 +17,13 @@ it('the data of a removed thing is removed, and by another node where the one th
   for (const node of cluster.nodes) {
     const thing = await written(100)
     expect((await left(thing)).length).toBeGreaterThan(100)
-    await administer(node, 'DELETE', `things/${thing.thingId}`)
+    await ask(node, 'DELETE', `/v2/admin/things/${thing.thingId}`)
     await expect.poll(() => left(thing)).toEqual([])
   }
   // The first node was alone at first, so it does what only one does.
   one.process.kill('SIGSTOP')
   const orphaned = await written(100)
-  await administer(other, 'DELETE', `things/${orphaned.thingId}`)
+  await ask(other, 'DELETE', `/v2/admin/things/${orphaned.thingId}`)
   await one.kill()
   await expect.poll(() => left(orphaned), { timeout: 50_000, interval: 500 }).toEqual([])
 

@@ -1,17 +1,14 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
-import { startNode } from '../helpers/cluster.ts'
 import { createThing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { nodeOfTest } from '../helpers/of-test.ts'
+import { redisOfTest, redisOfTests } from '../helpers/redis-of-test.ts'
 import { type RedisServer, type RedisSetup, startRedis } from '../helpers/redis-server.ts'
 import { runCli, type ServerProcess } from '../helpers/server-process.ts'
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.end())
+const redis = redisOfTests()
 
 const adminKey = createToken()
 
@@ -22,15 +19,12 @@ function fail(url: string, environment: NodeJS.ProcessEnv = { THINGWIRE_ADMIN_KE
 }
 
 async function start(url: string, environment: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-  const node = await startNode(url, adminKey, { environment })
-  onTestFinished(async () => void (await node.kill()))
+  const node = await nodeOfTest(url, adminKey, { environment })
   return node
 }
 
 async function redisWith(config: NonNullable<RedisSetup['config']>): Promise<RedisServer> {
-  const other = await startRedis({ config })
-  onTestFinished(() => other.end())
-  return other
+  return await redisOfTest({ config })
 }
 
 describe('a node', () => {

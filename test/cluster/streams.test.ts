@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
-import { type RunningNodes, startNodes } from '../helpers/cluster.ts'
+import type { RunningNodes } from '../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
+import { nodesOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { EventSource } from '../http/event-source.ts'
 import { openStream } from '../http/stream-client.ts'
 
-let cluster: RunningNodes
-beforeAll(async () => {
-  cluster = await startNodes(2, { environment: noRateLimits })
-})
-afterAll(() => cluster.end())
+const cluster = nodesOfTests(2, { environment: noRateLimits })
 
 /** Of every record: so they are read in the order in which they were committed (contract §4). */
 const datetime = '2026-01-02T03:04:05.000Z'
@@ -102,8 +99,7 @@ describe('Last-Event-ID on another node', () => {
   })
 
   it('resumes on a node that was started after the one that it had was killed', async () => {
-    const nodes = await startNodes(1)
-    onTestFinished(() => nodes.end())
+    const nodes = await nodesOfTest(1)
     const thing = await createThing(nodes.node(0))
     const source = await openEvents(nodes.node(0), thing)
     await writeValue(nodes.node(0), thing, 'had')
@@ -164,8 +160,7 @@ describe('Last-Event-ID on another node', () => {
 
 describe('a node that has missed commits', () => {
   it('ends its streams, and says reset to those of events when they come back', async () => {
-    const nodes = await startNodes(2)
-    onTestFinished(() => nodes.end())
+    const nodes = await nodesOfTest(2)
     const stuck = nodes.node(1)
     const thing = await createThing(stuck)
     const chunks = await openStream(`${stuck.url}/v2/things/${thing.thingToken}`)

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { connectMqtt, MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { EventSource } from '../http/event-source.ts'
 import { openStream } from '../http/stream-client.ts'
@@ -38,8 +39,7 @@ async function subscribe(
   qos: 0 | 1,
   options: Parameters<typeof connectMqtt>[0],
 ): Promise<Subscriber> {
-  const client = await connectMqtt(options)
-  onTestFinished(() => client.destroy())
+  const client = await mqttOfTest(options)
   await client.subscribe(filter, qos)
   const next = async () => {
     const { payload } = await client.next(

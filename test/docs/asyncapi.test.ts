@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { asyncApiProblems } from './asyncapi-rules.ts'
 import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
 import { Matcher, type Schema } from './matcher.ts'
@@ -152,8 +153,7 @@ describe.each(sent)('$name', ({ name, cause, isBefore }) => {
 
 async function connectThing(url: 'mqttUrl' | 'webSocketUrl'): Promise<{ thing: Thing; client: MqttClient }> {
   const thing = await createThing(server)
-  const client = await connectMqtt({ url: server.server[url], username: thing.thingToken })
-  onTestFinished(() => client.destroy())
+  const client = await mqttOfTest({ url: server.server[url], username: thing.thingToken })
   return { thing, client }
 }
 

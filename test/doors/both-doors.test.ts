@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { type ConnectOptions, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import type { Thing } from './door.ts'
 import { ReadBack } from './read-back.ts'
 import { type Service, startService } from './service.ts'
@@ -22,9 +23,7 @@ function dated(value: unknown): object {
 }
 
 async function connect(thing: Thing, options: ConnectOptions = {}): Promise<MqttClient> {
-  const client = await connectMqtt({ url: service.mqttUrl, username: thing.thingToken, ...options })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url: service.mqttUrl, username: thing.thingToken, ...options })
 }
 
 function writeTopic({ thingToken }: Thing): string {

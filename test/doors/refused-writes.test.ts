@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorsTopic, writeTopic } from '../../src/mqtt/topics.ts'
 import { createThing, write } from '../helpers/http-client.ts'
 import {
   type ConnectOptions,
-  connectMqtt,
   encodePackets,
   isMessageOn,
   isOf,
   type MqttClient,
   publishPacket,
 } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import type { Thing } from './door.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
 import { type Service, startService } from './service.ts'
@@ -25,9 +25,7 @@ const bad = { values: [{ key: '', value: 1 }] }
 const good = { values: [{ key: 'reading', value: 1 }] }
 
 async function connect(options: ConnectOptions): Promise<MqttClient> {
-  const client = await connectMqtt({ url: service.mqttUrl, ...options })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url: service.mqttUrl, ...options })
 }
 
 function refusedOf(thing: Thing): Promise<readonly RefusedWrite[]> {

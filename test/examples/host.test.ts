@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { type ConnectOptions, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { type RunningExample, runExample } from './run-example.ts'
 
@@ -143,9 +144,7 @@ function address() {
 }
 
 async function connect(options: ConnectOptions): Promise<MqttClient> {
-  const client = await connectMqtt({ url: plant.ready[1] ?? '', ...options })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url: plant.ready[1] ?? '', ...options })
 }
 
 function connectAs(user: 'controller' | 'panel'): Promise<MqttClient> {

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
-import { connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { type RunningExample, runExample } from './run-example.ts'
 
@@ -76,9 +77,7 @@ function address() {
 }
 
 async function connect(thingToken: string): Promise<MqttClient> {
-  const client = await connectMqtt({ url: example.ready[1] ?? '', username: thingToken })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url: example.ready[1] ?? '', username: thingToken })
 }
 
 async function next(client: MqttClient, topic: string): Promise<unknown> {

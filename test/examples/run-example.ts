@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { Child } from '../helpers/child.ts'
 
 export interface RunningExample {
   /** What the line that was waited for captured. */
@@ -21,26 +19,12 @@ export async function runExample(
   readyLine: RegExp,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<RunningExample> {
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${script}`, ...args], {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (part: string) => {
-    stderr += part
-  })
-  const closed = once(child, 'close').then(([code]: (number | null)[]) => ({ code: code ?? null, stderr }))
-  for await (const line of createInterface({ input: child.stdout })) {
-    const match = readyLine.exec(line)
-    if (!match) continue
-    child.stdout.resume()
-    return {
-      ready: match.slice(1),
-      stop: () => {
-        child.kill('SIGTERM')
-        return closed
-      },
-    }
+  const env = { ...process.env, ...environment }
+  const child = new Child(process.execPath, ['--import', 'tsx', `examples/${script}`, ...args], { env })
+  const [, ...ready] = await child.until('stdout', new RegExp(readyLine, 'm'))
+  const stop = async () => {
+    const { code, stderr } = await child.end('SIGTERM')
+    return { code, stderr }
   }
-  throw new Error(`${script} ended before it was ready: ${JSON.stringify(await closed)}`)
+  return { ready, stop }
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { runExample } from './run-example.ts'
 
@@ -21,8 +21,7 @@ test('a host with a broker alone takes the writes of a pump that it has created 
     const [url = '', tokenFile = ''] = host.ready
     const token = await readFile(tokenFile, 'utf8')
     tokens.add(token)
-    const client = await connectMqtt({ url })
-    onTestFinished(() => client.destroy())
+    const client = await mqttOfTest({ url })
     await client.publish(`things/${token}/write`, { values: [{ key: 'pressure_bar', value: 2.4 }] })
     expect(await host.stop()).toEqual({ code: 0, stderr: '' })
   }

@@ -1,12 +1,13 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { HttpConnection } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { commitOrders } from './commit-order.ts'
 import type { Device } from './device.ts'
 import { EventReader } from './event-reader.ts'
 import { Ledger } from './ledger.ts'
 import { type Habit, LiveSession } from './live-session.ts'
-import { Connection, type LoadSetup, postWrite, runLoad } from './load.ts'
+import { type LoadSetup, postWrite, runLoad } from './load.ts'
 import { fleeting, type Receiver } from './receiver.ts'
 import { createDevices, resumeAll } from './served.ts'
 import { storedValues } from './stored-values.ts'
@@ -129,7 +130,7 @@ export class Audience {
   /** Sends again what was not acked, and waits until everyone who is connected has everything. */
   async settle(server: ServerProcess): Promise<void> {
     await insist(() => resumeAll(this.#devices, server))
-    const connection = new Connection(server.url)
+    const connection = new HttpConnection(server.url)
     for (const write of this.#ledger.withOutcome('uncertain')) {
       this.#ledger.resend(write)
       await postWrite(connection, this.#things, this.#ledger, write)
@@ -179,7 +180,7 @@ async function insist(connect: () => Promise<void>): Promise<void> {
 
 /** Writes what is not kept, until the load has ended or the server is gone: a number of it others are given after a kill. */
 async function tell({ thingToken }: Thing, { url }: ServerProcess, ended: AbortSignal): Promise<void> {
-  const connection = new Connection(url)
+  const connection = new HttpConnection(url)
   const body = JSON.stringify({ values: [{ key: fleeting, value: fleeting }], store: false })
   try {
     while (!ended.aborted) {

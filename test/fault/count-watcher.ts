@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { Changes } from '../helpers/changes.ts'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { connectMqtt, type Message, type MqttClient } from '../helpers/mqtt-client.ts'
 import type { Count } from './counter.ts'
 import { SequenceCheck } from './sequence-check.ts'
 
-/** A connection may be silent for as long as a load lasts, milliseconds. */
-const silence = 600_000
+/** For the server to let it in, milliseconds: it may have much to apply. */
+const deadline = 60_000
 
 /** A persistent session on `values/$count` of one thing: every state of it is told, once and in order. */
 export class CountWatcher {
@@ -13,7 +13,7 @@ export class CountWatcher {
   readonly #check: SequenceCheck
   readonly #violations: string[] = []
   #client: MqttClient | undefined
-  #wake: () => void = () => {}
+  readonly #changes = new Changes()
 
   constructor(thing: Thing) {
     this.#thing = thing
@@ -32,21 +32,17 @@ export class CountWatcher {
   async connect(url: string): Promise<void> {
     const { thingId, thingToken } = this.#thing
     const isNew = this.#client === undefined
+    this.#check.connected()
     const client = await connectMqtt({
-      url,
-      clientId: 'watcher',
-      clean: false,
-      username: 'watcher',
-      password: thingToken,
-      deadline: silence,
+      ...{ url, clientId: 'watcher', clean: false, username: 'watcher', password: thingToken },
+      deadline,
+      onMessage: message => this.#take(message),
     })
     if (client.connack.sessionPresent === isNew) {
       this.#violations.push(`watcher of ${thingId}: session present is ${!isNew}`)
     }
     this.#client = client
-    this.#check.connected()
     if (isNew) await client.subscribe(this.#topic)
-    void this.#receive(client)
   }
 
   /** Ends the connection without a word. */
@@ -54,23 +50,9 @@ export class CountWatcher {
     await this.#client?.destroy()
   }
 
-  /** Whether the message of this many changes comes before the deadline, milliseconds. */
-  async until(changes: number, deadline: number): Promise<boolean> {
-    const cancel = new AbortController()
-    let isOverdue = false
-    const overdue = delay(deadline, undefined, { signal: cancel.signal }).then(
-      () => {
-        isOverdue = true
-      },
-      () => {},
-    )
-    while (this.#check.next < changes && !isOverdue) {
-      const told = new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-      await Promise.race([told, overdue])
-    }
-    cancel.abort()
+  /** Whether the message of this many changes comes within this time, milliseconds. */
+  async until(changes: number, time: number): Promise<boolean> {
+    await this.#changes.until(() => this.#check.next >= changes, time)
     return this.#check.next === changes
   }
 
@@ -78,17 +60,10 @@ export class CountWatcher {
     return `things/${this.#thing.thingId}/values/$count`
   }
 
-  async #receive(client: MqttClient): Promise<void> {
-    try {
-      for (;;) {
-        const { payload, retain } = await client.next(isMessageOn(this.#topic))
-        if (retain) continue
-        const { value } = JSON.parse(payload.toString()) as { value: Count }
-        this.#check.take(value.applied - 1)
-        this.#wake()
-      }
-    } catch {
-      // The connection is gone.
-    }
+  #take({ topic, payload, retain }: Message): void {
+    if (retain || topic !== this.#topic) return
+    const { value } = JSON.parse(payload.toString()) as { value: Count }
+    this.#check.take(value.applied - 1)
+    this.#changes.tell()
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Packet } from 'mqtt-packet'
+import { Changes } from '../helpers/changes.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { connectMqtt, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import type { Ledger } from './ledger.ts'
@@ -42,7 +42,7 @@ export class Device {
   #hasSession = false
   /** Packet ids of this connection's PUBLISHes, in order, of which PUBACK or PUBREC is still to come. */
   #awaited: number[] = []
-  #waiting: (() => void)[] = []
+  readonly #changes = new Changes()
 
   constructor(setup: DeviceSetup) {
     this.setup = setup
@@ -115,14 +115,10 @@ export class Device {
 
   /** Resolves when every handshake is over. @throws Error if the connection ends before, or it takes too long */
   async idle(): Promise<void> {
-    const cancel = new AbortController()
-    const overdue = delay(deadline, 'overdue', { signal: cancel.signal }).catch(() => 'cancelled')
-    const isOverdue =
-      (await Promise.race([this.#until(() => this.#flights.size === 0), overdue])) === 'overdue'
-    cancel.abort()
+    await this.#until(() => this.#flights.size === 0, deadline)
     if (this.#flights.size === 0) return
     const open = [...this.#flights].map(([id, { write, isReleased }]) => `${id} ${write.way} ${isReleased}`)
-    const why = isOverdue ? `in ${deadline} ms` : 'before the connection ended'
+    const why = this.#client ? `in ${deadline} ms` : 'before the connection ended'
     throw new Error(`${this.setup.clientId}: handshakes not over ${why}: ${open.join(', ')}`)
   }
 
@@ -138,7 +134,7 @@ export class Device {
       // The connection is gone.
     }
     if (this.#client === client) this.#client = undefined
-    this.#wake()
+    this.#changes.tell()
   }
 
   #take(packet: Packet): void {
@@ -165,7 +161,7 @@ export class Device {
   #settle(messageId: number, { write }: Flight, outcome: 'acked' | 'completed'): void {
     this.setup.ledger.settle(write, outcome)
     this.#flights.delete(messageId)
-    this.#wake()
+    this.#changes.tell()
   }
 
   #breach({ cmd, messageId }: Packet, what: string): void {
@@ -196,12 +192,8 @@ export class Device {
     return messageId
   }
 
-  /** Resolves when it is so, or the connection is gone. */
-  async #until(isSo: () => boolean): Promise<void> {
-    while (this.#client && !isSo()) await new Promise<void>(resolve => this.#waiting.push(resolve))
-  }
-
-  #wake(): void {
-    for (const resume of this.#waiting.splice(0)) resume()
+  /** Resolves when it is so, the connection is gone, or the time (milliseconds) is over. */
+  async #until(isSo: () => boolean, time?: number): Promise<void> {
+    await this.#changes.until(() => !this.#client || isSo(), time)
   }
 }

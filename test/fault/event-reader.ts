@@ -1,4 +1,5 @@
 import type { Thing } from '../helpers/http-client.ts'
+import { EventParser } from '../http/event-source.ts'
 import { type Habit, valueIn } from './live-session.ts'
 import { Receiver } from './receiver.ts'
 
@@ -9,7 +10,7 @@ export class EventReader {
   /** Resolves when the stream is gone, whoever ended it. */
   closed: Promise<void> = Promise.resolve()
   readonly #thing: Thing
-  #lastId: string | undefined
+  #lastId = ''
   #connection: AbortController | undefined
 
   constructor(habit: Habit, thing: Thing) {
@@ -25,7 +26,7 @@ export class EventReader {
     const response = await fetch(`${url}/v2/things/${this.#thing.thingToken}`, {
       headers: {
         accept: 'text/event-stream',
-        ...(this.#lastId !== undefined && { 'last-event-id': this.#lastId }),
+        ...(this.#lastId !== '' && { 'last-event-id': this.#lastId }),
       },
       signal: connection.signal,
     })
@@ -39,29 +40,19 @@ export class EventReader {
   }
 
   async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const parser = new EventParser(this.#lastId)
     const decoder = new TextDecoder()
-    let text = ''
     try {
       for await (const piece of body) {
-        const events = (text + decoder.decode(piece, { stream: true })).split('\n\n')
-        text = events.pop() ?? ''
-        for (const event of events) this.#take(event)
+        parser.feed(decoder.decode(piece, { stream: true }))
+        this.#lastId = parser.lastEventId
+        for (const { event, data } of parser.events.splice(0)) {
+          if (event === 'values') this.receiver.take(valueIn(data))
+          else this.receiver.breach(`event: ${event}`)
+        }
       }
     } catch {
       // The connection is gone.
     }
-  }
-
-  #take(event: string): void {
-    const fields = new Map(
-      event.split('\n').map(line => {
-        const [name = '', ...rest] = line.split(': ')
-        return [name, rest.join(': ')] as const
-      }),
-    )
-    this.#lastId = fields.get('id') ?? this.#lastId
-    const kind = fields.get('event')
-    if (kind === 'values') this.receiver.take(valueIn(fields.get('data') ?? ''))
-    else if (kind !== undefined) this.receiver.breach(`event: ${kind}`)
   }
 }

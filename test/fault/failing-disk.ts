@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../helpers/http-client.ts'
+import { type Answer, HttpConnection, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
+import { untilReady } from '../helpers/waiting.ts'
 import { noViolations, type Violations } from './ledger.ts'
 import { levelLogFile } from './level-log.ts'
-import { type Answer, Connection, reasonOf, runLoad } from './load.ts'
+import { runLoad } from './load.ts'
 import { type DiskFaultSetup, resumeAll, type Served, withServer } from './served.ts'
 import { storedValues } from './stored-values.ts'
 import { Strace } from './strace.ts'
@@ -57,7 +58,7 @@ export async function failedSync(setup: DiskFaultSetup, end: 'recover' | 'kill')
       return { served, reads, connacks, ...meanwhile, ackedAfter: 0, recovered: noViolations }
     }
     await strace.detach()
-    await untilReady(server)
+    await untilReady(server, recoveryDeadline)
     await runLoad({ ...load, run: 'after', writes })
     const ackedAfter = ledger.waits('after').length
     const recovered = ledger.check(await storedValues(server, things))
@@ -97,7 +98,7 @@ export async function failedWrite(setup: DiskFaultSetup, fault: SingleFault): Pr
     const loaded = runLoad({ ...load, run: 'failing', writes, sizes: 'any', ...count })
     await Promise.all([loaded, postRefused(served, writes, count)])
     await strace.detach()
-    await untilReady(server)
+    await untilReady(server, recoveryDeadline)
     await resumeAll(devices, server)
     return { served, recovered: ledger.check(await storedValues(server, things)) }
   })
@@ -120,7 +121,7 @@ class AnswerCount {
 }
 
 async function postRefused({ server, things }: Served, writes: number, count: AnswerCount): Promise<void> {
-  const connection = new Connection(server.url)
+  const connection = new HttpConnection(server.url)
   const path = `/v2/things/${things[0]?.thingToken}`
   for (let posted = 0; posted < writes; posted++) {
     count.onAnswer(await connection.post(path, '{"values":[{"key":"not a key","value":1}]}'))
@@ -141,15 +142,4 @@ async function statusOfRead({ url }: ServerProcess, { thingToken }: Thing): Prom
   const response = await fetch(`${url}/v2/things/${thingToken}/resources/temperature`)
   await response.arrayBuffer()
   return response.status
-}
-
-async function untilReady({ url }: ServerProcess): Promise<void> {
-  const deadline = performance.now() + recoveryDeadline
-  while (performance.now() < deadline) {
-    const response = await fetch(`${url}/readyz`)
-    await response.arrayBuffer()
-    if (response.status === 200) return
-    await delay(50)
-  }
-  throw new Error('the server has not recovered from a disk that failed')
 }

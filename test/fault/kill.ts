@@ -3,12 +3,13 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { HttpConnection } from '../helpers/http-connection.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import type { Device } from './device.ts'
 import { isWithinServer, type KillPoint, killedAt } from './kill-point.ts'
 import { Ledger, type Violations, wholeWrites } from './ledger.ts'
 import { levelLogFile, readLevelLog } from './level-log.ts'
-import { Connection, postWrite, runLoad } from './load.ts'
+import { postWrite, runLoad } from './load.ts'
 import type { PlannedWrite, WriteKind } from './planned-write.ts'
 import { createDevices, resumeAll } from './served.ts'
 import { storedValues } from './stored-values.ts'
@@ -145,7 +146,7 @@ export class KillRun {
       .filter(write => this.#isOfThisRound(write) || inFlight.has(write))
     const kept = wholeWrites(uncertain, stored)
     const violations = this.ledger.check(stored)
-    const connection = new Connection(server.url)
+    const connection = new HttpConnection(server.url)
     for (const write of uncertain.filter(({ way, repeatable }) => way === 'HTTP' && repeatable)) {
       this.ledger.resend(write)
       await postWrite(connection, this.#things, this.ledger, write)

@@ -1,48 +1,8 @@
-import { Agent, request } from 'node:http'
 import type { Thing } from '../helpers/http-client.ts'
+import { type Answer, HttpConnection, reasonOf } from '../helpers/http-connection.ts'
 import type { Device } from './device.ts'
 import type { Ledger } from './ledger.ts'
 import { type PlannedWrite, planWrite, type Sizes, type Way, type WriteKind } from './planned-write.ts'
-
-export interface Answer {
-  readonly status: number
-  readonly body: string
-}
-
-/** One keep-alive connection with at most one request on it. */
-export class Connection {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  readonly #url: string
-
-  /** @param url of the server */
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  /** @throws Error if the answer is not received in full */
-  post(path: string, body: string): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const outgoing = request(
-        `${this.#url}${path}`,
-        { method: 'POST', agent: this.#agent, headers: { 'content-length': Buffer.byteLength(body) } },
-        incoming => {
-          const parts: Buffer[] = []
-          incoming.on('data', (part: Buffer) => parts.push(part))
-          incoming.on('error', reject)
-          incoming.on('end', () => {
-            resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(parts).toString() })
-          })
-        },
-      )
-      outgoing.on('error', reject)
-      outgoing.end(body)
-    })
-  }
-
-  close(): void {
-    this.#agent.destroy()
-  }
-}
 
 export interface LoadSetup {
   readonly url: string
@@ -109,7 +69,7 @@ class Planner {
 
 async function post(setup: LoadSetup, next: () => PlannedWrite | undefined): Promise<void> {
   const { url, things, ledger, onAnswer } = setup
-  const connection = new Connection(url)
+  const connection = new HttpConnection(url)
   try {
     for (let write = next(); write; write = next()) {
       ledger.add(write)
@@ -154,7 +114,7 @@ async function connect({ mqttUrl, onConnack }: LoadSetup, device: Device): Promi
  * @throws Error if it is not answered
  */
 export async function postWrite(
-  connection: Connection,
+  connection: HttpConnection,
   things: readonly Thing[],
   ledger: Ledger,
   write: PlannedWrite,
@@ -163,8 +123,4 @@ export async function postWrite(
   if (answer.status === 201) ledger.settle(write, 'acked')
   else if (reasonOf(answer) !== 'store_timeout') ledger.settle(write, 'refused')
   return answer
-}
-
-export function reasonOf({ body }: Answer): string | undefined {
-  return (JSON.parse(body) as { reason?: string }).reason
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../helpers/http-client.ts'
+import { HttpConnection } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { Device } from './device.ts'
 import type { Ledger } from './ledger.ts'
-import { Connection } from './load.ts'
 import { type MagicWrite, MagicWriter, type WriterSetup } from './magic-write.ts'
 
 /** Over HTTP, one write after another. */
@@ -119,7 +119,7 @@ export class MagicLoad {
       ) as Poster
       return writer.last()
     })
-    const connection = new Connection(server.url)
+    const connection = new HttpConnection(server.url)
     for (const write of last) {
       this.#add(write)
       await this.#request(server, connection, write)
@@ -138,7 +138,7 @@ export class MagicLoad {
   }
 
   async #post(server: ServerProcess, poster: Poster): Promise<void> {
-    const connection = new Connection(server.url)
+    const connection = new HttpConnection(server.url)
     try {
       while (await this.#hasRoom(poster.writer)) {
         const write = poster.writer.next('HTTP')
@@ -157,7 +157,7 @@ export class MagicLoad {
   async #sendAgain(server: ServerProcess, poster: Poster): Promise<void> {
     const { unanswered } = poster
     if (!unanswered) return
-    const connection = new Connection(server.url)
+    const connection = new HttpConnection(server.url)
     this.#ledger.resend(unanswered)
     await this.#request(server, connection, unanswered)
     poster.unanswered = undefined
@@ -193,7 +193,7 @@ export class MagicLoad {
   }
 
   /** Sends it until the store takes it. @throws Error if it is not answered */
-  async #request(server: ServerProcess, connection: Connection, write: MagicWrite): Promise<void> {
+  async #request(server: ServerProcess, connection: HttpConnection, write: MagicWrite): Promise<void> {
     for (;;) {
       const status = await this.#send(server, connection, write)
       // A removal that was not answered may have left nothing to find.
@@ -207,7 +207,7 @@ export class MagicLoad {
 
   async #send(
     { url, adminKey }: ServerProcess,
-    connection: Connection,
+    connection: HttpConnection,
     { thing, body, removes }: MagicWrite,
   ): Promise<number> {
     const { thingId, thingToken } = this.#things[thing] ?? {}

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf } from '../helpers/http-connection.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { Audience } from './audience.ts'
-import { reasonOf } from './load.ts'
 import { Strace } from './strace.ts'
 
 /** What holds a server up for longer than a write is waited for. */

@@ -1,3 +1,4 @@
+import { Changes } from '../helpers/changes.ts'
 import type { CommitOrder } from './commit-order.ts'
 import { SequenceCheck } from './sequence-check.ts'
 
@@ -17,7 +18,7 @@ export class Receiver {
   readonly #breaches: string[] = []
   /** Not held against the commit order yet; undefined: a new connection. */
   #unchecked: (string | undefined)[] = []
-  #wake: () => void = () => {}
+  readonly #changes = new Changes()
 
   constructor(name: string, thingId: string, wanted: Wanted) {
     this.name = `${name} of ${thingId}`
@@ -50,7 +51,7 @@ export class Receiver {
     if (value === fleeting) return
     this.#unchecked.push(value)
     this.#got.add(value)
-    this.#wake()
+    this.#changes.tell()
   }
 
   breach(text: string): void {
@@ -70,19 +71,7 @@ export class Receiver {
 
   /** @returns what of this has not come by the deadline, milliseconds */
   async until(values: readonly string[], deadline: number): Promise<string[]> {
-    let isOverdue = false
-    const timer = setTimeout(() => {
-      isOverdue = true
-      this.#wake()
-    }, deadline)
-    let left = values.filter(value => !this.#got.has(value))
-    while (left.length > 0 && !isOverdue) {
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-      left = left.filter(value => !this.#got.has(value))
-    }
-    clearTimeout(timer)
-    return left
+    await this.#changes.until(() => values.every(value => this.#got.has(value)), deadline)
+    return values.filter(value => !this.#got.has(value))
   }
 }

@@ -1,21 +1,10 @@
+import { JudgedLines } from '../helpers/judged-lines.ts'
 import type { Answers } from './failing-disk.ts'
 import type { Kill } from './kill.ts'
 import { countViolations, type Violations } from './ledger.ts'
 
 /** What `npm run fault` says, line by line. */
-export class Report {
-  #broken = 0
-
-  /** Of promises that were broken. */
-  get broken(): number {
-    return this.#broken
-  }
-
-  line(ok: boolean, text: string): void {
-    if (!ok) this.#broken++
-    console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
-  }
-
+export class Report extends JudgedLines {
   violations(what: string, violations: Violations): void {
     const named = Object.entries(violations)
       .filter(([, names]) => names.length > 0)

@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { withDirectory } from '../helpers/with-server.ts'
 import { cutConnections } from './cut.ts'
 import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
 import { type Kill, KillRun } from './kill.ts'
@@ -200,10 +199,7 @@ const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const names = Object.keys(scenarios).filter(name => values.only === undefined || name === values.only)
 if (names.length === 0) throw new Error(`--only takes one of ${Object.keys(scenarios).join(', ')}`)
-const directory = await mkdtemp(join(tmpdir(), 'thingwire-fault-'))
-try {
+await withDirectory(async directory => {
   for (const name of names) await scenarios[name]?.(directory)
-} finally {
-  await rm(directory, { recursive: true, force: true })
-}
+})
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -3,8 +3,9 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../helpers/http-client.ts'
-import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import { connectAccepted, type MqttClient } from '../helpers/mqtt-client.ts'
 import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { eventually, within } from '../helpers/waiting.ts'
 import { keptDocuments } from './kept-documents.ts'
 import { killedAt } from './kill-point.ts'
 import { Ledger, type Violations, wholeWrites } from './ledger.ts'
@@ -95,10 +96,10 @@ export class WillRun {
     const connected = await Promise.all(lost.map(testator => this.#connect(server, testator)))
     await Promise.all(back.map(testator => this.#connect(server, testator)))
     const departing = await Promise.all(leaving.map(testator => this.#connect(server, testator)))
-    await Promise.all(departing.map(takeLeave))
+    await Promise.all(departing.map(client => client.takeLeave()))
     if (end.endsWith('in a shutdown')) {
       await Promise.all(connected.map(client => client.destroy()))
-      await within(server.exited, 'the server was not killed at the commit of a will')
+      await within(server.exited, 'the end of a server that is killed at the commit of a will', deadline)
     } else if (end === 'shutdown') {
       server.process.kill('SIGTERM')
       // A shutdown takes some 10 ms where nothing else runs.
@@ -116,10 +117,8 @@ export class WillRun {
       const due = this.#ledger.withOutcome('acked')
       const things = this.#thing ? [this.#thing] : []
       const isOver = async () => wholeWrites(due, await storedValues(server, things)).length === due.length
-      for (const until = performance.now() + deadline; performance.now() < until && !(await isOver()); ) {
-        await delay(50)
-      }
-      await Promise.all(returned.map(takeLeave))
+      await eventually(isOver, deadline)
+      await Promise.all(returned.map(client => client.takeLeave()))
       return this.#ledger.check(await storedValues(server, things))
     } finally {
       await server.stop()
@@ -147,15 +146,10 @@ export class WillRun {
 
   async #connect({ mqttUrl: url }: ServerProcess, { clientId, will }: Testator): Promise<MqttClient> {
     const token = this.#thing?.thingToken ?? ''
-    const client = await connectMqtt({
-      url,
-      clientId,
-      username: 'testator',
-      password: token,
+    return await connectAccepted({
+      ...{ url, clientId, username: 'testator', password: token },
       will: { topic: `things/${token}/write`, payload: will.body, qos: 1 },
     })
-    if (client.connack.returnCode !== 0) throw new Error(`${clientId}: CONNACK ${client.connack.returnCode}`)
-    return client
   }
 
   #start(environment: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
@@ -169,18 +163,4 @@ export class WillRun {
   get #proofFile(): string {
     return join(this.#dataDir, 'proof')
   }
-}
-
-/** Resolves when the server has closed the connection in answer. */
-async function takeLeave(client: MqttClient): Promise<void> {
-  client.send({ cmd: 'disconnect' })
-  await within(client.closed, 'a connection was not closed after DISCONNECT')
-}
-
-async function within(task: Promise<unknown>, otherwise: string): Promise<void> {
-  const cancel = new AbortController()
-  const overdue = delay(deadline, 'overdue', { signal: cancel.signal }).catch(() => {})
-  const first = await Promise.race([task, overdue])
-  cancel.abort()
-  if (first === 'overdue') throw new Error(otherwise)
 }

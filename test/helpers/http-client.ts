@@ -16,12 +16,32 @@ export interface ReadRecord {
   readonly datetime: string
 }
 
-export async function createThing({ url, adminKey }: ServerAddress): Promise<Thing> {
-  const headers = { authorization: `Bearer ${adminKey}` }
-  const response = await fetch(`${url}/v2/admin/things`, { method: 'POST', headers, body: '{}' })
-  if (response.status !== 201)
-    throw new Error(`no thing was made: ${response.status} ${await response.text()}`)
-  return (await response.json()) as Thing
+export interface Session {
+  readonly sessionToken: string
+  readonly sessionId: string
+  readonly expiresAt: string
+}
+
+/** Asks with the admin key, or with the token in the path. @throws Error with the answer unless it is one of success */
+export async function ask<Answer = Readonly<Record<string, unknown>>>(
+  { url, adminKey }: ServerAddress,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}` },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  // Not the path: it may hold a secret.
+  if (!response.ok) throw new Error(`${method} was answered with ${response.status} ${text}`)
+  return JSON.parse(text) as Answer
+}
+
+export function createThing(server: ServerAddress): Promise<Thing> {
+  return ask(server, 'POST', '/v2/admin/things', {})
 }
 
 export async function write({ url }: ServerAddress, { thingToken }: Thing, body: object): Promise<Response> {

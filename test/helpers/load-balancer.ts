@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './redis-server.ts'
 import type { ServerProcess } from './server-process.ts'
+import { eventually } from './waiting.ts'
 
 export interface LoadBalancer {
   readonly url: string
@@ -15,9 +15,6 @@ export interface LoadBalancer {
   ready(): Promise<number>
   end(): Promise<void>
 }
-
-/** Milliseconds; far beyond what it needs. */
-const deadline = 30_000
 
 /**
  * Starts HAProxy with config/haproxy.cfg in front of nodes that trust 127.0.0.1, and waits until it gives clients to all of
@@ -48,11 +45,8 @@ export async function startLoadBalancer(nodes: readonly ServerProcess[]): Promis
     },
   }
   // There is no event for it.
-  const until = Date.now() + deadline
-  while ((await Promise.race([balancer.ready(), failed])) < nodes.length) {
-    if (Date.now() > until) throw new Error('the load balancer does not find the nodes ready')
-    await delay(50)
-  }
+  const areReady = async () => (await Promise.race([balancer.ready(), failed])) === nodes.length
+  if (!(await eventually(areReady))) throw new Error('the load balancer does not find the nodes ready')
   return balancer
 }
 

@@ -1,19 +1,44 @@
-import { once } from 'node:events'
-import { connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { generate, type IConnackPacket, type Packet, parser, type QoS } from 'mqtt-packet'
-import { createWebSocketStream, WebSocket } from 'ws'
+import {
+  generate,
+  type IConnackPacket,
+  type IPublishPacket,
+  type ISubscription,
+  type Packet,
+  parser,
+  type QoS,
+} from 'mqtt-packet'
+import { openStream, type StreamAddress } from './mqtt-stream.ts'
 import { PacketQueue } from './packet-queue.ts'
+import { within } from './waiting.ts'
 
-export interface MqttAddress {
-  /** `mqtt://<host>:<port>` or `ws://<host>:<port>/mqtt`. */
-  readonly url: string
+export interface MqttAddress extends Omit<StreamAddress, 'subprotocol'> {
   /** 3 is MQTT 3.1, 4 (default) is 3.1.1; 5 only to see it refused. */
   readonly protocolVersion?: 3 | 4 | 5
   /** How long every wait may last, milliseconds. Default 20,000. */
   readonly deadline?: number
   /** Whether PUBLISH and PUBREL of the server are answered. Default true. */
   readonly acknowledges?: boolean
+  /**
+   * Takes each PUBLISH before it is acknowledged. With it nothing is kept of what was received, unless somebody waits for it:
+   * so hundreds of thousands of messages can pass.
+   */
+  readonly onMessage?: (message: Message) => void
+}
+
+/** A PUBLISH that was received. */
+export type Message = IPublishPacket & { readonly payload: Buffer }
+
+export type Subscription = Pick<ISubscription, 'topic' | 'qos'>
+
+/** A CONNACK that does not accept. */
+export class ConnectRefused extends Error {
+  readonly returnCode: number | undefined
+
+  constructor(clientId: string | undefined, returnCode: number | undefined) {
+    super(`${clientId}: CONNACK ${returnCode}`)
+    this.returnCode = returnCode
+  }
 }
 
 export interface ConnectOptions {
@@ -60,9 +85,20 @@ export async function connectMqtt(options: MqttAddress & ConnectOptions): Promis
   return client
 }
 
+/** As `connectMqtt`. @throws ConnectRefused, and the connection is gone */
+export async function connectAccepted(options: MqttAddress & ConnectOptions): Promise<MqttClient> {
+  const client = await connectMqtt(options)
+  const { returnCode } = client.connack
+  if (returnCode === 0) return client
+  await client.destroy()
+  throw new ConnectRefused(options.clientId, returnCode)
+}
+
 /** Opens a connection and sends nothing. @throws Error if it cannot be opened */
 export async function openMqtt(address: MqttAddress): Promise<MqttClient> {
-  return new MqttClient(await openStream(address), address)
+  const subprotocol = address.protocolVersion === 3 ? 'mqttv3.1' : 'mqtt'
+  const { stream } = await openStream({ ...address, subprotocol })
+  return new MqttClient(stream, address)
 }
 
 /** The bytes of these packets, one behind the other: `sendBytes` sends them in one segment. */
@@ -83,25 +119,36 @@ export class MqttClient {
   readonly closed: Promise<void>
   /** To be paused and resumed by a test that plays a stuck reader. */
   readonly stream: Duplex
+  /** Whether PUBLISH and PUBREL of the server are answered from now on. */
+  acknowledges: boolean
   readonly #queue: PacketQueue
   readonly #deadline: number
   readonly #protocolVersion: 3 | 4 | 5
   #connack: IConnackPacket | undefined
   #lastMessageId = 0
+  /** Of what was received together. */
+  #acks: Packet[] = []
+  #isLeaving = false
 
-  constructor(stream: Duplex, { protocolVersion = 4, deadline = 20_000, acknowledges = true }: MqttAddress) {
+  constructor(stream: Duplex, options: MqttAddress) {
+    const { protocolVersion = 4, deadline = 20_000, acknowledges = true, onMessage } = options
     this.stream = stream
+    this.acknowledges = acknowledges
     this.#protocolVersion = protocolVersion
     this.#deadline = deadline
-    this.#queue = new PacketQueue(deadline)
+    this.#queue = new PacketQueue(deadline, onMessage === undefined)
     // A refused version 5 is answered in the form of 3.1.1.
     const incoming = parser({ protocolVersion: 4 })
     incoming.on('packet', packet => {
-      this.#queue.add(packet)
-      if (acknowledges) this.#acknowledge(packet)
+      if (packet.cmd !== 'publish' || !onMessage) this.#queue.add(packet)
+      else if (!this.#isLeaving) onMessage(packet as Message)
+      this.#acknowledge(packet)
     })
     incoming.on('error', (error: Error) => stream.destroy(error))
-    stream.on('data', (bytes: Buffer) => incoming.parse(bytes))
+    stream.on('data', (bytes: Buffer) => {
+      incoming.parse(bytes)
+      if (this.#acks.length > 0) this.sendBytes(encodePackets(...this.#acks.splice(0)))
+    })
     stream.on('error', error => this.#queue.end(error))
     this.closed = new Promise(resolve => {
       stream.once('close', () => {
@@ -199,11 +246,22 @@ export class MqttClient {
   }
 
   /** One SUBSCRIBE of several filters. @returns what SUBACK says of each */
-  async subscribeAll(filters: readonly string[], qos: QoS = 1): Promise<readonly number[]> {
+  subscribeAll(filters: readonly string[], qos: QoS = 1): Promise<readonly number[]> {
+    return this.#subscribe(filters.map(topic => ({ topic, qos })))
+  }
+
+  /** One SUBSCRIBE. @throws Error if one is not granted as asked for */
+  async subscribeTo(...subscriptions: readonly Subscription[]): Promise<void> {
+    const granted = (await this.#subscribe(subscriptions)).join()
+    const asked = subscriptions.map(({ qos }) => qos).join()
+    if (granted !== asked) throw new Error(`SUBACK ${granted} for ${asked}`)
+  }
+
+  /** Resolves when the server has taken them away. */
+  async unsubscribe(...filters: readonly string[]): Promise<void> {
     const messageId = this.nextMessageId()
-    this.send({ cmd: 'subscribe', messageId, subscriptions: filters.map(topic => ({ topic, qos })) })
-    const suback = await this.next(isOf('suback', messageId))
-    return suback.granted as number[]
+    this.send({ cmd: 'unsubscribe', messageId, unsubscriptions: [...filters] })
+    await this.next(isOf('unsuback', messageId))
   }
 
   /**
@@ -225,22 +283,30 @@ export class MqttClient {
 
   /** Waits for the server to end the connection. @throws Error past the deadline */
   async untilClosed(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`the connection was still open after ${this.#deadline} ms`)
-      timer = setTimeout(() => reject(error), this.#deadline)
-    })
-    await Promise.race([this.closed, late]).finally(() => clearTimeout(timer))
+    await within(this.closed, 'the end of the connection', this.#deadline)
   }
 
-  /** Ends the connection as a client that will not have its will sent. */
+  /** Ends the connection as a client that will not have its will sent. @throws Error past the deadline */
   async disconnect(): Promise<void> {
+    this.abandon()
     if (!this.stream.destroyed) this.stream.end(generate({ cmd: 'disconnect' }))
-    await this.closed
+    await this.untilClosed()
+  }
+
+  /** Sends DISCONNECT, and resolves when the server has closed the connection in answer. @throws Error past the deadline */
+  async takeLeave(): Promise<void> {
+    if (!this.stream.destroyed) this.send({ cmd: 'disconnect' })
+    await this.untilClosed()
+  }
+
+  /** Acknowledges nothing from now on, and gives `onMessage` nothing; leaves the connection to the server to end. */
+  abandon(): void {
+    this.#isLeaving = true
   }
 
   /** Ends the connection without a word. */
   async destroy(): Promise<void> {
+    this.abandon()
     this.stream.destroy()
     await this.closed
   }
@@ -256,12 +322,19 @@ export class MqttClient {
     return messageId
   }
 
+  async #subscribe(subscriptions: readonly Subscription[]): Promise<readonly number[]> {
+    const messageId = this.nextMessageId()
+    this.send({ cmd: 'subscribe', messageId, subscriptions: [...subscriptions] })
+    const suback = await this.next(isOf('suback', messageId))
+    return suback.granted as number[]
+  }
+
   #acknowledge(packet: Packet): void {
     const { cmd, messageId } = packet
-    if (messageId === undefined || this.stream.destroyed) return
-    if (cmd === 'publish' && packet.qos === 1) this.send({ cmd: 'puback', messageId })
-    if (cmd === 'publish' && packet.qos === 2) this.send({ cmd: 'pubrec', messageId })
-    if (cmd === 'pubrel') this.send({ cmd: 'pubcomp', messageId })
+    if (messageId === undefined || !this.acknowledges || this.#isLeaving || this.stream.destroyed) return
+    if (cmd === 'publish' && packet.qos === 1) this.#acks.push({ cmd: 'puback', messageId })
+    if (cmd === 'publish' && packet.qos === 2) this.#acks.push({ cmd: 'pubrec', messageId })
+    if (cmd === 'pubrel') this.#acks.push({ cmd: 'pubcomp', messageId })
   }
 }
 
@@ -280,19 +353,4 @@ export function isMessageOn(topic: string) {
 function bytesOf(payload: Payload): Buffer {
   if (payload instanceof Uint8Array) return Buffer.from(payload)
   return Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))
-}
-
-async function openStream({ url, protocolVersion }: MqttAddress): Promise<Duplex> {
-  if (url.startsWith('mqtt:')) {
-    const { hostname, port } = new URL(url)
-    const socket = connectTcp({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), noDelay: true })
-    await once(socket, 'connect')
-    return socket
-  }
-  const webSocket = new WebSocket(url, [protocolVersion === 3 ? 'mqttv3.1' : 'mqtt'])
-  await once(webSocket, 'open')
-  const stream = createWebSocketStream(webSocket)
-  // When the server ends the connection, the stream ends only its readable half.
-  webSocket.once('close', () => stream.destroy())
-  return stream
 }

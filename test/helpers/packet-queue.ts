@@ -11,23 +11,28 @@ export class PacketQueue {
   /** Everything, taken or not. */
   readonly received: Packet[] = []
   readonly #deadline: number
+  readonly #keeps: boolean
   readonly #waiting = new Set<Waiting>()
   readonly #untaken: Packet[] = []
   #end: Error | undefined
 
-  /** @param deadline how long each `next` may last, milliseconds */
-  constructor(deadline: number) {
+  /**
+   * @param deadline how long each `next` may last, milliseconds
+   * @param keeps whether what nobody waits for is kept
+   */
+  constructor(deadline: number, keeps = true) {
     this.#deadline = deadline
+    this.#keeps = keeps
   }
 
   add(packet: Packet): void {
-    this.received.push(packet)
+    if (this.#keeps) this.received.push(packet)
     for (const waiting of this.#waiting) {
       if (!waiting.wanted(packet)) continue
       waiting.take(packet)
       return
     }
-    this.#untaken.push(packet)
+    if (this.#keeps) this.#untaken.push(packet)
   }
 
   /** Nothing more will be received: who waits, waits in vain. */

@@ -1,9 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { built } from './built.ts'
+import { Child, type Exit } from './child.ts'
+
+export type { Exit } from './child.ts'
 
 const ownCommand = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const tsx = import.meta.resolve('tsx')
@@ -37,13 +39,6 @@ export interface CliSetup {
 export interface ServerSetup extends CliSetup {
   /** Absent where the environment has a Redis and an admin key. */
   readonly dataDir?: string
-}
-
-export interface Exit {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-  readonly stdout: string
-  readonly stderr: string
 }
 
 export interface ServerProcess {
@@ -84,72 +79,39 @@ export async function startServer({
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
-  const { child, exited, output } = launch({
+  const child = launch({
     ...(program === undefined ? {} : { program }),
     ...(descriptors === undefined ? {} : { descriptors }),
     command,
     args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
-  const [, mqttUrl = '', webSocketUrl = '', url = ''] = await Promise.race([
-    output.stdout.until(readyLines),
-    exited.then(exit =>
-      Promise.reject(new Error(`the server ended before it was ready: ${JSON.stringify(exit)}`)),
-    ),
-  ])
-  const end = (signal: NodeJS.Signals) => {
-    child.kill(signal)
-    return exited
-  }
+  const [, mqttUrl = '', webSocketUrl = '', url = ''] = await child.until('stdout', readyLines)
   return {
     url,
     mqttUrl,
     webSocketUrl,
     adminKey:
       environment.THINGWIRE_ADMIN_KEY ?? (await readFile(join(dataDir ?? '', 'admin-key'), 'utf8')).trim(),
-    process: child,
-    exited,
-    logged: pattern => output.stderr.until(pattern),
-    stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    process: child.process,
+    exited: child.exited,
+    logged: pattern => child.until('stderr', pattern),
+    stop: () => child.end('SIGTERM'),
+    kill: () => child.end('SIGKILL'),
   }
 }
 
-function launch({ args = [], environment = {}, program, command = ownCommand, descriptors }: CliSetup) {
+function launch({
+  args = [],
+  environment = {},
+  program,
+  command = ownCommand,
+  descriptors,
+}: CliSetup): Child {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
   const node = [process.execPath, ...nodeFlags, ...run, ...args]
   const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
   const [file = '', ...rest] = descriptors === undefined ? node : limited
-  const child = spawn(file, rest, {
-    env: { ...Object.fromEntries(inherited), ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const output = { stdout: new Output(child.stdout), stderr: new Output(child.stderr) }
-  const exited = once(child, 'close').then(
-    ([code, signal]): Exit => ({ code, signal, stdout: output.stdout.text, stderr: output.stderr.text }),
-  )
-  return { child, exited, output }
-}
-
-/** What a process has written to one of its streams so far. */
-class Output {
-  text = ''
-  readonly #stream: NodeJS.ReadableStream
-
-  constructor(stream: NodeJS.ReadableStream) {
-    this.#stream = stream
-    stream.setEncoding('utf8')
-    stream.on('data', (part: string) => {
-      this.text += part
-    })
-  }
-
-  async until(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const match = pattern.exec(this.text)
-      if (match) return match
-      await once(this.#stream, 'data')
-    }
-  }
+  return new Child(file, rest, { env: { ...Object.fromEntries(inherited), ...environment } })
 }

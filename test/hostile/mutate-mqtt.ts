@@ -2,11 +2,11 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { parser } from 'mqtt-packet'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { openMqtt } from '../helpers/mqtt-client.ts'
+import { Random } from '../helpers/random.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { HealthyPair } from './mqtt/healthy-pair.ts'
 import { mutatedConversation } from './mqtt/mutated-conversation.ts'
 import { fill, type Target } from './mqtt/play.ts'
-import { Random } from './random.ts'
 
 export interface MqttMutationSetup {
   readonly server: ServerProcess

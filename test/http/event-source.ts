@@ -1,3 +1,4 @@
+import { Changes } from '../helpers/changes.ts'
 import { StreamClient } from './stream-client.ts'
 
 export interface ServerEvent {
@@ -60,7 +61,7 @@ export class EventSource {
   readonly client: StreamClient
   readonly parser: EventParser
   #taken = 0
-  #wake = () => {}
+  readonly #changes = new Changes()
 
   private constructor(client: StreamClient, parser: EventParser) {
     this.client = client
@@ -84,7 +85,7 @@ export class EventSource {
       const text = chunk.slice(0, left)
       left -= text.length
       parser.feed(Buffer.from(text, 'latin1').toString())
-      source.#wake()
+      source.#changes.tell()
       if (left <= 0) client.socket.destroy()
     }
     const client: StreamClient = await StreamClient.open(
@@ -93,7 +94,7 @@ export class EventSource {
       take,
     )
     const source: EventSource = new EventSource(client, parser)
-    void client.closed.then(() => source.#wake())
+    void client.closed.then(() => source.#changes.tell())
     return source
   }
 
@@ -109,12 +110,8 @@ export class EventSource {
 
   /** Resolves when what was received makes it true. @throws Error if the connection ends before */
   async until(isReached: () => boolean): Promise<void> {
-    while (!isReached()) {
-      if (this.client.socket.destroyed) throw new Error('the stream has ended')
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-    }
+    await this.#changes.until(() => isReached() || this.client.socket.destroyed)
+    if (!isReached()) throw new Error('the stream has ended')
   }
 
   /** Resolves when the client knows from where to resume. */

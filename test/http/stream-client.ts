@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { Changes } from '../helpers/changes.ts'
 
 /** A client of a stream on a bare socket: sees every byte, and takes the answer apart itself. */
 export class StreamClient {
@@ -13,7 +14,7 @@ export class StreamClient {
   readonly #chunks: string[] = []
   #isComplete = false
   #isClosed = false
-  #wake = () => {}
+  readonly #changes = new Changes()
   readonly #onChunk: ((chunk: string) => void) | undefined
 
   private constructor(socket: Socket, onChunk?: (chunk: string) => void) {
@@ -21,13 +22,13 @@ export class StreamClient {
     this.#onChunk = onChunk
     socket.on('data', bytes => {
       this.#take(bytes.toString('latin1'))
-      this.#wake()
+      this.#changes.tell()
     })
     socket.on('error', () => {})
     this.closed = new Promise(resolve => {
       socket.once('close', () => {
         this.#isClosed = true
-        this.#wake()
+        this.#changes.tell()
         resolve(this.#isComplete ? 'complete' : 'cut')
       })
     })
@@ -57,13 +58,13 @@ export class StreamClient {
 
   /** Status line and headers. */
   async head(): Promise<string> {
-    while (this.#head === undefined) await this.#more()
-    return this.#head
+    await this.#until(() => this.#head !== undefined)
+    return this.#head ?? ''
   }
 
   /** The next chunk of the answer, as text. @throws Error if there is none to come */
   async next(): Promise<string> {
-    while (this.#chunks.length === 0) await this.#more()
+    await this.#until(() => this.#chunks.length > 0)
     return Buffer.from(this.#chunks.shift() ?? '', 'latin1').toString()
   }
 
@@ -72,11 +73,9 @@ export class StreamClient {
     await this.closed
   }
 
-  async #more(): Promise<void> {
-    if (this.#isClosed) throw new Error(`the stream has ended: ${this.#head}${this.#rest}`)
-    await new Promise<void>(resolve => {
-      this.#wake = resolve
-    })
+  async #until(isReached: () => boolean): Promise<void> {
+    await this.#changes.until(() => isReached() || this.#isClosed)
+    if (!isReached()) throw new Error(`the stream has ended: ${this.#head}${this.#rest}`)
   }
 
   #take(text: string): void {

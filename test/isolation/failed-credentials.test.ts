@@ -1,8 +1,8 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
 
 /** The default limit, which every other test of this folder lifts (contract §9). */
 
@@ -36,8 +36,7 @@ it('the 21st bad credential over MQTT gets CONNACK 5, a valid one still gets in,
 })
 
 async function startWithThing(): Promise<{ server: ServerProcess; thing: Thing }> {
-  const server = await startServer({ dataDir: await temporaryDirectory() })
-  onTestFinished(async () => void (await server.kill()))
+  const server = await serverOfTest()
   return { server, thing: await createThing(server) }
 }
 

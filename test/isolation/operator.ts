@@ -1,10 +1,4 @@
-import { createThing, type ServerAddress, type Thing } from '../helpers/http-client.ts'
-
-export interface MintedSession {
-  readonly sessionToken: string
-  readonly sessionId: string
-  readonly expiresAt: string
-}
+import { ask, createThing, type ServerAddress, type Session, type Thing } from '../helpers/http-client.ts'
 
 export interface SessionBody {
   readonly access: 'read' | 'write'
@@ -28,69 +22,57 @@ export class Operator {
   }
 
   async removeThing({ thingId }: Thing): Promise<void> {
-    await this.#ask('DELETE', `/v2/admin/things/${thingId}`)
+    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}`)
   }
 
   async addToken({ thingId }: Thing): Promise<{ thingToken: string; tokenId: string }> {
-    return (await this.#ask('POST', `/v2/admin/things/${thingId}/tokens`, {})) as {
+    return await ask<{
       thingToken: string
       tokenId: string
-    }
+    }>(this.#server, 'POST', `/v2/admin/things/${thingId}/tokens`, {})
   }
 
   async firstTokenId({ thingId }: Thing): Promise<string> {
-    const { tokens } = (await this.#ask('GET', `/v2/admin/things/${thingId}/tokens`)) as {
+    const { tokens } = await ask<{
       tokens: readonly { tokenId: string }[]
-    }
+    }>(this.#server, 'GET', `/v2/admin/things/${thingId}/tokens`)
     return tokens[0]?.tokenId ?? ''
   }
 
   async removeToken({ thingId }: Thing, tokenId: string): Promise<void> {
-    await this.#ask('DELETE', `/v2/admin/things/${thingId}/tokens/${tokenId}`)
+    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}/tokens/${tokenId}`)
   }
 
-  async createSession(body: SessionBody & { things: '*' | readonly string[] }): Promise<MintedSession> {
-    return (await this.#ask('POST', '/v2/admin/sessions', body)) as MintedSession
+  async createSession(body: SessionBody & { things: '*' | readonly string[] }): Promise<Session> {
+    return await ask<Session>(this.#server, 'POST', '/v2/admin/sessions', body)
   }
 
   async removeSession(sessionId: string): Promise<void> {
-    await this.#ask('DELETE', `/v2/admin/sessions/${sessionId}`)
+    await ask(this.#server, 'DELETE', `/v2/admin/sessions/${sessionId}`)
   }
 
   /** As the thing itself. */
-  async mint({ thingToken }: Thing, body: SessionBody): Promise<MintedSession> {
-    return (await this.#ask('POST', `/v2/things/${thingToken}/sessions`, body)) as MintedSession
+  async mint({ thingToken }: Thing, body: SessionBody): Promise<Session> {
+    return await ask<Session>(this.#server, 'POST', `/v2/things/${thingToken}/sessions`, body)
   }
 
   async createActivationCodes(count: number): Promise<readonly string[]> {
-    const { activationCodes } = (await this.#ask('POST', '/v2/admin/activation-codes', { count })) as {
+    const { activationCodes } = await ask<{
       activationCodes: readonly string[]
-    }
+    }>(this.#server, 'POST', '/v2/admin/activation-codes', { count })
     return activationCodes
   }
 
   async removeActivationCode(code: string): Promise<void> {
-    await this.#ask('DELETE', `/v2/admin/activation-codes/${code}`)
+    await ask(this.#server, 'DELETE', `/v2/admin/activation-codes/${code}`)
   }
 
   async activate(activationCode: string): Promise<Thing> {
-    return (await this.#ask('POST', '/v2/things', { activationCode })) as Thing
+    return await ask<Thing>(this.#server, 'POST', '/v2/things', { activationCode })
   }
 
   /** Has a thing use its token. */
   async use({ thingToken }: Thing): Promise<void> {
-    await this.#ask('POST', `/v2/things/${thingToken}`, { values: [{ key: 'used', value: true }] })
-  }
-
-  async #ask(method: string, path: string, body?: object): Promise<unknown> {
-    const response = await fetch(this.#server.url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.adminKey}` },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    // Not the path: it may hold a secret.
-    if (!response.ok) throw new Error(`the operator's ${method} was refused: ${response.status} ${text}`)
-    return JSON.parse(text)
+    await ask(this.#server, 'POST', `/v2/things/${thingToken}`, { values: [{ key: 'used', value: true }] })
   }
 }

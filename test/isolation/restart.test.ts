@@ -1,5 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { startServer } from '../helpers/server-process.ts'
+import { describe, expect, it } from 'vitest'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { Operator } from './operator.ts'
 import { type Restarted, restartStories, willGrace } from './stories/restart.ts'
@@ -23,7 +23,6 @@ describe.each(['stop', 'kill'] as const)('a server that is started again after %
 
 async function start(dataDir: string): Promise<Restarted> {
   const environment = { ...unlimitedGuesses, THINGWIRE_WILL_GRACE: String(willGrace) }
-  const server = await startServer({ dataDir, environment })
-  onTestFinished(async () => void (await server.kill()))
+  const server = await serverOfTest({ dataDir, environment })
   return { server, operator: new Operator(server) }
 }

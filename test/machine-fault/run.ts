@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Report } from '../fault/report.ts'
+import { withDirectory } from '../helpers/with-server.ts'
 import { crowd } from './few-descriptors.ts'
 import { fillDisk } from './full-disk.ts'
 import { type SmallFileSystem, smallFileSystem } from './small-file-system.ts'
@@ -105,14 +104,14 @@ async function comeInCrowds(dataDir: string): Promise<void> {
   report.list(`${what}: failures`, failures)
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'thingwire-machine-'))
 try {
   await fillDisks()
-  await takeDirectoriesAway(directory)
-  await killTables(join(directory, 'killed'))
-  await comeInCrowds(join(directory, 'crowd'))
+  await withDirectory(async directory => {
+    await takeDirectoriesAway(directory)
+    await killTables(join(directory, 'killed'))
+    await comeInCrowds(join(directory, 'crowd'))
+  })
 } finally {
   for (const disk of mounted) await disk.remove()
-  await rm(directory, { recursive: true, force: true })
 }
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/core/ports.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
-import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { type OpenRetained, openRetained, startThing } from './open-retained.ts'
 
 const things = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb', 'cccccccccccccccc']
@@ -24,11 +23,7 @@ function listIn(value: unknown): readonly unknown[] {
   return (value as readonly unknown[] | undefined) ?? []
 }
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis?.end())
+const redis = redisOfTests()
 
 /** Two handlers on one store. */
 async function openTwo() {
@@ -36,15 +31,13 @@ async function openTwo() {
   const open = () =>
     openRetained({ driver: createRedisStore({ url: redis.url, prefix }), magicResources: [list] })
   const nodes = [await open(), await open()] as const
-  const client = await openClient(redis.url)
   const { holds } = new Keys(prefix)
   const task = 'task/magic'
   return {
     nodes,
-    leader: () => client.hget(holds, task),
+    leader: () => redis.client.hget(holds, task),
     /** As if it had expired: whoever led finds out when it asks, or puts something. */
-    loseLead: () => client.hdel(holds, task),
-    end: () => client.disconnect(),
+    loseLead: () => redis.client.hdel(holds, task),
   }
 }
 
@@ -55,7 +48,7 @@ async function applied({ store }: OpenRetained, thingId: string): Promise<readon
 
 describe('RetainedState on two nodes', () => {
   it('applies once and in order while the lead passes to and fro', async () => {
-    const { nodes, leader, loseLead, end } = await openTwo()
+    const { nodes, leader, loseLead } = await openTwo()
     let written = 0
     const writeMore = async (count: number) => {
       for (const last = written + count; written < last; written++) {
@@ -86,11 +79,10 @@ describe('RetainedState on two nodes', () => {
         expect(told()).toEqual(all.map(value => value + 1))
       }
     }
-    end()
   })
 
   it('removes on whichever node that is asked, also while none leads', async () => {
-    const { nodes, loseLead, end } = await openTwo()
+    const { nodes, loseLead } = await openTwo()
     for (let round = 0; round < 3; round++) {
       for (const thingId of [one, two]) await nodes[0].write(thingId, settings({ round }))
       if (round > 0) await loseLead()
@@ -109,11 +101,10 @@ describe('RetainedState on two nodes', () => {
       const rounds = [0, 1, 2].flatMap(round => [settings({ round }), settings(undefined)])
       for (const node of nodes) await expect.poll(() => node.told(thingId)).toEqual(rounds)
     }
-    end()
   })
 
   it('rejects a removal when the node that was asked is closed before it is done', async () => {
-    const { nodes, loseLead, end } = await openTwo()
+    const { nodes, loseLead } = await openTwo()
     await nodes[0].write(one, settings({}))
     await nodes[0].retained.whenApplied()
     await nodes[0].close()
@@ -122,7 +113,6 @@ describe('RetainedState on two nodes', () => {
     const closing = nodes[1].retained.close()
     await expect(removing).rejects.toMatchObject({ reason: 'store_unavailable' })
     await closing
-    end()
   })
 })
 

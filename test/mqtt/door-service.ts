@@ -12,12 +12,8 @@ import type { StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createThings, type Things } from '../../src/things.ts'
 import { type Thing, write } from '../helpers/http-client.ts'
-import {
-  type ConnectOptions,
-  connectMqtt,
-  type MqttAddress,
-  type MqttClient,
-} from '../helpers/mqtt-client.ts'
+import type { ConnectOptions, MqttAddress, MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import type { MqttService } from './slow-service.ts'
 
@@ -134,9 +130,7 @@ export class DoorService implements MqttService {
 
   /** A connection that ends with the test. Anonymous, if nothing else is said. */
   async connect(options: ConnectOptions & Partial<MqttAddress> = {}): Promise<MqttClient> {
-    const client = await connectMqtt({ url: this.mqttUrl, ...options })
-    onTestFinished(() => client.destroy())
-    return client
+    return await mqttOfTest({ url: this.mqttUrl, ...options })
   }
 
   /** A connection with the thing's token as password. */

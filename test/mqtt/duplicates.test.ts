@@ -1,7 +1,8 @@
 import { cp } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, isOf, openMqtt } from '../helpers/mqtt-client.ts'
+import { isOf, openMqtt } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { DoorService, eventually } from './door-service.ts'
 import { messagesOf, nextOn, numbers, writeAll } from './messages.ts'
@@ -27,13 +28,12 @@ async function connectInVain(service: DoorService, { thingId, thingToken }: Thin
 it('a session is sent with DUP what a server that died may have sent it, though connections without a message come first', async () => {
   const service = await DoorService.start()
   const thing = await service.createThing()
-  const first = await connectMqtt({
+  const first = await mqttOfTest({
     url: service.mqttUrl,
     username: thing.thingToken,
     acknowledges: false,
     ...session,
   })
-  onTestFinished(() => first.destroy())
   await first.subscribe(`things/${thing.thingId}/values/n`)
   await writeAll(service, thing, ...numbers(3))
   for (const _ of numbers(3)) await first.next(isOf('publish'))

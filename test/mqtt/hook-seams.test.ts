@@ -69,8 +69,7 @@ describe('a broker', () => {
     expect(restored).toEqual([[{ id: 'peer' }]])
     await peer.subscribe('a/b', 1)
     expect(added).toMatchObject([[{ id: 'peer' }, [{ topic: 'a/b', qos: 1 }]]])
-    peer.send({ cmd: 'unsubscribe', messageId: 9, unsubscriptions: ['a/b'] })
-    await peer.next(isOf('unsuback'))
+    await peer.unsubscribe('a/b')
     expect(removed).toMatchObject([[{ id: 'peer' }, ['a/b']]])
   })
 

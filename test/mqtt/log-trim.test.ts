@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import { DoorService, reading } from './door-service.ts'
-import { isMark, messagesOf, nextOn, numbers, passed, post, unsubscribe, writeAll } from './messages.ts'
+import { isMark, messagesOf, nextOn, numbers, passed, post, writeAll } from './messages.ts'
 
 const session = { clientId: 'board', clean: false }
 
@@ -124,7 +124,7 @@ describe('the commit log', () => {
     await writeAll(service, thing, 1)
     const a = await service.connectThing(thing, { clientId: 'a', clean: false })
     await nextOn(a, '/n')
-    await unsubscribe(a, `things/${thing.thingId}/values/n`)
+    await a.unsubscribe(`things/${thing.thingId}/values/n`)
     await a.disconnect()
     await writeAll(service, thing, 2)
     await service.things.live.log.trim()

@@ -1,7 +1,7 @@
 import type { QoS } from 'mqtt-packet'
 import { expect } from 'vitest'
 import { type ServerAddress, type Thing, write } from '../helpers/http-client.ts'
-import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { MqttClient } from '../helpers/mqtt-client.ts'
 import { type DoorService, reading, writeTopicOf } from './door-service.ts'
 
 /** A message as a subscriber sees it. */
@@ -68,12 +68,6 @@ export async function passed(
 /** Whether a message is one of `passed`. */
 export function isMark({ topic, payload }: Message): boolean {
   return topic.endsWith(`/values/${mark}`) || payload.includes(`"key":"${mark}"`)
-}
-
-export async function unsubscribe(client: MqttClient, ...filters: string[]): Promise<void> {
-  const messageId = client.nextMessageId()
-  client.send({ cmd: 'unsubscribe', messageId, unsubscriptions: filters })
-  await client.next(isOf('unsuback', messageId))
 }
 
 /** A write over HTTP that is taken. */

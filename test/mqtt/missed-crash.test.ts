@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createThing, readAll, type ServerAddress, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { reading, writeTopicOf } from './door-service.ts'
 import { nextOn, numbers, passed, post, valuesOf } from './messages.ts'
@@ -32,8 +33,7 @@ async function storedValues(server: ServerAddress, thing: Thing): Promise<unknow
 
 it('a session of a server that is killed again and again gets everything that was stored, in order, and sees again only what it had since it was last kept', async () => {
   const dataDir = await temporaryDirectory()
-  let server = await startServer({ dataDir })
-  onTestFinished(async () => void (await server.kill()))
+  let server = await serverOfTest({ dataDir })
   const thing = await createThing(server)
   const first = await connect(server, thing, session)
   await first.subscribeAll([`things/${thing.thingId}/values/n`, `things/${thing.thingId}/values/mark`])
@@ -53,7 +53,7 @@ it('a session of a server that is killed again and again gets everything that wa
     await server.kill()
     await traffic
     await client.untilClosed()
-    server = await startServer({ dataDir })
+    server = await serverOfTest({ dataDir })
     const stored = await storedValues(server, thing)
     const got = valuesOf(client, 'n')
     // What it saw before is a part of what is stored, without a gap before it.
@@ -75,8 +75,7 @@ it('a session of a server that is killed again and again gets everything that wa
 
 it('writes that were live only do not use up the numbers of those that a session misses after a crash', async () => {
   const dataDir = await temporaryDirectory()
-  let server = await startServer({ dataDir })
-  onTestFinished(async () => void (await server.kill()))
+  let server = await serverOfTest({ dataDir })
   const thing = await createThing(server)
   const first = await connect(server, thing, session)
   const live = async () => {
@@ -91,7 +90,7 @@ it('writes that were live only do not use up the numbers of those that a session
   await first.disconnect()
   await live()
   await server.kill()
-  server = await startServer({ dataDir })
+  server = await serverOfTest({ dataDir })
   await post(server, thing, reading('missed'))
   const client = await connect(server, thing, session)
   await passed(server, thing, client)

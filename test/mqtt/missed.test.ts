@@ -11,7 +11,6 @@ import {
   numbers,
   passed,
   post,
-  unsubscribe,
   valuesOf,
   writeAll,
 } from './messages.ts'
@@ -112,7 +111,7 @@ describe('a session that comes back', () => {
     const { service, thing, filter } = await start()
     const device = await service.connectThing(thing, session)
     await device.subscribe(`things/${thing.thingId}/values/other`)
-    await unsubscribe(device, filter)
+    await device.unsubscribe(filter)
     await device.disconnect()
     await post(service, thing, {
       values: [

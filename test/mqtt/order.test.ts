@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Packet, QoS } from 'mqtt-packet'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
 import {
   connectMqtt,
@@ -10,31 +10,17 @@ import {
   openMqtt,
   publishPacket,
 } from '../helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { createGate } from './observed-store.ts'
 import { type MqttService, startSlowService } from './slow-service.ts'
 
 const writes = 1_000
 const deadline = 40_000
 
-let server: ServerProcess
-let removeData = async () => {}
-
-beforeAll(async () => {
-  const dataDir = await temporaryDirectory(remove => {
-    removeData = remove
-  })
-  server = await startServer({ dataDir })
-})
-
-afterAll(async () => {
-  await server.stop()
-  await removeData()
-})
+const server = serverOfTests()
 
 const services = {
-  'the server': async (): Promise<MqttService> => server,
+  'the server': async (): Promise<MqttService> => server(),
   /** Each write is durable at a time of its own, up to 40 ms late. */
   'a slow store': () => startSlowService({ after: () => delay(Math.random() * 40) }),
 }

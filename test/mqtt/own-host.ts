@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { createThings, type Things } from '../../src/things.ts'
-import { type ConnectOptions, connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ConnectOptions, MqttClient } from '../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 
 /** A call of one of the host's hooks. */
 export interface HookCall {
@@ -76,9 +77,7 @@ export async function openOwnHost(): Promise<OwnHost> {
 
 /** A connection that ends with the test. */
 export async function connectTo(url: string, options: ConnectOptions = {}): Promise<MqttClient> {
-  const client = await connectMqtt({ url, ...options })
-  onTestFinished(() => client.destroy())
-  return client
+  return await mqttOfTest({ url, ...options })
 }
 
 /** The connection of one of the host's users. */

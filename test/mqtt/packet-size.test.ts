@@ -1,9 +1,8 @@
 import { generate, type Packet } from 'mqtt-packet'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createThing, readAll } from '../helpers/http-client.ts'
 import { connectMqtt, encodePackets, isOf, openMqtt, publishPacket } from '../helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { serverOfTests } from '../helpers/of-test.ts'
 import { frameHeader, opcodes, openRawWebSocket } from './raw-web-socket.ts'
 
 /** Contract §7. */
@@ -28,28 +27,15 @@ function announcement(firstByte: number, length: number): Buffer {
   }
 }
 
-let server: ServerProcess
-let removeData = async () => {}
-
-beforeAll(async () => {
-  const dataDir = await temporaryDirectory(remove => {
-    removeData = remove
-  })
-  server = await startServer({ dataDir })
-})
-
-afterAll(async () => {
-  await server.stop()
-  await removeData()
-})
+const server = serverOfTests()
 
 /** Bytes that are read of a connection at once. */
 const readSize = 16 * 1024
 
 it('what comes with too large a packet, behind it, is not stored', async () => {
-  const thing = await createThing(server)
+  const thing = await createThing(server())
   const topic = `things/${thing.thingToken}/write`
-  const client = await connectMqtt({ url: server.mqttUrl, username: thing.thingToken })
+  const client = await connectMqtt({ url: server().mqttUrl, username: thing.thingToken })
   const write = (value: number) =>
     generate(publishPacket(topic, `{"values":[{"key":"n","value":${value}}]}`, { qos: 1, messageId: value }))
   // A client with a subscription is let go of a moment later.
@@ -63,32 +49,32 @@ it('what comes with too large a packet, behind it, is not stored', async () => {
   client.sendBytes(Buffer.concat([before, Buffer.alloc(readSize - before.length), ...behind]))
   await client.closed
   // Committed behind whatever was handed over before.
-  const next = await connectMqtt({ url: server.mqttUrl, username: thing.thingToken })
+  const next = await connectMqtt({ url: server().mqttUrl, username: thing.thingToken })
   next.sendBytes(write(100))
   await next.next(isOf('puback', 100))
-  const stored = (await readAll(server, thing, 'n')).map(({ value }) => value)
+  const stored = (await readAll(server(), thing, 'n')).map(({ value }) => value)
   expect(stored.toReversed()).toEqual([1, 2, 100])
   await next.disconnect()
 })
 
 describe('a connection that announces too large a packet is closed before the packet comes', () => {
   it.each(announcements)('a CONNECT of $size over $transport', async ({ address, length }) => {
-    const client = await openMqtt({ url: server[address] })
+    const client = await openMqtt({ url: server()[address] })
     client.sendBytes(announcement(first.connect, length))
     await client.closed
     expect(client.received).toEqual([])
   })
 
   it.each(announcements)('a PUBLISH of $size over $transport', async ({ address, length }) => {
-    const thing = await createThing(server)
-    const client = await connectMqtt({ url: server[address], username: thing.thingToken })
+    const thing = await createThing(server())
+    const client = await connectMqtt({ url: server()[address], username: thing.thingToken })
     client.sendBytes(announcement(first.publish, length))
     await client.closed
     expect(client.received.map(({ cmd }) => cmd)).toEqual(['connack'])
   })
 
   it.each(announcements)('a SUBSCRIBE of $size over $transport', async ({ address, length }) => {
-    const client = await connectMqtt({ url: server[address] })
+    const client = await connectMqtt({ url: server()[address] })
     client.sendBytes(announcement(first.subscribe, length))
     await client.closed
   })
@@ -96,7 +82,7 @@ describe('a connection that announces too large a packet is closed before the pa
   it.each(announcements)(
     'a PUBLISH of $size over $transport whose length comes byte by byte',
     async ({ address, length }) => {
-      const client = await connectMqtt({ url: server[address] })
+      const client = await connectMqtt({ url: server()[address] })
       for (const byte of announcement(first.publish, length)) {
         client.sendBytes(Buffer.from([byte]))
         await new Promise(resolve => setImmediate(resolve))
@@ -106,7 +92,7 @@ describe('a connection that announces too large a packet is closed before the pa
   )
 
   it('a WebSocket message of 256 MB in one frame', async () => {
-    const { socket, closed } = await openRawWebSocket(server.webSocketUrl)
+    const { socket, closed } = await openRawWebSocket(server().webSocketUrl)
     socket.write(frameHeader(opcodes.binary, largest))
     await closed
   })
@@ -114,7 +100,7 @@ describe('a connection that announces too large a packet is closed before the pa
   it('a WebSocket message in frames without end, when it is as large as two packets', async () => {
     const fragment = Buffer.alloc(64 * 1024)
     announcement(first.connect, largest).copy(fragment)
-    const { socket, isStillOpen } = await openRawWebSocket(server.webSocketUrl)
+    const { socket, isStillOpen } = await openRawWebSocket(server().webSocketUrl)
     let taken = 0
     for (let opcode: number = opcodes.binary; ; opcode = opcodes.continuation) {
       socket.write(frameHeader(opcode, fragment.length, false))
@@ -128,12 +114,12 @@ describe('a connection that announces too large a packet is closed before the pa
 
 describe.each(Object.entries(transports))('over %s', (_transport, address) => {
   it.each([1, 2] as const)('a packet of exactly maxPacketSize is stored and acked at QoS %i', async qos => {
-    const thing = await createThing(server)
-    const client = await connectMqtt({ url: server[address], username: thing.thingToken })
+    const thing = await createThing(server())
+    const client = await connectMqtt({ url: server()[address], username: thing.thingToken })
     const packet = padded({ topic: `things/${thing.thingToken}/write`, qos, length: maxPacketSize })
     client.send(packet)
     await client.next(isOf(qos === 1 ? 'puback' : 'pubrec', 1))
-    expect(await readAll(server, thing, 'n')).toHaveLength(1)
+    expect(await readAll(server(), thing, 'n')).toHaveLength(1)
     await client.disconnect()
   })
 })

@@ -12,7 +12,6 @@ import {
   numbers,
   passed,
   post,
-  unsubscribe,
   valueIn,
 } from './messages.ts'
 
@@ -163,7 +162,7 @@ describe('SUBSCRIBE', () => {
       await post(service, thing, { values: [record('a', value, value + 1)] })
       const seen = await retainedFor(service, thing, client, 'values/a')
       expect(seen.filter(({ retain }) => retain).map(({ payload }) => valueIn(payload))).toEqual([value])
-      if (value === 1) await unsubscribe(client, `things/${thing.thingId}/values/a`)
+      if (value === 1) await client.unsubscribe(`things/${thing.thingId}/values/a`)
     }
   })
 

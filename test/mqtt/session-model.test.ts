@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import type { MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, writeTopicOf } from './door-service.ts'
-import { isMark, messagesOf, passed, post, unsubscribe } from './messages.ts'
+import { isMark, messagesOf, passed, post } from './messages.ts'
 
 const keys = ['a', 'b'] as const
 const rests = ['values/a', 'values/b', 'values/+', '+/b', '#', 'v2'] as const
@@ -114,7 +114,7 @@ class Run {
       expect(await client.subscribe(this.#filter(step.rest), step.qos)).toBe(step.qos)
       this.#model.subscribe(step.rest, step.qos)
     } else if (client && step.is === 'unsubscribe') {
-      await unsubscribe(client, this.#filter(step.rest))
+      await client.unsubscribe(this.#filter(step.rest))
       this.#model.unsubscribe(step.rest)
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { isMessageOn, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, topicsReceived } from './door-service.ts'
 
 const session = { clientId: 'board', clean: false }
@@ -19,12 +19,6 @@ async function untilToldOf(service: DoorService, thing: Thing, client: MqttClien
   await witness.next(isMessageOn(errorsOf(thing.thingId)))
   await client.ping()
   return errorsReceived().slice(before.length)
-}
-
-async function unsubscribe(client: MqttClient, ...filters: string[]): Promise<void> {
-  const messageId = client.nextMessageId()
-  client.send({ cmd: 'unsubscribe', messageId, unsubscriptions: filters })
-  await client.next(isOf('unsuback', messageId))
 }
 
 describe('a persistent session', () => {
@@ -169,7 +163,7 @@ describe('UNSUBSCRIBE', () => {
     const client = await service.connectThing(thing)
     await client.subscribe(errorsOf(thing[spellings[subscribed]]))
     expect(await untilToldOf(service, thing, client)).toHaveLength(1)
-    await unsubscribe(client, errorsOf(thing[spellings[named]]))
+    await client.unsubscribe(errorsOf(thing[spellings[named]]))
     expect(await untilToldOf(service, thing, client)).toEqual([])
   })
 
@@ -180,7 +174,7 @@ describe('UNSUBSCRIBE', () => {
     await first.subscribeAll([errorsOf(thing[spellings[subscribed]]), `v2/things/${thing.thingId}`])
     service = await service.restart()
     const second = await service.connectThing(thing, session)
-    await unsubscribe(second, errorsOf(thing[spellings[named]]))
+    await second.unsubscribe(errorsOf(thing[spellings[named]]))
     expect(await untilToldOf(service, thing, second)).toEqual([])
     await second.disconnect()
     for (const restart of [false, true]) {
@@ -196,7 +190,7 @@ describe('UNSUBSCRIBE', () => {
     const thing = await service.createThing()
     const client = await service.connectThing(thing, session)
     await client.subscribeAll([errorsOf(thing.thingToken), `things/${thing.thingToken}/date`])
-    await unsubscribe(client, `things/${thing.thingId}/date`, 'things/+/errors', '#', 'sensors/x')
+    await client.unsubscribe(`things/${thing.thingId}/date`, 'things/+/errors', '#', 'sensors/x')
     expect(await untilToldOf(service, thing, client)).toEqual([errorsOf(thing.thingToken)])
   })
 })

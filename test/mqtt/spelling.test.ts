@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import { isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, reading, writeTopicOf } from './door-service.ts'
-import { messagesOf, nextOn, passed, post, unsubscribe } from './messages.ts'
+import { messagesOf, nextOn, passed, post } from './messages.ts'
 
 const session = { clientId: 'board', clean: false }
 
@@ -65,7 +65,7 @@ describe('a thing', () => {
       await client.subscribe(`things/${ref}/values/nothing`)
       expect(await refsTold(service, thing, client)).toEqual([ref, ref, ref])
     }
-    await unsubscribe(client, `things/${spellings.id}/values/nothing`)
+    await client.unsubscribe(`things/${spellings.id}/values/nothing`)
     const { token } = spellings
     expect(await refsTold(service, thing, client)).toEqual([token, token, token])
   })
@@ -200,7 +200,7 @@ describe('UNSUBSCRIBE', () => {
         `things/${spellings[subscribed]}/values/+`,
         `v2/things/${spellings[subscribed]}`,
       ])
-      await unsubscribe(first, `things/${spellings[named]}/values/+`)
+      await first.unsubscribe(`things/${spellings[named]}/values/+`)
       await post(service, thing, reading(1))
       await passed(service, thing, witness, first)
       const isRecord = ({ topic }: { topic: string }) => topic.includes('/values/')
@@ -209,7 +209,7 @@ describe('UNSUBSCRIBE', () => {
       await post(service, thing, reading(2))
       const second = await service.connectThing(thing, session)
       await nextOn(second, spellings[subscribed === 'id' ? 'id' : 'token'])
-      await unsubscribe(second, `v2/things/${spellings[named]}`)
+      await second.unsubscribe(`v2/things/${spellings[named]}`)
       await post(service, thing, reading(3))
       await passed(service, thing, witness, second)
       expect(messagesOf(second).map(({ payload }) => JSON.parse(payload)[0].value)).toEqual([2])

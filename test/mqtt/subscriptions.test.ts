@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
-import { isMessageOn, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
 import { DoorService, reading, topicsReceived, writeTopicOf } from './door-service.ts'
 
 function errorsOf(ref: string): string {
@@ -119,9 +119,7 @@ describe('a message', () => {
     const client = await clients.anonymous()
     await client.subscribeAll([errorsOf(b.thingToken), errorsOf(a.thingToken)])
     expect(await refusal(service, b, client)).toBe(errorsOf(b.thingToken))
-    const messageId = client.nextMessageId()
-    client.send({ cmd: 'unsubscribe', messageId, unsubscriptions: [errorsOf(b.thingToken)] })
-    await client.next(isOf('unsuback', messageId))
+    await client.unsubscribe(errorsOf(b.thingToken))
     await service.refuse(b)
     expect(await refusal(service, a, client)).toBe(errorsOf(a.thingToken))
     expect(topicsReceived(client)).toHaveLength(2)

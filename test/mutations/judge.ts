@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { storeConformance } from '../../src/conformance/index.ts'
+import { within } from '../helpers/waiting.ts'
 import type { StoreUnderTest } from '../store/store-places.ts'
 import type { Mutation } from './mutation.ts'
 import { promisedDriver, settlingDriver } from './promised-driver.ts'
@@ -60,13 +61,8 @@ export async function loadMutations(): Promise<readonly Mutation[]> {
 }
 
 async function passes(body: () => Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(() => resolve(false), testTimeout)
-  })
-  const passed = body().then(
+  return await within(body(), 'a test', testTimeout).then(
     () => true,
     () => false,
   )
-  return await Promise.race([passed, late]).finally(() => clearTimeout(timer))
 }

@@ -2,14 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../helpers/redis-server.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-
-/** Milliseconds; far beyond what a start needs. */
-const deadline = 30_000
+import { eventually } from '../helpers/waiting.ts'
 
 /**
  * Starts nginx in front of a server, with what its documents say of WebSockets and every other setting as nginx has it. It
@@ -97,14 +94,10 @@ async function start(program: string, args: readonly string[], install: string):
 
 /** Resolves with the URL when it is served. There is no event for it. */
 async function answering(url: string): Promise<string> {
-  const until = Date.now() + deadline
-  for (;;) {
-    const isServed = await fetch(`${url}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    if (isServed) return url
-    if (Date.now() > until) throw new Error(`nothing answers at ${url}`)
-    await delay(50)
-  }
+  const isServed = () =>
+    fetch(`${url}/healthz`)
+      .then(({ ok }) => ok)
+      .catch(() => false)
+  if (!(await eventually(isServed))) throw new Error(`nothing answers at ${url}`)
+  return url
 }

@@ -3,8 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { encodePackets } from '../helpers/mqtt-client.ts'
-import { type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { startHaproxy, startNginx } from './proxy.ts'
 
 /** Signs of life that are waited for: the third comes 75 s after the beginning, when a proxy would have cut at 60. */
@@ -33,7 +32,7 @@ const kinds: Readonly<Record<string, Open>> = {
 
 // All at once: each of them waits for 75 s.
 test('what is open through nginx and HAProxy with their default times lasts through 75 s in which nothing is written', async () => {
-  const server = await start()
+  const server = await serverOfTest()
   const thing = await createThing(server)
   const proxies = { nginx: await startNginx(server), HAProxy: await startHaproxy(server) }
   const all = Object.entries(proxies).flatMap(([proxy, url]) => {
@@ -47,12 +46,6 @@ test('what is open through nginx and HAProxy with their default times lasts thro
   await Promise.all(open.map(({ seen }) => seen))
   expect(open).toHaveLength(6)
 })
-
-async function start(): Promise<ServerProcess> {
-  const server = await startServer({ dataDir: await temporaryDirectory() })
-  onTestFinished(async () => void (await server.kill()))
-  return server
-}
 
 function pathOf(url: string, { thingToken }: Thing): string {
   return `${url}/v2/things/${thingToken}`

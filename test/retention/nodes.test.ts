@@ -3,15 +3,14 @@ import { measured, valuesOf, write } from '../../src/conformance/writes.ts'
 import { Retention } from '../../src/retention/retention.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
-import { startRedis } from '../helpers/redis-server.ts'
+import { redisOfTest } from '../helpers/redis-of-test.ts'
 
 const hour = 3_600_000
 /** A node that takes over notices within 15 s that the other is gone. */
 const timeout = 60_000
 
 it('Retention of several nodes is done by one, and by another when that one is closed', async () => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.end())
+  const redis = await redisOfTest()
   const open = async () => {
     const store = await openStore(createRedisStore({ url: redis.url }))
     onTestFinished(() => store.close())

@@ -18,16 +18,15 @@ import {
   openMqtt,
   publishPacket,
 } from '../helpers/mqtt-client.ts'
-import { runCli, type ServerProcess, type ServerSetup, startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
+import { runCli, type ServerProcess, type ServerSetup } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const doors = ['mqttUrl', 'webSocketUrl'] as const
 
 /** A server that is killed, if it still runs, when the test is over. */
 async function start(setup?: Partial<ServerSetup>): Promise<ServerProcess> {
-  const server = await startServer({ dataDir: join(await temporaryDirectory(), 'data'), ...setup })
-  onTestFinished(async () => void (await server.kill()))
-  return server
+  return await serverOfTest({ dataDir: join(await temporaryDirectory(), 'data'), ...setup })
 }
 
 describe('openMqttServer()', () => {

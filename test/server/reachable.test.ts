@@ -1,6 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { linesForDevices, onThisMachine } from '../../src/server/reachable.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -74,8 +75,7 @@ describe('linesForDevices()', () => {
 
 describe('thingwire serve', () => {
   it.each(['0.0.0.0', '::'])('on %s prints no address that nobody can connect to', async host => {
-    const server = await startServer({ dataDir: await temporaryDirectory(), args: ['--host', host] })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await serverOfTest({ args: ['--host', host] })
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     const { stdout } = await server.stop()
     expect(stdout).not.toMatch(/\/\/(0\.0\.0\.0|\[::\])/)

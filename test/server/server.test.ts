@@ -6,22 +6,16 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventOf } from '../helpers/event-of.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
-import { runCli, type ServerSetup, startServer } from '../helpers/server-process.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
+import { runCli } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const newDataDir = async () => join(await temporaryDirectory(), 'data')
 
-/** A server that is killed, if it still runs, when the test is over. */
-async function start(setup: ServerSetup) {
-  const server = await startServer(setup)
-  onTestFinished(async () => void (await server.kill()))
-  return server
-}
-
 describe('the server', () => {
   it('keeps every acknowledged write over a SIGTERM in the middle of the load', async () => {
     const dataDir = await newDataDir()
-    const first = await start({ dataDir })
+    const first = await serverOfTest({ dataDir })
     const thing = await createThing(first)
     const acked: number[] = []
     let next = 0
@@ -41,13 +35,13 @@ describe('the server', () => {
     expect(exit.stderr).toContain('stopped')
     expect(exit.stderr).not.toContain('cutting')
 
-    const second = await start({ dataDir })
+    const second = await serverOfTest({ dataDir })
     const stored = new Set((await readAll(second, thing, 'n')).map(record => record.value))
     expect(acked.filter(value => !stored.has(value))).toEqual([])
   })
 
   it('answers a client that closes its half of the connection right after the request', async () => {
-    const server = await start({ dataDir: await newDataDir() })
+    const server = await serverOfTest({ dataDir: await newDataDir() })
     const thing = await createThing(server)
     const body = '{"values":[{"key":"n","value":1}]}'
     const { hostname, port } = new URL(server.url)
@@ -60,7 +54,7 @@ describe('the server', () => {
   })
 
   it('ignores an expectation that it does not know', async () => {
-    const server = await start({ dataDir: await newDataDir() })
+    const server = await serverOfTest({ dataDir: await newDataDir() })
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     socket.end('GET /healthz HTTP/1.1\r\nExpect: miracles\r\n\r\n')
@@ -68,7 +62,7 @@ describe('the server', () => {
   })
 
   it('finishes a request in flight at SIGTERM, and closes its connection though the client would keep it', async () => {
-    const server = await start({ dataDir: await newDataDir() })
+    const server = await serverOfTest({ dataDir: await newDataDir() })
     const socket = await halfRequest(server.url)
     server.process.kill('SIGTERM')
     await server.logged(/"stopping"/)
@@ -82,7 +76,7 @@ describe('the server', () => {
   })
 
   it('exits with 0 also when a client never finishes its request', async () => {
-    const server = await start({ dataDir: await newDataDir(), args: ['--shutdown-timeout', '8000'] })
+    const server = await serverOfTest({ dataDir: await newDataDir(), args: ['--shutdown-timeout', '8000'] })
     await halfRequest(server.url)
     const exit = await server.stop()
     expect(exit).toMatchObject({ code: 0, signal: null })
@@ -90,7 +84,7 @@ describe('the server', () => {
   })
 
   it('ends at once at a second signal', async () => {
-    const server = await start({ dataDir: await newDataDir(), args: ['--shutdown-timeout', '600000'] })
+    const server = await serverOfTest({ dataDir: await newDataDir(), args: ['--shutdown-timeout', '600000'] })
     await halfRequest(server.url)
     server.process.kill('SIGINT')
     await server.logged(/"stopping"/)
@@ -99,7 +93,7 @@ describe('the server', () => {
 
   it('logs an uncaught exception and ends with a status that is not 0', async () => {
     const failure = `process.on('SIGUSR2', () => { throw new Error('on purpose') })`
-    const server = await start({
+    const server = await serverOfTest({
       dataDir: await newDataDir(),
       environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(failure)}` },
     })
@@ -113,7 +107,7 @@ describe('the server', () => {
 describe('the admin key', () => {
   it('is made once, kept with mode 0600, and not printed where stdout is no terminal', async () => {
     const dataDir = await newDataDir()
-    const first = await start({ dataDir })
+    const first = await serverOfTest({ dataDir })
     const file = join(dataDir, 'admin-key')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect(first.adminKey.length).toBeGreaterThanOrEqual(32)
@@ -121,7 +115,7 @@ describe('the admin key', () => {
     expect(stdout).toContain(file)
     expect(stdout + stderr).not.toContain(first.adminKey)
 
-    const second = await start({ dataDir })
+    const second = await serverOfTest({ dataDir })
     expect(second.adminKey).toBe(first.adminKey)
     await createThing(second)
     expect((await second.stop()).stdout).not.toContain('admin')
@@ -130,7 +124,7 @@ describe('the admin key', () => {
   it('is the configured one where there is one', async () => {
     const dataDir = await newDataDir()
     const THINGWIRE_ADMIN_KEY = 'configured-'.repeat(4)
-    const server = await start({ dataDir, environment: { THINGWIRE_ADMIN_KEY } })
+    const server = await serverOfTest({ dataDir, environment: { THINGWIRE_ADMIN_KEY } })
     await createThing(server)
     await expect(readFile(join(dataDir, 'admin-key'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
@@ -150,7 +144,7 @@ describe('a start that cannot be', () => {
 
   it('names the data directory that another process holds', async () => {
     const dataDir = await newDataDir()
-    await start({ dataDir })
+    await serverOfTest({ dataDir })
     await expectRefusal(
       ['--data-dir', dataDir, '--http-port', '0'],
       new RegExp(`${dataDir}.* already running on this directory`),
@@ -189,7 +183,7 @@ describe('a start that cannot be', () => {
       await expectRefusal(['--data-dir', dataDir, ...options], new RegExp(`${port}.* in use`))
       expect(await readdir(dataDir)).not.toContain('admin-key')
     }
-    const server = await start({ dataDir })
+    const server = await serverOfTest({ dataDir })
     expect((await server.stop()).stdout).toContain(join(dataDir, 'admin-key'))
   })
 
@@ -210,7 +204,7 @@ describe('a start that cannot be', () => {
 
 describe('the log', () => {
   it('holds no token and no admin key, whatever was requested', async () => {
-    const server = await start({ dataDir: await newDataDir(), args: ['--log-level', 'trace'] })
+    const server = await serverOfTest({ dataDir: await newDataDir(), args: ['--log-level', 'trace'] })
     const { url, adminKey } = server
     const thing = await createThing(server)
     const token = thing.thingToken

@@ -1,6 +1,6 @@
+import type { Message } from '../helpers/mqtt-client.ts'
 import { Findings } from './findings.ts'
 import type { DueArray, Ledger } from './ledger.ts'
-import type { Message } from './mqtt-link.ts'
 import { SequenceCheck } from './sequence-check.ts'
 
 /** Holds the messages on `v2/things/<ref>` that a live subscriber gets against the ledger: byte by byte. */

@@ -1,8 +1,8 @@
+import type { Subscription } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { JoiningSetup } from './joining-subscriber.ts'
 import type { Ledger } from './ledger.ts'
 import type { LiveSetup } from './live-subscriber.ts'
-import type { Subscription } from './mqtt-link.ts'
 import type { Habits } from './planned-write.ts'
 import type { SessionSetup } from './returning-session.ts'
 

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Message } from '../helpers/mqtt-client.ts'
+import { eventually } from '../helpers/waiting.ts'
 import { Findings } from './findings.ts'
 import { judgeJoin } from './join-check.ts'
 import { type Ledger, lanes, type ThingLedger } from './ledger.ts'
-import { type LinkSetup, type Message, MqttLink } from './mqtt-link.ts'
+import { type LinkSetup, openLink } from './mqtt-link.ts'
 import { between } from './random.ts'
 import { recognise } from './recognise.ts'
-import { eventually } from './within.ts'
 
 export interface JoiningSetup {
   readonly name: string
@@ -39,7 +40,7 @@ export async function startJoining(setup: JoiningSetup): Promise<JoiningSubscrib
   const counts = { joins: 0, retained: 0, live: 0 }
   let isLeaving = false
   let received: Message[] = []
-  const link = await MqttLink.open({
+  const link = await openLink({
     ...setup.link,
     clientId: name,
     onMessage: message => void received.push(message),
@@ -55,7 +56,7 @@ export async function startJoining(setup: JoiningSetup): Promise<JoiningSubscrib
         .filter(({ isKept }) => isKept)
         .map(({ key }) => key),
     )
-    await link.subscribe({ topic, qos })
+    await link.subscribeTo({ topic, qos })
     await eventually(() => received.filter(({ retain }) => retain).length >= resources.size)
     await delay(between(stay.least, stay.most))
     await link.unsubscribe(topic)

@@ -1,6 +1,7 @@
+import type { Subscription } from '../helpers/mqtt-client.ts'
 import { ArrayCheck } from './array-check.ts'
 import type { Findings } from './findings.ts'
-import { type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
+import { type LinkSetup, openLink } from './mqtt-link.ts'
 import { Timing } from './timing.ts'
 import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
 
@@ -36,7 +37,7 @@ export async function subscribeLive(setup: LiveSetup): Promise<LiveSubscriber> {
   const check = messages === 'values' ? new ValueCheck(setup) : new ArrayCheck(setup.ledger, setup.places)
   const timing = new Timing()
   let isLeaving = false
-  const link = await MqttLink.open({
+  const link = await openLink({
     ...setup.link,
     clientId: name,
     onMessage: message => {
@@ -44,10 +45,10 @@ export async function subscribeLive(setup: LiveSetup): Promise<LiveSubscriber> {
       if (recognised) timing.take('due' in recognised ? recognised.due.sentAt : recognised.sentAt)
     },
   })
-  void link.stream.closed.then(() => {
+  void link.closed.then(() => {
     if (!isLeaving) check.findings.add('lost', 'the connection')
   })
-  await link.subscribe(...setup.subscriptions)
+  await link.subscribeTo(...setup.subscriptions)
   return {
     name,
     hearsAll: keys === undefined && places.length === ledger.things.length,

@@ -1,6 +1,6 @@
+import type { Message } from '../helpers/mqtt-client.ts'
 import type { Findings } from './findings.ts'
 import { type DueMessage, type Lane, type Ledger, laneOf, type ThingLedger } from './ledger.ts'
-import type { Message } from './mqtt-link.ts'
 import { placeOf } from './planned-write.ts'
 
 /** A live message that was found in the ledger. */

@@ -1,3 +1,4 @@
+import { JudgedLines } from '../helpers/judged-lines.ts'
 import type { Exit } from '../helpers/server-process.ts'
 import type { JoiningSubscriber } from './joining-subscriber.ts'
 import type { LiveSubscriber, Subscriber } from './live-subscriber.ts'
@@ -21,23 +22,16 @@ const bounds = {
 }
 
 /** What `npm run soak` says, line by line. */
-export class SoakReport {
-  #broken = 0
-
-  /** Of promises that were broken. */
-  get broken(): number {
-    return this.#broken
-  }
-
+export class SoakReport extends JudgedLines {
   load({ records, writes, seconds, acks, refusals }: LoadResult, rate: number): void {
     const achieved = records / seconds
     const acked = `ack p50 ${ms(acks.lag(50))}, p99 ${ms(acks.lag(99))}, max ${ms(acks.maximumLag)}`
     const counts = `${records} records in ${writes} writes, ${achieved.toFixed(0)} records/s`
-    this.#line(
+    this.line(
       achieved >= rate * bounds.rate,
       `${counts}; ${acked}; longest time without an ack ${ms(acks.maximumGap)}`,
     )
-    this.#line(refusals.length === 0, `refused: ${refusals.length} ${refusals.slice(0, 3).join('; ')}`)
+    this.line(refusals.length === 0, `refused: ${refusals.length} ${refusals.slice(0, 3).join('; ')}`)
   }
 
   live(subscribers: readonly LiveSubscriber[]): void {
@@ -45,13 +39,13 @@ export class SoakReport {
       const { hearsAll, timing, findings, taken } = subscriber
       const isRight = findings.isEmpty && taken > 0 && (!hearsAll || timing.maximumGap < bounds.gap)
       const gap = `gap ${ms(timing.maximumGap)}${hearsAll ? '' : ' of some, not judged'}`
-      this.#line(isRight, `live, ${describe(subscriber)}; ${gap}`)
+      this.line(isRight, `live, ${describe(subscriber)}; ${gap}`)
     }
   }
 
   slow(subscribers: readonly Subscriber[]): void {
     for (const subscriber of subscribers) {
-      this.#line(subscriber.findings.isEmpty && subscriber.taken > 0, describe(subscriber))
+      this.line(subscriber.findings.isEmpty && subscriber.taken > 0, describe(subscriber))
     }
   }
 
@@ -63,14 +57,14 @@ export class SoakReport {
       const isRight =
         session.findings.isEmpty && absences >= bounds.absences && mostMissed < bounds.away && refusals === 0
       const away = `away ${absences} times, ${refusals} times refused for now, at most ${mostMissed} messages behind; ${repeated} again with DUP; caught up in p50 ${ms(median)}, max ${ms(last)}`
-      this.#line(isRight, `${describe(session)}; ${away}`)
+      this.line(isRight, `${describe(session)}; ${away}`)
     }
   }
 
   joining(subscribers: readonly JoiningSubscriber[]): void {
     for (const { name, joins, retained, live, findings } of subscribers) {
       const counts = `${joins} SUBSCRIBEs, ${retained} retained and ${live} live messages`
-      this.#line(
+      this.line(
         findings.isEmpty && joins > 0,
         `${name}: ${counts}; ${findings.isEmpty ? 'all right' : findings}`,
       )
@@ -83,14 +77,14 @@ export class SoakReport {
       const gone = goneAfter === Infinity ? 'never cut off' : `gone ${ms(goneAfter)} after that`
       const isRight = goneAfter <= bounds.gone && findings.isEmpty
       const got = `${taken} messages, ${findings.isEmpty ? 'a beginning without gaps' : findings}`
-      this.#line(isRight, `${name}: ${took}, ${gone}; ${got}`)
+      this.line(isRight, `${name}: ${took}, ${gone}; ${got}`)
     }
   }
 
   retained(results: readonly RetainedResult[]): void {
     for (const { taken, findings } of results) {
       const text = findings.isEmpty ? 'what was written last, and what REST gives' : String(findings)
-      this.#line(findings.isEmpty && taken > 0, `${taken} retained messages in the end: ${text}`)
+      this.line(findings.isEmpty && taken > 0, `${taken} retained messages in the end: ${text}`)
     }
   }
 
@@ -98,18 +92,13 @@ export class SoakReport {
     const [before, most, after] = [start, highest, end].map(bytes => (bytes / 1e6).toFixed(0))
     const complaints = stderr.split('\n').filter(line => /"level":(40|50|60)|Error/.test(line))
     const memory = `resident ${before} MB before, at most ${most} MB, ${after} MB at the end`
-    this.#line(
+    this.line(
       code === 0,
       `the server: ${memory}; ${processor.toFixed(0)} s of processor time; ended with ${code}`,
     )
     console.log(
       `its log has ${complaints.length} warnings and errors ${complaints.slice(0, 3).join(' ').slice(0, 600)}`,
     )
-  }
-
-  #line(ok: boolean, text: string): void {
-    if (!ok) this.#broken++
-    console.log(`${ok ? 'ok    ' : 'BROKEN'}  ${text}`)
   }
 }
 

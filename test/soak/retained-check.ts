@@ -1,8 +1,8 @@
 import type { ServerProcess } from '../helpers/server-process.ts'
+import { eventually } from '../helpers/waiting.ts'
 import { Findings } from './findings.ts'
 import type { DueMessage, Ledger, ThingLedger } from './ledger.ts'
-import { MqttLink } from './mqtt-link.ts'
-import { eventually } from './within.ts'
+import { openLink } from './mqtt-link.ts'
 
 export interface RetainedResult {
   readonly findings: Findings
@@ -20,7 +20,7 @@ export async function checkRetained(
 ): Promise<RetainedResult> {
   const findings = new Findings()
   const retained = new Map<string, string>()
-  const client = await MqttLink.open({
+  const client = await openLink({
     url: node.mqttUrl,
     password: node.adminKey,
     clientId: `late at ${node.mqttUrl}`,
@@ -30,7 +30,7 @@ export async function checkRetained(
       retained.set(topic, payload.toString())
     },
   })
-  await client.subscribe({ topic: 'things/+/values/#', qos: 1 })
+  await client.subscribeTo({ topic: 'things/+/values/#', qos: 1 })
   const latest = new Map(ledger.things.flatMap(thing => [...latestOf(thing)]))
   await eventually(() => retained.size >= latest.size)
   // What comes too much comes before this is answered.

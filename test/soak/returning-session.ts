@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { ConnectRefused, type MqttClient, type Subscription } from '../helpers/mqtt-client.ts'
+import { eventually, within } from '../helpers/waiting.ts'
 import type { Subscriber } from './live-subscriber.ts'
-import { ConnectRefused, type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
+import { type LinkSetup, openLink } from './mqtt-link.ts'
 import { between, chance, pick } from './random.ts'
 import type { Recognised } from './recognise.ts'
 import { Timing } from './timing.ts'
 import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
-import { eventually, within } from './within.ts'
 
 /**
  * With DISCONNECT; by closing the socket; the same with messages that it has not acknowledged; or not at all: it comes back
@@ -48,7 +49,7 @@ const longestAbsence = 1_500
 const longestRefusal = 30_000
 /** Between two pings, each of which shows that what was acked before is known to be acked. */
 const pingInterval = 20
-const ends: Readonly<Record<Leave, (link: MqttLink) => Promise<void>>> = {
+const ends: Readonly<Record<Leave, (link: MqttClient) => Promise<void>>> = {
   DISCONNECT: link => link.disconnect(),
   cut: link => link.destroy(),
   'cut without acks': link => link.destroy(),
@@ -71,15 +72,13 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
   let latest: Recognised[] = []
 
   const open = () => {
-    return MqttLink.open({
+    // A node knows only what is in the store: not what was acknowledged to another one shortly before (contract §7.4).
+    if (setup.links.length > 1) check.allowAgain(latest)
+    latest = []
+    return openLink({
       ...pick(setup.links),
       clientId: name,
       clean: false,
-      onConnack: () => {
-        // A node knows only what is in the store: not what was acknowledged to another one shortly before (contract §7.4).
-        if (setup.links.length > 1) check.allowAgain(latest)
-        latest = []
-      },
       onMessage: message => {
         const recognised = check.take(message)
         if (!recognised) return
@@ -90,7 +89,7 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
     })
   }
 
-  const openAtLast = async (): Promise<MqttLink> => {
+  const openAtLast = async (): Promise<MqttClient> => {
     for (const begin = performance.now(); ; refusals++) {
       try {
         return await open()
@@ -101,14 +100,15 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
     }
   }
 
-  const connect = async (isNew: boolean): Promise<MqttLink> => {
+  const connect = async (isNew: boolean): Promise<MqttClient> => {
     const link = await openAtLast()
-    if (link.sessionPresent === isNew) check.findings.add('lost', `session present is ${link.sessionPresent}`)
+    const { sessionPresent } = link.connack
+    if (sessionPresent === isNew) check.findings.add('lost', `session present is ${sessionPresent}`)
     return link
   }
 
   /** Until it has got what it missed, or, one time in four, perhaps before. */
-  const remain = async (link: MqttLink, isNew: boolean): Promise<void> => {
+  const remain = async (link: MqttClient, isNew: boolean): Promise<void> => {
     const begin = performance.now()
     // A session that left before its retained messages were sent would be owed them.
     const end = begin + (isNew ? stay.first : between(0, stay.most))
@@ -129,9 +129,9 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
     }
   }
 
-  const leave = async (link: MqttLink, way: Leave): Promise<void> => {
+  const leave = async (link: MqttClient, way: Leave): Promise<void> => {
     if (way === 'cut without acks') {
-      link.holdAcks()
+      link.acknowledges = false
       await delay(stay.withoutAcks)
     }
     await ends[way](link)
@@ -141,7 +141,7 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
   }
 
   const first = await connect(true)
-  await first.subscribe(...setup.subscriptions)
+  await first.subscribeTo(...setup.subscriptions)
   const life = (async () => {
     let link = first
     for (let isNew = true; ; isNew = false) {
@@ -152,7 +152,7 @@ export async function startReturningSession(setup: SessionSetup): Promise<Return
       await eventually(() => isSettling || check.countMissing() >= wanted, longestAbsence)
       const former = link
       link = await connect(false)
-      await within(former.stream.closed, `${name}: the end of the connection before`)
+      await within(former.closed, `${name}: the end of the connection before`)
       mostMissed = Math.max(mostMissed, check.countMissing())
     }
   })()

@@ -1,4 +1,5 @@
 import { createThing } from '../helpers/http-client.ts'
+import { eventually } from '../helpers/waiting.ts'
 import { Cast, type CastSetup, habitsOf } from './cast.ts'
 import { type JoiningSubscriber, startJoining } from './joining-subscriber.ts'
 import { Ledger } from './ledger.ts'
@@ -8,7 +9,6 @@ import { pick } from './random.ts'
 import { checkRetained, type RetainedResult } from './retained-check.ts'
 import { type ReturningSession, startReturningSession } from './returning-session.ts'
 import { type StuckResult, stickUntilGone } from './stuck-reader.ts'
-import { eventually } from './within.ts'
 
 export interface SoakSetup extends CastSetup {
   /** At least 10. */

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { MqttClient, type Subscription } from '../helpers/mqtt-client.ts'
+import { openStream } from '../helpers/mqtt-stream.ts'
+import { within } from '../helpers/waiting.ts'
 import type { Findings } from './findings.ts'
 import { connectionEnd } from './kernel-queues.ts'
-import { type LinkSetup, MqttLink, type Subscription } from './mqtt-link.ts'
+import type { LinkSetup } from './mqtt-link.ts'
 import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
-import { within } from './within.ts'
 
 export interface StuckSetup extends ValueCheckSetup {
   readonly name: string
@@ -38,16 +40,15 @@ const patience = 60_000
 export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
   const { name } = setup
   const check = new ValueCheck(setup)
-  const link = await MqttLink.open({
-    ...setup.link,
-    clientId: name,
-    onMessage: message => void check.take(message),
-  })
-  await link.subscribe(...setup.subscriptions)
+  const { url, password } = setup.link
+  const { stream, socket } = await openStream({ url })
+  const client = new MqttClient(stream, { url, onMessage: message => void check.take(message) })
+  await client.connect({ clientId: name, username: 'stuck', password })
+  await client.subscribeTo(...setup.subscriptions)
   // One that has read for a while has larger buffers, which take longer to fill.
-  link.stream.pause()
+  stream.pause()
   const stuckAt = performance.now()
-  const { port, closed } = link.stream
+  const { localPort: port = 0 } = socket
   const serverPort = Number(new URL(setup.link.url).port)
   let before: number | undefined
   let last = { took: 0, at: stuckAt }
@@ -56,17 +57,17 @@ export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
     // What is looked at may be nearly as old: at once it might be from before the connection, which then seemed gone.
     await delay(lookInterval)
     const server = await connectionEnd(serverPort, port)
-    const client = await connectionEnd(port, serverPort)
+    const own = await connectionEnd(port, serverPort)
     now = performance.now()
-    if (!server?.isEstablished || !client || now - last.at > patience) break
-    const took = link.stream.bytesRead + client.receiveQueue + server.sendQueue
+    if (!server?.isEstablished || !own || now - last.at > patience) break
+    const took = socket.bytesRead + own.receiveQueue + server.sendQueue
     before ??= took
     if (took - before > last.took) last = { took: took - before, at: now }
   }
   const isGone = now - last.at <= patience
-  if (isGone) link.stream.resume()
-  else link.stream.destroy()
-  await within(closed, `${name}: the end of a stuck connection, seen by its client`)
+  if (isGone) stream.resume()
+  else stream.destroy()
+  await within(client.closed, `${name}: the end of a stuck connection, seen by its client`)
   check.finishCutOff()
   return {
     name,

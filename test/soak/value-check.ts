@@ -1,7 +1,7 @@
 import type { Thing } from '../helpers/http-client.ts'
+import type { Message } from '../helpers/mqtt-client.ts'
 import { Findings } from './findings.ts'
 import { type DueMessage, type Ledger, lanes } from './ledger.ts'
-import type { Message } from './mqtt-link.ts'
 import { type Recognised, recognise } from './recognise.ts'
 import { SequenceCheck } from './sequence-check.ts'
 

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QoS } from 'mqtt-packet'
-import { Connection } from '../fault/load.ts'
+import { HttpConnection } from '../helpers/http-connection.ts'
+import type { MqttClient } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { ThingLedger } from './ledger.ts'
-import { MqttLink } from './mqtt-link.ts'
+import { openLink } from './mqtt-link.ts'
 import { type Habits, type PlannedWrite, planWrite } from './planned-write.ts'
 import { between, chance, pick } from './random.ts'
 import type { Timing } from './timing.ts'
@@ -25,17 +26,17 @@ const window = 32
 export class Writer {
   readonly #setup: WriterSetup
   /** To one node; of a thing that waits for its acks, to all. */
-  readonly #links: readonly MqttLink[]
-  readonly #http: readonly Connection[]
+  readonly #links: readonly MqttClient[]
+  readonly #http: readonly HttpConnection[]
   readonly #waits: boolean
   #unacked = 0
   #sent = 0
 
-  private constructor(setup: WriterSetup, links: readonly MqttLink[], waits: boolean) {
+  private constructor(setup: WriterSetup, links: readonly MqttClient[], waits: boolean) {
     this.#setup = setup
     this.#links = links
     this.#waits = waits
-    this.#http = waits ? setup.nodes.map(({ url }) => new Connection(url)) : []
+    this.#http = waits ? setup.nodes.map(({ url }) => new HttpConnection(url)) : []
   }
 
   static async open(setup: WriterSetup): Promise<Writer> {
@@ -43,7 +44,7 @@ export class Writer {
     const { thingToken: password } = thing.thing
     const waits = thing.place % 10 < 3
     const opening = (waits ? nodes : [pick(nodes)]).map(({ mqttUrl: url }, index) =>
-      MqttLink.open({ url, clientId: `writer ${index}`, password }),
+      openLink({ url, clientId: `writer ${index}`, password }),
     )
     return new Writer(setup, await Promise.all(opening), waits)
   }
@@ -111,12 +112,12 @@ export class Writer {
       })
   }
 
-  async #publish(link: MqttLink, { body, isRepeated }: PlannedWrite, qos: QoS): Promise<void> {
+  async #publish(link: MqttClient, { body, isRepeated }: PlannedWrite, qos: QoS): Promise<void> {
     const { thingId, thingToken } = this.#setup.thing.thing
     const ref = chance(0.5) ? thingId : thingToken
     const topic = chance(0.9) ? `things/${ref}/write` : `v2/things/${ref}`
     const times = isRepeated ? 2 : 1
-    await Promise.all(Array.from({ length: times }, () => link.publish(topic, body, qos)))
+    await Promise.all(Array.from({ length: times }, () => publishUntilAcked(link, topic, body, qos)))
   }
 
   async #post({ body, isRepeated }: PlannedWrite): Promise<void> {
@@ -130,4 +131,11 @@ export class Writer {
   #refused(what: string): void {
     this.#setup.run.refusals.push(`thing ${this.#setup.thing.place}: ${what}`)
   }
+}
+
+/** Resolves when the write is acked: with PUBACK or PUBREC; at QoS 0 at once. */
+async function publishUntilAcked(link: MqttClient, topic: string, body: string, qos: QoS): Promise<void> {
+  if (qos !== 2) return await link.publish(topic, body, { qos })
+  const messageId = await link.publishUntilPubrec(topic, body)
+  link.send({ cmd: 'pubrel', messageId })
 }

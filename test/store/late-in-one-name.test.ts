@@ -5,7 +5,7 @@ import type { Store, StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
-import { startRedis } from '../helpers/redis-server.ts'
+import { redisOfTest } from '../helpers/redis-of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { writeBatches } from './level/write-batches.ts'
 
@@ -48,8 +48,7 @@ async function level(): Promise<Stalling> {
 }
 
 async function redis(): Promise<Stalling> {
-  const server = await startRedis({ config: { appendfsync: 'no' } })
-  onTestFinished(() => server.end())
+  const server = await redisOfTest({ config: { appendfsync: 'no' } })
   const stall = () => {
     server.process.kill('SIGSTOP')
     return { begun: delay(storeTimeout / 10), goOn: () => void server.process.kill('SIGCONT') }

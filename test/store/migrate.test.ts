@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { readAll, received, thing, write } from '../../src/conformance/writes.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
@@ -13,22 +12,13 @@ import { RedisDatabase } from '../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
 import { Keys } from '../../src/store/redis/keys.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
 import { interrupt, stageMigration, storeTimeout } from './migrate/stage.ts'
 
-let redis: RedisServer
-let admin: Redis
-beforeAll(async () => {
-  redis = await startRedis()
-  admin = new Redis(redis.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await redis.end()
-})
+const redis = redisOfTests()
 
 function stage(filling?: (store: Store) => Promise<void>): Promise<MigrateOptions> {
   return stageMigration(redis.url, filling)
@@ -122,18 +112,18 @@ describe('migrate()', () => {
 
   test('goes on where Redis was out of memory, and ends with the same', async () => {
     const options = await stage()
-    onTestFinished(async () => void (await admin.config('SET', 'maxmemory', '0')))
-    const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1])
+    onTestFinished(async () => void (await redis.client.config('SET', 'maxmemory', '0')))
+    const used = Number(/used_memory:(\d+)/.exec(await redis.client.info('memory'))?.[1])
     const positions = new Set<string | null>()
     let verified: unknown
     for (let room = 0; verified === undefined; room += 256 * 1024) {
-      await admin.config('SET', 'maxmemory', String(used + room))
+      await redis.client.config('SET', 'maxmemory', String(used + room))
       verified = await migrate(options).catch((error: Error) => {
         if (!error.message.includes('maxmemory')) throw error
       })
-      positions.add(await admin.hget(`${options.prefix}:{0}:meta`, 'position'))
+      positions.add(await redis.client.hget(`${options.prefix}:{0}:meta`, 'position'))
     }
-    await admin.config('SET', 'maxmemory', '0')
+    await redis.client.config('SET', 'maxmemory', '0')
     expect(positions.size).toBeGreaterThan(3)
     const [source, target] = await openBoth(options)
     expect(await contentOf(target)).toEqual(await contentOf(source))
@@ -168,7 +158,7 @@ describe('migrate()', () => {
   test('refuses a Redis where a server runs, though all was removed under it', async () => {
     const options = await stage()
     await open(createRedisStore(options))
-    await admin.del(`${options.prefix}:{0}:meta`, `${options.prefix}:{0}:head`)
+    await redis.client.del(`${options.prefix}:{0}:meta`, `${options.prefix}:{0}:head`)
     await expect(migrate(options)).rejects.toThrow('Stop its servers')
   })
 

@@ -1,14 +1,10 @@
-import { beforeAll, describe, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { storeConformance } from '../../src/conformance/index.ts'
-import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { redisAt } from './store-places.ts'
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-  return () => server.end()
-})
+const redis = redisOfTests()
 
 describe('createRedisStore()', () => {
-  storeConformance({ test, ...redisAt(() => server.url) })
+  storeConformance({ test, ...redisAt(() => redis.url) })
 })

@@ -1,30 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { Changes } from '../../helpers/changes.ts'
 import type { Thing } from '../../helpers/http-client.ts'
-import { connectMqtt, isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
+import { connectMqtt, type Message, type MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-
-/** A connection may be silent for longer than any pause, milliseconds. */
-const silence = 120_000
 
 /** A live subscriber to every resource of one thing, without a session. */
 export class LiveValues {
-  readonly #client: MqttClient
   readonly #told = new Map<string, unknown[]>()
-
-  private constructor(client: MqttClient) {
-    this.#client = client
-    void this.#receive()
-  }
+  readonly #changes = new Changes()
+  #client: MqttClient | undefined
 
   /** Resolves when it is subscribed. */
   static async at({ mqttUrl: url }: ServerProcess, { thingId, thingToken }: Thing): Promise<LiveValues> {
-    const client = await connectMqtt({ url, username: 'live', password: thingToken, deadline: silence })
-    await client.subscribe(`things/${thingId}/values/+`)
-    return new LiveValues(client)
+    const values = new LiveValues()
+    const onMessage = (message: Message) => values.#take(message)
+    values.#client = await connectMqtt({ url, username: 'live', password: thingToken, onMessage })
+    await values.#client.subscribe(`things/${thingId}/values/+`)
+    return values
   }
 
   get isClosed(): boolean {
-    return this.#client.stream.destroyed
+    return this.#client?.stream.destroyed === true
   }
 
   /** The values of a resource that were told live, oldest first. */
@@ -33,30 +28,19 @@ export class LiveValues {
   }
 
   /** Resolves with whether the value is told within so many milliseconds. */
-  async until(key: string, value: unknown, within: number): Promise<boolean> {
-    const until = performance.now() + within
-    while (!this.of(key).includes(value)) {
-      if (performance.now() > until) return false
-      await delay(10)
-    }
-    return true
+  until(key: string, value: unknown, within: number): Promise<boolean> {
+    return this.#changes.until(() => this.of(key).includes(value), within)
   }
 
   async end(): Promise<void> {
-    await this.#client.destroy()
+    await this.#client?.destroy()
   }
 
-  async #receive(): Promise<void> {
-    try {
-      for (;;) {
-        const { topic, payload, retain } = await this.#client.next(isOf('publish'))
-        if (retain) continue
-        const key = topic.slice(topic.lastIndexOf('/') + 1)
-        const { value } = JSON.parse(payload.toString()) as { value: unknown }
-        this.#told.set(key, [...this.of(key), value])
-      }
-    } catch {
-      // The connection is gone.
-    }
+  #take({ topic, payload, retain }: Message): void {
+    if (retain) return
+    const key = topic.slice(topic.lastIndexOf('/') + 1)
+    const { value } = JSON.parse(payload.toString()) as { value: unknown }
+    this.#told.set(key, [...this.of(key), value])
+    this.#changes.tell()
   }
 }

@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   type ConnectOptions,
-  connectMqtt,
+  connectAccepted,
   type MqttAddress,
   type MqttClient,
 } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
+import { within } from '../../helpers/waiting.ts'
 import { untilDone } from '../participant.ts'
 import type { PausedRound } from './paused-round.ts'
 
@@ -50,11 +50,7 @@ export class MovingConnection {
   async connect(server: ServerProcess, more: ConnectionOptions = {}): Promise<void> {
     await untilDone(async () => {
       const options = { ...this.#options, ...more }
-      const client = await connectMqtt({ url: server.mqttUrl, deadline: silence, ...options })
-      const { returnCode } = client.connack
-      if (returnCode === 0) this.#client = client
-      else await client.destroy()
-      if (returnCode !== 0) throw new Error(`${options.clientId}: CONNACK ${returnCode}`)
+      this.#client = await connectAccepted({ url: server.mqttUrl, deadline: silence, ...options })
     })
   }
 
@@ -77,12 +73,8 @@ export class MovingConnection {
   async checkFirst(...unread: readonly string[]): Promise<readonly string[]> {
     const first = this.#first
     if (!first || this.#round.plan.oldConnection !== 'stays open') return []
-    const cancel = new AbortController()
-    const isClosed = await Promise.race([
-      first.closed.then(() => true),
-      delay(closedWithin, false, { signal: cancel.signal }),
-    ])
-    cancel.abort()
+    const closing = within(first.closed, 'its end', closedWithin)
+    const isClosed = await closing.then(() => true).catch(() => false)
     const acked = this.isTakenOver ? unread.filter(ack => first.acknowledgements.includes(ack)) : []
     return [
       ...acked.map(ack => `${ack} came over the old connection, though another node has the client`),

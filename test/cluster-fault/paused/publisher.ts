@@ -1,13 +1,10 @@
 import type { QoS } from 'mqtt-packet'
-import { createThing, type Thing } from '../../helpers/http-client.ts'
+import type { Thing } from '../../helpers/http-client.ts'
 import { isOf, type MqttClient, publishPacket } from '../../helpers/mqtt-client.ts'
 import { untilDone } from '../participant.ts'
-import { LiveValues } from './live-values.ts'
-import { MovingConnection } from './moving-connection.ts'
-import type { PauseClient } from './pause-client.ts'
-import type { PausedRound } from './paused-round.ts'
+import { PauseClient } from './pause-client.ts'
 import { checkViews, type ResourceViews } from './resource-views.ts'
-import { type Copies, SentWrites } from './sent-writes.ts'
+import type { Copies } from './sent-writes.ts'
 
 /** Milliseconds for a QoS 0 write to be told. */
 const toldWithin = 10_000
@@ -35,43 +32,34 @@ export interface PublisherSetup {
   readonly resource?: Resource
 }
 
-interface Started {
-  readonly round: PausedRound
-  readonly thing: Thing
-  readonly told: LiveValues
-  readonly connection: MovingConnection
-}
-
 /** Writes 1, 2, 3, … under packet ids of their own; one is under way when its node is paused, one unread. */
-export class Publisher implements PauseClient {
+export class Publisher extends PauseClient {
   readonly name: string
   readonly #setup: PublisherSetup
-  readonly #sent = new SentWrites()
-  #started: Started | undefined
   /** Sent and not finished. */
   readonly #waiting = new Set<number>()
   #unread = 0
   #number = 0
 
   constructor(setup: PublisherSetup) {
+    super()
     const { qos, session, stays, isIdle, name = `QoS ${qos}, ${session}` } = setup
     this.#setup = setup
     this.name = `${name}${stays ? ', stays' : ''}${isIdle ? ', idle' : ''}`
   }
 
-  async begin(round: PausedRound): Promise<void> {
-    const thing = await createThing(round.other)
-    const told = await LiveValues.at(round.other, thing)
+  protected optionsOf({ thingToken }: Thing) {
     const { session } = this.#setup
-    const credential = session === 'anonymous' ? {} : { username: 'device', password: thing.thingToken }
-    const options = { clientId: this.name, clean: session !== 'persistent', ...credential }
-    const connection = new MovingConnection(round, options)
-    this.#started = { round, thing, told, connection }
+    const credential = session === 'anonymous' ? {} : { username: 'device', password: thingToken }
+    return { clientId: this.name, clean: session !== 'persistent', ...credential }
+  }
+
+  protected async start({ connection }: PauseClient['begun']): Promise<void> {
     await connection.begin()
     for (let count = 0; count < 2; count++) await this.#publish()
   }
 
-  sendInFlight(): void {
+  override sendInFlight(): void {
     if (!this.#setup.isIdle) this.#send()
   }
 
@@ -82,7 +70,7 @@ export class Publisher implements PauseClient {
   async move(): Promise<void> {
     const { qos, session, stays } = this.#setup
     if (stays) return
-    const { connection } = this.#parts
+    const { connection } = this.begun
     const before = connection.client
     await connection.move()
     // Whose an anonymous connection is, is known when it has used its token (contract §4.2).
@@ -90,12 +78,12 @@ export class Publisher implements PauseClient {
     await this.#finish(before)
     await this.#publish()
     if (session === 'anonymous') connection.takenOver()
-    if (connection.isTakenOver) this.#sent.allow(String(this.#unread), qos === 0 ? 'never' : 'once')
+    if (connection.isTakenOver) this.sent.allow(String(this.#unread), qos === 0 ? 'never' : 'once')
     await this.#publish()
   }
 
   async check(): Promise<readonly string[]> {
-    const { round, thing, told, connection } = this.#parts
+    const { round, connection } = this.begun
     if (this.#setup.stays) await this.#stay()
     const first = this.#setup.stays
       ? []
@@ -104,17 +92,7 @@ export class Publisher implements PauseClient {
     await connection.connect(round.pausing)
     await this.#publish()
     const { check } = this.#setup.resource ?? ordinary
-    return [...first, ...(await check({ nodes: round.nodes, thing, sent: this.#sent, told }))]
-  }
-
-  async end(): Promise<void> {
-    await this.#started?.connection.end()
-    await this.#started?.told.end()
-  }
-
-  get #parts(): Started {
-    if (!this.#started) throw new Error('it has not begun')
-    return this.#started
+    return [...first, ...(await check(this.views))]
   }
 
   /** Of a write that is sent again if its ack is lost. */
@@ -126,7 +104,7 @@ export class Publisher implements PauseClient {
 
   #send(): number {
     const number = ++this.#number
-    this.#sent.send(String(number), this.#copies)
+    this.sent.send(String(number), this.#copies)
     if (this.#setup.qos > 0) this.#waiting.add(number)
     this.#sendPacket(number, false)
     return number
@@ -134,7 +112,7 @@ export class Publisher implements PauseClient {
 
   #sendPacket(number: number, dup: boolean): void {
     const { qos, session, resource = ordinary } = this.#setup
-    const { thing, connection } = this.#parts
+    const { thing, connection } = this.begun
     const ref = session === 'anonymous' ? thing.thingToken : thing.thingId
     const options = { qos, dup, messageId: number }
     connection.client.send(publishPacket(`things/${ref}/write`, resource.body(number), options))
@@ -144,25 +122,25 @@ export class Publisher implements PauseClient {
   async #publish(): Promise<void> {
     const number = this.#send()
     if (this.#setup.qos > 0) await this.#settle(number)
-    else await this.#parts.told.until('v', number, toldWithin)
+    else await this.begun.told.until('v', number, toldWithin)
   }
 
   async #settle(number: number): Promise<void> {
-    const { client } = this.#parts.connection
+    const { client } = this.begun.connection
     await client.next(isOf(this.#setup.qos === 1 ? 'puback' : 'pubrec', number))
-    this.#sent.acked(String(number))
+    this.sent.acked(String(number))
     if (this.#setup.qos === 2) await client.release(number)
     this.#waiting.delete(number)
   }
 
   /** What the connection before this one has not finished. */
   async #finish(before: MqttClient): Promise<void> {
-    const { client } = this.#parts.connection
+    const { client } = this.begun.connection
     const isPersistent = this.#setup.session === 'persistent'
     const acks = before.acknowledgements
     for (const number of this.#waiting) {
       if (!acks.includes(`puback ${number}`) && !acks.includes(`pubrec ${number}`)) continue
-      this.#sent.acked(String(number))
+      this.sent.acked(String(number))
       // Of a session that is gone there is nothing to release.
       if (this.#setup.qos === 2 && isPersistent) await client.release(number)
       this.#waiting.delete(number)
@@ -174,7 +152,7 @@ export class Publisher implements PauseClient {
 
   /** Sends again what the node that was paused has closed the connection on. */
   async #stay(): Promise<void> {
-    const { connection, round } = this.#parts
+    const { connection, round } = this.begun
     const first = connection.client
     try {
       for (const number of [...this.#waiting]) await this.#settle(number)

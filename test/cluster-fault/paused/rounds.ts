@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
+import { within } from '../../helpers/waiting.ts'
 import { untilDone } from '../participant.ts'
 import { Service } from '../service.ts'
 import { Lamp } from './lamp.ts'
@@ -73,7 +73,7 @@ export class PausedRounds {
         all.map(async client => {
           if (wrong.has(client)) return
           try {
-            await inTime(step(client))
+            await within(Promise.resolve(step(client)), 'its end', longestStep)
           } catch (error) {
             wrong.set(client, [`${name} failed: ${(error as Error).message}`])
           }
@@ -123,7 +123,7 @@ async function begun(make: () => PauseClient, round: PausedRound): Promise<Pause
   let client = make()
   await untilDone(async () => {
     try {
-      await inTime(client.begin(round))
+      await within(client.begin(round), 'its end', longestStep)
     } catch (error) {
       await client.end()
       client = make()
@@ -131,15 +131,4 @@ async function begun(make: () => PauseClient, round: PausedRound): Promise<Pause
     }
   })
   return client
-}
-
-/** @throws Error if it takes too long, so that a client that waits for ever is named */
-async function inTime(step: Promise<void> | void): Promise<void> {
-  const cancel = new AbortController()
-  const late = delay(longestStep, true, { signal: cancel.signal }).catch(() => false)
-  try {
-    if (await Promise.race([step, late])) throw new Error(`not over after ${longestStep} ms`)
-  } finally {
-    cancel.abort()
-  }
 }

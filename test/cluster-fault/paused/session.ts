@@ -1,32 +1,23 @@
-import { createThing, type Thing, write } from '../../helpers/http-client.ts'
-import { isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
+import { type Thing, write } from '../../helpers/http-client.ts'
+import type { MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-import { MovingConnection } from './moving-connection.ts'
-import type { PauseClient } from './pause-client.ts'
-import type { PausedRound } from './paused-round.ts'
+import { PauseClient } from './pause-client.ts'
 
 /** What is told to a session that comes back: what was written while it was away, and `end`. */
 const expected = 'b 3, a 3, end 1'
-
-interface Started {
-  readonly round: PausedRound
-  readonly thing: Thing
-  readonly connection: MovingConnection
-}
 
 /**
  * A persistent session whose subscriptions and acks change at the other node. Resources: `a` is subscribed throughout, `gone`
  * until the other node has it, `b` since then, and `late` with a packet that the paused node has not read.
  */
-export class Session implements PauseClient {
+export class Session extends PauseClient {
   readonly name = 'session'
-  #started: Started | undefined
 
-  async begin(round: PausedRound): Promise<void> {
-    const thing = await createThing(round.other)
-    const options = { clientId: 'session', clean: false, username: 'app', password: thing.thingToken }
-    const connection = new MovingConnection(round, options)
-    this.#started = { round, thing, connection }
+  protected optionsOf({ thingToken }: Thing) {
+    return { clientId: 'session', clean: false, username: 'app', password: thingToken }
+  }
+
+  protected async start({ round, connection }: PauseClient['begun']): Promise<void> {
     await connection.begin({ acknowledges: false })
     await connection.client.subscribeAll([this.#topic('a'), this.#topic('gone')])
     // Told, and not acknowledged.
@@ -34,10 +25,8 @@ export class Session implements PauseClient {
     await this.#told('a', 1)
   }
 
-  sendInFlight(): void {}
-
   sendWhilePaused(): void {
-    const { client } = this.#parts.connection
+    const { client } = this.begun.connection
     client.send(
       { cmd: 'subscribe', messageId: 100, subscriptions: [{ topic: this.#topic('late'), qos: 1 }] },
       { cmd: 'unsubscribe', messageId: 101, unsubscriptions: [this.#topic('a')] },
@@ -45,13 +34,12 @@ export class Session implements PauseClient {
   }
 
   async move(): Promise<void> {
-    const { round, connection } = this.#parts
+    const { round, connection } = this.begun
     await connection.move()
     connection.takenOver()
     const { client } = connection
     await client.subscribe(this.#topic('b'))
-    client.send({ cmd: 'unsubscribe', messageId: 200, unsubscriptions: [this.#topic('gone')] })
-    await client.next(isOf('unsuback', 200))
+    await client.unsubscribe(this.#topic('gone'))
     if (connection.isTakenOver) await this.#told('a', 1)
     else await this.#subscribeAgain(client)
     await this.#write(round.other, 'a', 2)
@@ -62,7 +50,7 @@ export class Session implements PauseClient {
 
   /** What came while the session was away is that of its newest subscriptions, and nothing that was acknowledged. */
   async check(): Promise<readonly string[]> {
-    const { round, connection } = this.#parts
+    const { round, connection } = this.begun
     const wrong = await connection.checkFirst()
     await connection.client.disconnect()
     for (const key of ['late', 'gone', 'b', 'a']) await this.#write(round.other, key, 3)
@@ -81,34 +69,24 @@ export class Session implements PauseClient {
     ]
   }
 
-  async end(): Promise<void> {
-    await this.#started?.connection.end()
-  }
-
-  get #parts(): Started {
-    if (!this.#started) throw new Error('it has not begun')
-    return this.#started
-  }
-
   /** What it has sent to the first node may have been executed before the other one had the session. */
   async #subscribeAgain(client: MqttClient): Promise<void> {
     await client.subscribe(this.#topic('a'))
-    client.send({ cmd: 'unsubscribe', messageId: 201, unsubscriptions: [this.#topic('late')] })
-    await client.next(isOf('unsuback', 201))
+    await client.unsubscribe(this.#topic('late'))
   }
 
   #topic(key: string): string {
-    return `things/${this.#parts.thing.thingId}/values/${key}`
+    return `things/${this.begun.thing.thingId}/values/${key}`
   }
 
   async #write(server: ServerProcess, key: string, value: number): Promise<void> {
-    const { status } = await write(server, this.#parts.thing, { values: [{ key, value }] })
+    const { status } = await write(server, this.begun.thing, { values: [{ key, value }] })
     if (status !== 201) throw new Error(`${key} ${value}: ${status}`)
   }
 
   /** Resolves when it has come over the latest connection. */
   async #told(key: string, value: number): Promise<void> {
-    await this.#parts.connection.client.next(
+    await this.begun.connection.client.next(
       packet => packet.cmd === 'publish' && !packet.retain && textOf(packet) === `${key} ${value}`,
     )
   }

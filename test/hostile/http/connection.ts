@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Changes } from '../../helpers/changes.ts'
 import { type HttpAnswer, readAnswers } from './answers.ts'
 
 /** A connection on which bytes are sent as they are, and answers are awaited. */
@@ -8,14 +9,14 @@ export class RawConnection {
   readonly #deadline: number
   #received = Buffer.alloc(0)
   #closed = false
-  #woken: () => void = () => {}
+  readonly #changes = new Changes()
 
   private constructor(socket: Socket, deadline: number) {
     this.#socket = socket
     this.#deadline = deadline
     socket.on('data', bytes => {
       this.#received = Buffer.concat([this.#received, bytes])
-      this.#woken()
+      this.#changes.tell()
     })
     // A reset is an end, and what came before it counts.
     socket.on('error', () => {})
@@ -52,16 +53,14 @@ export class RawConnection {
 
   /** Resolves when there are so many answers, or the connection is closed. @throws Error past the deadline */
   async answers(count: number): Promise<readonly HttpAnswer[]> {
-    for (;;) {
-      const { answers } = readAnswers(this.#received)
-      if (answers.length >= count || this.#closed) return answers
-      await this.#more(`${count} answers, with ${answers.length} there`)
-    }
+    const answers = () => readAnswers(this.#received).answers
+    await this.#until(() => this.#closed || answers().length >= count, `${count} answers`)
+    return answers()
   }
 
   /** Resolves when the server has closed. @throws Error past the deadline */
   async closed(): Promise<void> {
-    while (!this.#closed) await this.#more('the server closes')
+    await this.#until(() => this.#closed, 'the server closes')
   }
 
   destroy(): void {
@@ -70,14 +69,10 @@ export class RawConnection {
 
   #end(): void {
     this.#closed = true
-    this.#woken()
+    this.#changes.tell()
   }
 
-  async #more(what: string): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve, reject) => {
-      this.#woken = resolve
-      timer = setTimeout(() => reject(new Error(`not in time: ${what}`)), this.#deadline)
-    }).finally(() => clearTimeout(timer))
+  async #until(isSo: () => boolean, what: string): Promise<void> {
+    if (!(await this.#changes.until(isSo, this.#deadline))) throw new Error(`not in time: ${what}`)
   }
 }

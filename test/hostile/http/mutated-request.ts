@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
+import { Random } from '../../helpers/random.ts'
 import { mutateBytes } from '../mutate-bytes.ts'
 import { mutateJson } from '../mutate-json.ts'
-import { Random } from '../random.ts'
 import { bytesOfParts, head, type Target } from './case.ts'
 import { goodBodies, goodRequests } from './corpus.ts'
 

@@ -1,5 +1,5 @@
+import type { Random } from '../../helpers/random.ts'
 import { mutateBytes } from '../mutate-bytes.ts'
-import type { Random } from '../random.ts'
 import { join, misannounced, packet } from './bytes.ts'
 import { conversation } from './conversation.ts'
 

@@ -2,14 +2,15 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../../helpers/server-process.ts'
+import { serverOfTest } from '../../helpers/of-test.ts'
+import type { ServerProcess } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { EventSource } from '../event-source.ts'
 
 describe('Last-Event-ID over a restart', () => {
   it.each(['stop', 'kill'] as const)('resumes without gap or repeat after %s', async end => {
     const dataDir = await temporaryDirectory()
-    let server = await start(dataDir)
+    let server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     const got: number[] = []
     let lastEventId = ''
@@ -26,7 +27,7 @@ describe('Last-Event-ID over a restart', () => {
       for (const end = next + 5; next < end; next++) await writeValue(server, thing, next)
       await write(server, thing, { values: [{ key: 'k', value: -1 }], store: false })
       await server[end]()
-      server = await start(dataDir)
+      server = await serverOfTest({ dataDir })
       await writeValue(server, thing, next++)
     }
     const source = await openEvents(server, thing, lastEventId)
@@ -37,7 +38,7 @@ describe('Last-Event-ID over a restart', () => {
 
   it('resumes without gap or repeat after kills while writes are under way', async () => {
     const dataDir = await temporaryDirectory()
-    let server = await start(dataDir)
+    let server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     const acked: number[] = []
     const got: number[] = []
@@ -66,7 +67,7 @@ describe('Last-Event-ID over a restart', () => {
       await Promise.all(writers)
       got.push(...valuesOf(source))
       lastEventId = source.lastEventId
-      server = await start(dataDir)
+      server = await serverOfTest({ dataDir })
     }
     const source = await openEvents(server, thing, lastEventId)
     await writeValue(server, thing, next)
@@ -81,14 +82,14 @@ describe('Last-Event-ID over a restart', () => {
 
   it('resumes from before the first event after a crash', async () => {
     const dataDir = await temporaryDirectory()
-    let server = await start(dataDir)
+    let server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     for (let value = 0; value < 5; value++) {
       await write(server, thing, { values: [{ key: 'k', value: -1 }], store: false })
     }
     const source = await openEvents(server, thing)
     await server.kill()
-    server = await start(dataDir)
+    server = await serverOfTest({ dataDir })
     for (let value = 0; value < 20; value++) await writeValue(server, thing, value)
     const resumed = await openEvents(server, thing, source.lastEventId)
     await resumed.until(() => valuesOf(resumed).length === 20)
@@ -97,7 +98,7 @@ describe('Last-Event-ID over a restart', () => {
 
   it('resumes after a crash at what a quiet stream got with a sign of life, behind writes that are not stored', async () => {
     const dataDir = await temporaryDirectory()
-    let server = await start(dataDir)
+    let server = await serverOfTest({ dataDir })
     const [thing, other] = [await createThing(server), await createThing(server)]
     const source = await openEvents(server, thing, '', '?keepAlive=1000')
     await writeValue(server, other, 0)
@@ -107,7 +108,7 @@ describe('Last-Event-ID over a restart', () => {
     const { comments } = source.parser
     await source.until(() => source.parser.comments > comments + 1)
     await server.kill()
-    server = await start(dataDir)
+    server = await serverOfTest({ dataDir })
     for (let value = 0; value < 20; value++) await writeValue(server, thing, value)
     const resumed = await openEvents(server, thing, source.lastEventId)
     await resumed.until(() => resumed.parser.events.length === 20)
@@ -116,7 +117,7 @@ describe('Last-Event-ID over a restart', () => {
 
   it('ends streams properly when the server stops', async () => {
     const dataDir = await temporaryDirectory()
-    const server = await start(dataDir)
+    const server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     const source = await openEvents(server, thing)
     const exit = await server.stop()
@@ -127,7 +128,7 @@ describe('Last-Event-ID over a restart', () => {
   it('is answered with reset by a store that is older than the id', async () => {
     const directory = await temporaryDirectory()
     const dataDir = join(directory, 'now')
-    let server = await start(dataDir)
+    let server = await serverOfTest({ dataDir })
     const thing = await createThing(server)
     const first = await openEvents(server, thing)
     await writeValue(server, thing, 0)
@@ -135,12 +136,12 @@ describe('Last-Event-ID over a restart', () => {
     await server.stop()
     const olderDir = join(directory, 'older')
     await cp(dataDir, olderDir, { recursive: true })
-    server = await start(dataDir)
+    server = await serverOfTest({ dataDir })
     const source = await openEvents(server, thing, first.lastEventId)
     for (let value = 1; value < 6; value++) await writeValue(server, thing, value)
     await source.until(() => valuesOf(source).length === 5)
     await server.stop()
-    server = await start(olderDir)
+    server = await serverOfTest({ dataDir: olderDir })
     for (let value = 100; value < 120; value++) await writeValue(server, thing, value)
     const reset = await openEvents(server, thing, source.lastEventId)
     await reset.until(() => reset.parser.events.length > 0)
@@ -151,14 +152,6 @@ describe('Last-Event-ID over a restart', () => {
     expect(valuesOf(known)[0]).toBe(100)
   })
 })
-
-async function start(dataDir: string): Promise<ServerProcess> {
-  const server = await startServer({ dataDir })
-  onTestFinished(async () => {
-    await server.kill()
-  })
-  return server
-}
 
 async function openEvents(
   server: ServerProcess,

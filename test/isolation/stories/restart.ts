@@ -34,15 +34,7 @@ export const restartStories: readonly RestartStory[] = [
       await client.disconnect()
       await writeValue(world, theirs, 'theirs, missed')
       await writeValue(world, mine, 'mine, missed')
-      return async restarted => {
-        const back = await login(restarted, 'TCP', mine.thingToken, kept)
-        expect(back.connack.sessionPresent).toBe(true)
-        await writeValue(restarted, theirs, 'theirs, live')
-        await writeValue(restarted, mine, 'mine, live')
-        await untilValue(back, 'mine, live')
-        expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live'])
-        await back.disconnect()
-      }
+      return restarted => expectMineOnly(restarted, { theirs, mine }, mine.thingToken, kept)
     },
   },
   {
@@ -56,15 +48,7 @@ export const restartStories: readonly RestartStory[] = [
       await client.disconnect()
       await writeValue(world, theirs, 'theirs, missed')
       await writeValue(world, mine, 'mine, missed')
-      return async restarted => {
-        const back = await login(restarted, 'TCP', sessionToken, kept)
-        expect(back.connack.sessionPresent).toBe(true)
-        await writeValue(restarted, theirs, 'theirs, live')
-        await writeValue(restarted, mine, 'mine, live')
-        await untilValue(back, 'mine, live')
-        expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live'])
-        await back.disconnect()
-      }
+      return restarted => expectMineOnly(restarted, { theirs, mine }, sessionToken, kept)
     },
   },
   {
@@ -169,4 +153,20 @@ async function expectRefused({ server }: Restarted, password: string): Promise<v
   })
   expect(client.connack).toMatchObject({ returnCode: 4, sessionPresent: false })
   await client.untilClosed()
+}
+
+/** The session is back, and gets what it missed and what is live of `mine`. */
+async function expectMineOnly(
+  world: Restarted,
+  { theirs, mine }: { readonly theirs: Thing; readonly mine: Thing },
+  credential: string,
+  kept: { readonly clientId: string; readonly clean: boolean },
+): Promise<void> {
+  const back = await login(world, 'TCP', credential, kept)
+  expect(back.connack.sessionPresent).toBe(true)
+  await writeValue(world, theirs, 'theirs, live')
+  await writeValue(world, mine, 'mine, live')
+  await untilValue(back, 'mine, live')
+  expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live'])
+  await back.disconnect()
 }

@@ -1,5 +1,8 @@
 import { expect } from 'vitest'
+import type { Thing } from '../../helpers/http-client.ts'
 import { isOf } from '../../helpers/mqtt-client.ts'
+import type { Way } from '../run-mqtt.ts'
+import type { World } from '../world.ts'
 import { login, type MqttStory, untilValue, valuesOf, writeValue } from './story.ts'
 
 /** What is kept for a client that is away, and who might come back in its place. */
@@ -87,10 +90,6 @@ export const sessionStories: readonly MqttStory[] = [
     name: 'the filters that a mixed SUBSCRIBE refuses leave no trace in a persistent session',
     async run(world, way) {
       const [theirs, mine] = [await world.operator.createThing(), await world.operator.createThing()]
-      const kept = { clientId: 'mixed', clean: false }
-      await writeValue(world, theirs, 'their latest')
-      await writeValue(world, mine, 'my latest')
-      const first = await login(world, way, mine.thingToken, kept)
       const filters = [
         `things/${theirs.thingId}/values/#`,
         `things/${mine.thingId}/values/#`,
@@ -99,25 +98,9 @@ export const sessionStories: readonly MqttStory[] = [
         'things/+/values/#',
         `$share/g/things/${theirs.thingId}/values/#`,
       ]
-      expect(await first.subscribeAll(filters)).toEqual([128, 1, 128, 128, 128, 128])
-      await untilValue(first, 'my latest')
-      await writeValue(world, theirs, 'theirs, live')
-      await writeValue(world, mine, 'mine, live')
-      await untilValue(first, 'mine, live')
-      expect(await valuesOf(first, 'retained')).toEqual(['my latest'])
-      expect(await valuesOf(first)).toEqual(['mine, live'])
-      await first.disconnect()
-      await writeValue(world, theirs, 'theirs, missed')
-      await writeValue(world, mine, 'mine, missed')
-      const back = await login(world, way, mine.thingToken, kept)
-      expect(back.connack.sessionPresent).toBe(true)
-      await untilValue(back, 'mine, missed')
-      await writeValue(world, theirs, 'theirs, live again')
-      await writeValue(world, mine, 'mine, live again')
-      await untilValue(back, 'mine, live again')
-      expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live again'])
-      expect(await valuesOf(back, 'retained')).toEqual([])
-      await back.disconnect()
+      const client = { way, credential: mine.thingToken, clientId: 'mixed' }
+      const granted = [128, 1, 128, 128, 128, 128]
+      await expectMineOnly(world, { theirs, mine }, client, { filters, granted })
     },
   },
   {
@@ -125,28 +108,9 @@ export const sessionStories: readonly MqttStory[] = [
     async run(world, way) {
       const [theirs, mine] = [await world.operator.createThing(), await world.operator.createThing()]
       const { sessionToken } = await world.operator.createSession({ things: [mine.thingId], access: 'read' })
-      const kept = { clientId: 'some', clean: false }
-      await writeValue(world, theirs, 'their latest')
-      await writeValue(world, mine, 'my latest')
-      const first = await login(world, way, sessionToken, kept)
-      expect(await first.subscribeAll(['things/+/values/#', `things/${theirs.thingId}/#`])).toEqual([1, 128])
-      await untilValue(first, 'my latest')
-      await writeValue(world, theirs, 'theirs, live')
-      await writeValue(world, mine, 'mine, live')
-      await untilValue(first, 'mine, live')
-      expect(await valuesOf(first, 'retained')).toEqual(['my latest'])
-      expect(await valuesOf(first)).toEqual(['mine, live'])
-      await first.disconnect()
-      await writeValue(world, theirs, 'theirs, missed')
-      await writeValue(world, mine, 'mine, missed')
-      const back = await login(world, way, sessionToken, kept)
-      expect(back.connack.sessionPresent).toBe(true)
-      await untilValue(back, 'mine, missed')
-      await writeValue(world, theirs, 'theirs, live again')
-      await writeValue(world, mine, 'mine, live again')
-      await untilValue(back, 'mine, live again')
-      expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live again'])
-      await back.disconnect()
+      const client = { way, credential: sessionToken, clientId: 'some' }
+      const filters = ['things/+/values/#', `things/${theirs.thingId}/#`]
+      await expectMineOnly(world, { theirs, mine }, client, { filters, granted: [1, 128] })
     },
   },
   {
@@ -194,8 +158,7 @@ export const sessionStories: readonly MqttStory[] = [
       await client.subscribe(`things/${theirs.thingId}/values/#`)
       const attacker = await login(world, way, mine.thingToken, { clientId: 'same', clean: false })
       const unsubscriptions = [`things/${theirs.thingId}/values/#`, '#', 'things/+/#']
-      attacker.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions })
-      await attacker.next(isOf('unsuback', 1))
+      await attacker.unsubscribe(...unsubscriptions)
       await writeValue(world, theirs, 'still')
       await untilValue(client, 'still')
       for (const open of [client, attacker]) await open.disconnect()
@@ -221,3 +184,39 @@ export const sessionStories: readonly MqttStory[] = [
     },
   },
 ]
+
+/** A persistent session with these filters sees of the two things only `mine`: retained, live, missed, and live again. */
+async function expectMineOnly(
+  world: World,
+  { theirs, mine }: { readonly theirs: Thing; readonly mine: Thing },
+  {
+    way,
+    credential,
+    clientId,
+  }: { readonly way: Way; readonly credential: string; readonly clientId: string },
+  { filters, granted }: { readonly filters: readonly string[]; readonly granted: readonly number[] },
+): Promise<void> {
+  const kept = { clientId, clean: false }
+  await writeValue(world, theirs, 'their latest')
+  await writeValue(world, mine, 'my latest')
+  const first = await login(world, way, credential, kept)
+  expect(await first.subscribeAll(filters)).toEqual(granted)
+  await untilValue(first, 'my latest')
+  await writeValue(world, theirs, 'theirs, live')
+  await writeValue(world, mine, 'mine, live')
+  await untilValue(first, 'mine, live')
+  expect(await valuesOf(first, 'retained')).toEqual(['my latest'])
+  expect(await valuesOf(first)).toEqual(['mine, live'])
+  await first.disconnect()
+  await writeValue(world, theirs, 'theirs, missed')
+  await writeValue(world, mine, 'mine, missed')
+  const back = await login(world, way, credential, kept)
+  expect(back.connack.sessionPresent).toBe(true)
+  await untilValue(back, 'mine, missed')
+  await writeValue(world, theirs, 'theirs, live again')
+  await writeValue(world, mine, 'mine, live again')
+  await untilValue(back, 'mine, live again')
+  expect(await valuesOf(back)).toEqual(['mine, missed', 'mine, live again'])
+  expect(await valuesOf(back, 'retained')).toEqual([])
+  await back.disconnect()
+}

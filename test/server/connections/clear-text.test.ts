@@ -1,6 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { startServer } from '../../helpers/server-process.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { describe, expect, it } from 'vitest'
+import { serverOfTest } from '../../helpers/of-test.ts'
 import { TlsService } from '../tls/tls-service.ts'
 
 const warning = /"level":40.*network in clear/
@@ -26,8 +25,7 @@ describe('the start', () => {
 })
 
 async function warningsOf(host: string): Promise<string[]> {
-  const server = await startServer({ dataDir: await temporaryDirectory(), args: ['--host', host] })
-  onTestFinished(async () => void (await server.kill()))
+  const server = await serverOfTest({ args: ['--host', host] })
   const { stderr } = await server.stop()
   return stderr.split('\n').filter(line => warning.test(line))
 }

@@ -9,7 +9,8 @@ import { Limits } from '../../../src/access/limits/limits.ts'
 import { ConnectionLimit } from '../../../src/server/connections/connection-limit.ts'
 import { TrustedProxies } from '../../../src/server/connections/trusted-proxies.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
-import { connectMqtt, type MqttClient, openMqtt } from '../../helpers/mqtt-client.ts'
+import { type MqttClient, openMqtt } from '../../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
 import { type ProxiedService, startProxied } from './proxied-service.ts'
 
 const client = '203.0.113.7'
@@ -93,8 +94,7 @@ describe('connectionsPerAddress', () => {
   it('exempts the machine itself', async () => {
     const service = await startProxied({ connectionsPerAddress: 1 })
     for (const url of [service.mqttUrl, service.mqttUrl, service.webSocketUrl, service.webSocketUrl]) {
-      const mqtt = await connectMqtt({ url })
-      onTestFinished(() => mqtt.destroy())
+      await mqttOfTest({ url })
     }
     expect(service.things.limits.met.get('too_many_connections') ?? 0).toBe(0)
   })

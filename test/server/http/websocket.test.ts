@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { eventOf } from '../../helpers/event-of.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt, encodePackets } from '../../helpers/mqtt-client.ts'
+import { serverOfTest } from '../../helpers/of-test.ts'
 import { type ServerProcess, startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
@@ -158,8 +159,7 @@ describe('an upgrade to WebSocket', () => {
   })
 
   it('at a server that is stopping is refused', async () => {
-    const stopping = await startServer({ dataDir: await temporaryDirectory() })
-    onTestFinished(async () => void (await stopping.kill()))
+    const stopping = await serverOfTest()
     const socket = connect(Number(new URL(stopping.url).port), '127.0.0.1')
     // With the beginning of the upgrade read, the connection is none that is idle.
     socket.write('GET /healthz HTTP/1.1\r\n\r\nGET /mqtt HTTP/1.1\r\n')
@@ -203,8 +203,7 @@ describe('an upgrade to WebSocket', () => {
     })
 
     it('is closed when a larger message is announced, also if its client would keep it', async () => {
-      const stopping = await startServer({ dataDir: await temporaryDirectory() })
-      onTestFinished(async () => void (await stopping.kill()))
+      const stopping = await serverOfTest()
       const socket = connect({ port: Number(new URL(stopping.url).port), allowHalfOpen: true })
       onTestFinished(() => void socket.destroy())
       socket.write(['GET /mqtt HTTP/1.1', ...handshakeLines(), '', ''].join('\r\n'))

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,10 +15,12 @@ import { storeLocation } from '../../../src/server/keeping/choose-store.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
+import { Child } from '../../helpers/child.ts'
 import { startNode } from '../../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../../helpers/mqtt-client.ts'
-import { startRedis } from '../../helpers/redis-server.ts'
+import { nodeOfTest } from '../../helpers/of-test.ts'
+import { redisOfTest } from '../../helpers/redis-of-test.ts'
 import { runCli, type ServerProcess, startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
@@ -28,8 +28,7 @@ const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
 async function redisUrl(): Promise<string> {
-  const redis = await startRedis()
-  onTestFinished(() => redis.end())
+  const redis = await redisOfTest()
   return redis.url
 }
 
@@ -75,8 +74,7 @@ describe('thingwire migrate', () => {
     expect(moved.stderr).toMatch(/^moved \d+ of \d+ records \(\d+ %\), \d+ a second$/m)
     expect(moved.stdout + moved.stderr).not.toContain(thingToken)
 
-    const node = await startNode(url, createToken(), { environment })
-    onTestFinished(async () => void (await node.kill()))
+    const node = await nodeOfTest(url, createToken(), { environment })
     await writeValue(node, boat, 3, { id: 'write 3' })
     await writeValue(node, boat, 4)
     const back = await connectMqtt({ url: node.mqttUrl, ...client })
@@ -122,11 +120,9 @@ describe('thingwire migrate', () => {
 
     const environment = { ...process.env, THINGWIRE_REDIS_URL: url }
     const args = ['--import', tsx, cli, 'migrate', '--data-dir', dataDir]
-    const child = spawn(process.execPath, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    while (!/^moved [1-9]/m.test(said)) said += (await once(child.stderr, 'data')).join('')
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    const child = new Child(process.execPath, args, { env: environment })
+    await child.until('stderr', /^moved [1-9]/m)
+    await child.end('SIGKILL')
     await expect(openStore(createRedisStore({ url }))).rejects.toThrow('thingwire migrate')
 
     expect(await migrate(dataDir, url)).toMatchObject({ code: 0 })

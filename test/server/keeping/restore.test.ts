@@ -1,7 +1,8 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
+import { serverOfTest } from '../../helpers/of-test.ts'
 import { runCli, startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
@@ -34,8 +35,7 @@ describe('thingwire restore', () => {
   it('makes a data directory in which things, tokens and records are as they were', async () => {
     const dataDir = join(await temporaryDirectory(), 'new')
     expect(await restore(backup, dataDir)).toMatchObject({ code: 0, stderr: '' })
-    const server = await startServer({ dataDir })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await serverOfTest({ dataDir })
     expect(await readAll(server, thing, 'n')).toMatchObject([{ key: 'n', value: 'kept' }])
     expect(await write(server, thing, { values: [{ key: 'n', value: 'more' }] })).toMatchObject({
       status: 201,

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type HeldBack, LogSampling } from '../../../src/server/log/log-sampling.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
-import { startServer } from '../../helpers/server-process.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { serverOfTest } from '../../helpers/of-test.ts'
 
 const warn = 40
 const error = 50
@@ -54,11 +53,9 @@ describe('LogSampling', () => {
 
 describe('the log of the server', () => {
   it('is not filled by a flood of requests that are each worth a line', async () => {
-    const server = await startServer({
-      dataDir: await temporaryDirectory(),
+    const server = await serverOfTest({
       environment: { THINGWIRE_MIN_FREE_SPACE: `${Number.MAX_SAFE_INTEGER}` },
     })
-    onTestFinished(async () => void (await server.kill()))
     const thing = await createThing(server)
     const requests = 400
     for (let value = 0; value < requests; value++) {

@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createServer } from '../../../src/server/index.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
 import { readAll } from '../../helpers/http-client.ts'
-import { runCli, startServer } from '../../helpers/server-process.ts'
+import { serverOfTest } from '../../helpers/of-test.ts'
+import { runCli } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { CertificateDirectory, TlsService } from './tls-service.ts'
 
@@ -206,12 +207,10 @@ describe('the start with a certificate', () => {
 
   it('says where it serves TLS, on tlsHost', async () => {
     const { tlsCert, tlsKey } = await CertificateDirectory.create(pair)
-    const server = await startServer({
-      dataDir: await temporaryDirectory(),
+    const server = await serverOfTest({
       args: ['--tls-host', '127.0.0.2', '--https-port', '0', '--mqtts-port', '0'],
       environment: { THINGWIRE_TLS_CERT: tlsCert, THINGWIRE_TLS_KEY: tlsKey },
     })
-    onTestFinished(async () => void (await server.kill()))
     expect(server.url).toContain('//127.0.0.1:')
     const { stdout, code } = await server.stop()
     expect(code).toBe(0)

@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { preload } from '../../helpers/preload.ts'
 import type { Exit } from '../../helpers/server-process.ts'
+import { withDirectory } from '../../helpers/with-server.ts'
 import { startServers } from '../servers.ts'
 import { MemoryCurve } from './memory-curve.ts'
 import { atPace, type Paced } from './pace.ts'
@@ -25,9 +24,12 @@ export interface ComingAndGoingResult {
 const rates = { writes: 180, connects: 2.5, streams: 3, things: 4, reads: 18, refusals: 2 }
 
 /** Clients that come and go, at one server with its embedded store and default options, and what its memory does. */
-export async function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAndGoingResult> {
+export function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAndGoingResult> {
+  return withDirectory(directory => run(setup, directory))
+}
+
+async function run(setup: ComingAndGoing, directory: string): Promise<ComingAndGoingResult> {
   const { seconds, interval, onSample } = setup
-  const directory = await mkdtemp(join(tmpdir(), 'thingwire-soak-'))
   const socket = join(directory, 'memory')
   const environment = { ...preload(new URL('memory-preload.ts', import.meta.url)), SOAK_MEMORY: socket }
   const { nodes, end } = await startServers(0, { environment })
@@ -55,6 +57,5 @@ export async function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAn
     return { paced, memory, exit: await server.stop() }
   } finally {
     await end()
-    await rm(directory, { recursive: true, force: true })
   }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createThing, type Thing, write } from '../../helpers/http-client.ts'
+import { ask, createThing, type Thing, write } from '../../helpers/http-client.ts'
+import type { MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-import { MqttLink } from '../mqtt-link.ts'
+import { openLink } from '../mqtt-link.ts'
 import { between, chance, pick } from '../random.ts'
 
 export interface Population {
@@ -27,7 +28,7 @@ export class Visitors {
   readonly #population: Population
   readonly #things: readonly Thing[]
   /** Connections that stay, by the place of their thing. */
-  readonly #writers = new Map<number, Promise<MqttLink>>()
+  readonly #writers = new Map<number, Promise<MqttClient>>()
   /** Client ids that are connected. */
   readonly #present = new Set<number>()
 
@@ -69,14 +70,14 @@ export class Visitors {
     this.#present.add(session)
     try {
       const { thingId, thingToken: password } = this.#things[session % this.#things.length] as Thing
-      const link = await MqttLink.open({
+      const link = await openLink({
         url: this.#server.mqttUrl,
         clientId: `session ${session}`,
         password,
         clean: false,
       })
       const topic = `things/${thingId}/values/${nameOfKey(session % this.#population.keys)}`
-      if (!link.sessionPresent) await link.subscribe({ topic, qos: 1 })
+      if (!link.connack.sessionPresent) await link.subscribeTo({ topic, qos: 1 })
       await this.#stay()
       await (chance(0.5) ? link.destroy() : link.disconnect())
     } finally {
@@ -102,11 +103,7 @@ export class Visitors {
     const thing = await createThing(this.#server)
     const values = Array.from({ length: resourcesOfGuest }, (_, index) => this.#value(index))
     await expectStatus(await write(this.#server, thing, { values }), 201)
-    const removed = await fetch(`${this.#server.url}/v2/admin/things/${thing.thingId}`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${this.#server.adminKey}` },
-    })
-    await expectStatus(removed, 200)
+    await ask(this.#server, 'DELETE', `/v2/admin/things/${thing.thingId}`)
   }
 
   /** A page. */
@@ -130,10 +127,10 @@ export class Visitors {
   /** Over the connection of the thing, which is opened again if it was lost. */
   async #publish(place: number, { thingId, thingToken: password }: Thing, body: string): Promise<void> {
     const { mqttUrl: url } = this.#server
-    const writer = this.#writers.get(place) ?? MqttLink.open({ url, clientId: `writer ${place}`, password })
+    const writer = this.#writers.get(place) ?? openLink({ url, clientId: `writer ${place}`, password })
     this.#writers.set(place, writer)
     try {
-      await (await writer).publish(`things/${thingId}/write`, body, 1)
+      await (await writer).publish(`things/${thingId}/write`, body)
     } catch (error) {
       if (this.#writers.get(place) === writer) this.#writers.delete(place)
       throw error

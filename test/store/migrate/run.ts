@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createProgress } from '../../../bench/load/progress.ts'
 import { fill } from '../../../bench/store/fill.ts'
@@ -11,6 +8,7 @@ import { startNode } from '../../helpers/cluster.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { startServer } from '../../helpers/server-process.ts'
+import { withDirectory } from '../../helpers/with-server.ts'
 import { digestsOf } from './digests.ts'
 import { killedMigration, migration } from './migration.ts'
 
@@ -69,14 +67,14 @@ async function compare(dataDir: string, redis: RedisServer, thingId: string): Pr
   )
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-migrate-'))
 const redis = await startRedis()
 try {
-  const thingId = await fillDataDir(dataDir)
-  await migrateWithKills(dataDir, redis)
-  await compare(dataDir, redis, thingId)
+  await withDirectory(async dataDir => {
+    const thingId = await fillDataDir(dataDir)
+    await migrateWithKills(dataDir, redis)
+    await compare(dataDir, redis, thingId)
+  })
 } finally {
   await redis.end()
-  await rm(dataDir, { recursive: true, force: true })
 }
 process.exitCode = report.broken === 0 ? 0 : 1

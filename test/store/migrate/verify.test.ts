@@ -1,23 +1,13 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { otherThing, thing } from '../../../src/conformance/writes.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { interrupt, stageMigration } from './stage.ts'
 
-let redis: RedisServer
-let admin: Redis
-beforeAll(async () => {
-  redis = await startRedis()
-  admin = new Redis(redis.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await redis.end()
-})
+const redis = redisOfTests()
 
 /** What makes the sides differ, and what is named then. */
 const changes: readonly {
@@ -28,54 +18,54 @@ const changes: readonly {
   {
     what: 'a record',
     named: `resource odd of thing ${thing}`,
-    change: keys => admin.zremrangebyrank(keys.records(thing, 'odd'), 0, 0),
+    change: keys => redis.client.zremrangebyrank(keys.records(thing, 'odd'), 0, 0),
   },
   {
     what: 'the name of a resource',
     named: `resources of thing ${thing}`,
-    change: keys => admin.zrem(keys.resources(thing), 'odd'),
+    change: keys => redis.client.zrem(keys.resources(thing), 'odd'),
   },
   {
     what: 'an emptied resource',
     named: `resource gone of thing ${thing}`,
-    change: keys => admin.srem(keys.emptied(thing), 'gone'),
+    change: keys => redis.client.srem(keys.emptied(thing), 'gone'),
   },
   {
     what: 'a state',
     named: `state $geo of thing ${otherThing}`,
-    change: keys => admin.hdel(keys.states(otherThing), '$geo'),
+    change: keys => redis.client.hdel(keys.states(otherThing), '$geo'),
   },
   {
     what: 'a document',
     named: 'a document',
-    change: keys => admin.hset(keys.documents, 'tokens/0123', '{}'),
+    change: keys => redis.client.hset(keys.documents, 'tokens/0123', '{}'),
   },
   {
     what: 'a document that was never there',
     named: 'the documents',
-    change: keys => admin.zadd(keys.documentNames, 0, 'x'),
+    change: keys => redis.client.zadd(keys.documentNames, 0, 'x'),
   },
   { what: 'a commit', named: 'the commit log', change: replaceCommit },
   {
     what: 'an answer',
     named: `a write id of thing ${thing}`,
     change: async keys => {
-      const [digest = Buffer.alloc(0)] = await admin.zrangeBuffer(keys.writeIdOrder(thing), -1, -1)
-      await admin.hset(keys.writeIds(thing), digest, '3:1:{}')
+      const [digest = Buffer.alloc(0)] = await redis.client.zrangeBuffer(keys.writeIdOrder(thing), -1, -1)
+      await redis.client.hset(keys.writeIds(thing), digest, '3:1:{}')
     },
   },
   {
     what: 'a refused write',
     named: `the refused writes of thing ${thing}`,
-    change: keys => admin.lset(keys.refused(thing), 50, '{}'),
+    change: keys => redis.client.lset(keys.refused(thing), 50, '{}'),
   },
 ]
 
 /** The newest one, by one of another thing. */
 async function replaceCommit({ log }: Keys): Promise<void> {
-  const [[id, fields] = ['', []]] = await admin.xrevrange(log, '+', '-', 'COUNT', 1)
-  await admin.xdel(log, id)
-  await admin.xadd(log, `${id.split('-')[0]}-1`, ...fields.with(1, 'another'))
+  const [[id, fields] = ['', []]] = await redis.client.xrevrange(log, '+', '-', 'COUNT', 1)
+  await redis.client.xdel(log, id)
+  await redis.client.xadd(log, `${id.split('-')[0]}-1`, ...fields.with(1, 'another'))
 }
 
 for (const { what, named, change } of changes) {

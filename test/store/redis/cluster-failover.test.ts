@@ -6,7 +6,8 @@ import type { Statement } from '../../../src/store/redis/connection/statement.ts
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import { type RedisCluster, startRedisCluster } from '../../helpers/redis-cluster.ts'
-import { freePort, type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTest } from '../../helpers/redis-of-test.ts'
+import { freePort, type RedisServer } from '../../helpers/redis-server.ts'
 
 /** Milliseconds; far beyond what a failover takes. */
 const deadline = 60_000
@@ -37,7 +38,7 @@ async function addReplicas({ nodes }: RedisCluster, master: RedisServer, count: 
   const all = [...nodes]
   for (let added = 0; added < count; added++) {
     const bus = await freePort()
-    const replica = await startRedis({
+    const replica = await redisOfTest({
       config: {
         'cluster-enabled': 'yes',
         'cluster-port': String(bus),
@@ -45,7 +46,6 @@ async function addReplicas({ nodes }: RedisCluster, master: RedisServer, count: 
         'cluster-allow-replica-migration': 'no',
       },
     })
-    onTestFinished(() => replica.end())
     all.push(replica)
     await asking(master, redis => redis.call('CLUSTER', 'MEET', '127.0.0.1', replica.port, bus))
     await asking(replica, redis =>

@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { put, state } from '../../../src/conformance/views.ts'
 import { count, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { maximumPageText } from '../../../src/core/ports.ts'
 import type { LogQuery } from '../../../src/store/contract.ts'
 import { readLog, trimLog } from '../../../src/store/redis/commit-log.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import type { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import type { LogEntry } from '../../../src/store/redis/log/log-entry.ts'
-import { type Client, Script } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { Script } from '../../../src/store/redis/script.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, crowdLog, newDatabase } from './databases.ts'
 
-let redis: RedisServer
-let client: Client
-
-beforeAll(async () => {
-  redis = await startRedis()
-  client = await openClient(redis.url)
-})
-
-afterAll(async () => {
-  client?.disconnect()
-  await redis?.end()
-})
+const redis = redisOfTests()
 
 const all: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 10_000 }
 
 test('readLog() reads many pieces, either way', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const numbers = await commitEach(database, count(1_700))
   assert.deepEqual(await numbersIn(database, all), numbers)
   assert.deepEqual(await numbersIn(database, { ...all, order: 'desc' }), numbers.toReversed())
@@ -37,7 +25,7 @@ test('readLog() reads many pieces, either way', async () => {
 })
 
 test('readLog() passes over what is not wanted, however much of it there is', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const wanted = await commitEach(database, [1])
   await append(database, ...count(1_500).map(() => write([received(1)], { thingId: otherThing })))
   wanted.push(...(await commitEach(database, [2])))
@@ -48,7 +36,7 @@ test('readLog() passes over what is not wanted, however much of it there is', as
 })
 
 test('readLog() gives no commit of which nothing was kept', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const same = measured(1_000, 1)
   const [first, , , , last] = await append(
     database,
@@ -62,7 +50,7 @@ test('readLog() gives no commit of which nothing was kept', async () => {
 })
 
 test('readLog() ends a page with the commit with which its text is too much', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const numbers: number[] = []
   const large = 'x'.repeat(60_000)
   for (const value of count(20)) {
@@ -77,7 +65,7 @@ test('readLog() ends a page with the commit with which its text is too much', as
 })
 
 test('read-log.lua gives a piece of bounded size, and says where the next one begins', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const numbers = await commitEach(
     database,
     count(100).map(() => 'x'.repeat(60_000)),
@@ -90,7 +78,7 @@ test('read-log.lua gives a piece of bounded size, and says where the next one be
 })
 
 test('trimLog() takes many at once, and passes over what is not there', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const numbers = await commitEach(database, count(2_400))
   await crowdLog(database, Math.max(...numbers))
   await trimLog(database, [...numbers.filter((_, index) => index % 10 !== 0), 7, 8, 1_600_000])

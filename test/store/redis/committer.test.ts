@@ -1,16 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { received, waitedFor, write } from '../../../src/conformance/writes.ts'
 import { RedisCommitter } from '../../../src/store/redis/committer.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
-import { startRedis } from '../../helpers/redis-server.ts'
+import { redisClientOfTest, redisOfTest } from '../../helpers/redis-of-test.ts'
 import { newDatabase } from './databases.ts'
 
 test('turn() leaves others the time that a group took, for each that has committed before it, 5 ms at most', async () => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.end())
-  const client = await openClient(redis.url)
-  onTestFinished(() => client.disconnect())
+  const redis = await redisOfTest()
+  const client = await redisClientOfTest(redis.url)
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
 

@@ -3,11 +3,11 @@ import { givenUp, received, valuesOf, waitedFor, write } from '../../../src/conf
 import type { Store } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { RedisCommitter } from '../../../src/store/redis/committer.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { type Client, Script } from '../../../src/store/redis/script.ts'
+import { Script } from '../../../src/store/redis/script.ts'
+import { redisClientOfTest } from '../../helpers/redis-of-test.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { openPath, type TcpPath } from '../../helpers/tcp-path.ts'
 import { newDatabase, noFollower } from './databases.ts'
@@ -97,14 +97,8 @@ class EarlyOnce extends RedisDatabase {
   }
 }
 
-async function connected(): Promise<Client> {
-  const client = await openClient(redis.url)
-  onTestFinished(() => client.disconnect())
-  return client
-}
-
 test('commit() sends again what was refused as late and is still waited for', async () => {
-  const client = await connected()
+  const client = await redisClientOfTest(redis.url)
   const { keys, node } = newDatabase(client)
   const database = new EarlyOnce(keys, node, client)
   const committer = new RedisCommitter(new NumberedWrites(database), noFollower)
@@ -118,7 +112,7 @@ test('commit() sends again what was refused as late and is still waited for', as
 })
 
 test('settle.lua says what came of the newest write, whatever comes late', async () => {
-  const client = await connected()
+  const client = await redisClientOfTest(redis.url)
   const database = newDatabase(client)
   const [put, settle] = [new Script('put-documents'), new Script('settle')]
   const until = 8_000_000_000_000_000

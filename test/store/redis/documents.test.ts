@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { putTo, waitedFor } from '../../../src/conformance/writes.ts'
 import { settle } from '../../../src/store/commit-ticket.ts'
 import type { Document, DocumentChange, DriverDocuments } from '../../../src/store/contract.ts'
 import { GroupCommit } from '../../../src/store/group-commit.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { createDocuments, encodeDocuments } from '../../../src/store/redis/documents.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisClientOfTest, redisOfTests } from '../../helpers/redis-of-test.ts'
 
-let server: RedisServer
+const redis = redisOfTests()
+
 let keys: Keys
-beforeAll(async () => {
-  server = await startRedis()
-  return () => server.end()
-})
 beforeEach(() => {
   keys = new Keys(randomUUID())
 })
@@ -42,8 +38,7 @@ class DisturbedDatabase extends RedisDatabase {
 async function node(
   disturbances: (() => Promise<unknown>)[] = [],
 ): Promise<{ client: Client; documents: DriverDocuments }> {
-  const client = await openClient(server.url)
-  onTestFinished(() => client.disconnect())
+  const client = await redisClientOfTest(redis.url)
   const database = new DisturbedDatabase(client, disturbances)
   const oneByOne = new GroupCommit<never, never>({ commit: async () => [] }, () => 0, 1)
   const documents: DriverDocuments = createDocuments(database, new NumberedWrites(database), {

@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { count, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
 import { logBounds, trimLog } from '../../../src/store/redis/commit-log.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import type { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { type LogEntry, writeNumberOf } from '../../../src/store/redis/log/log-entry.ts'
 import { RedisRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
-import type { Client } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, crowdLog, newDatabase } from './databases.ts'
 
-let redis: RedisServer
-let client: Client
-
-beforeAll(async () => {
-  redis = await startRedis({ config: { appendfsync: 'no' } })
-  client = await openClient(redis.url)
-})
-
-afterAll(async () => {
-  client?.disconnect()
-  await redis?.end()
-})
+const redis = redisOfTests({ config: { appendfsync: 'no' } })
 
 const tenMinutes = 600 * 1_000_000
 
 test('trimLog() takes what is older than 10 minutes, and nothing younger', async () => {
-  const database = newDatabase(client)
-  const [seconds = '', microseconds = ''] = await client.time()
+  const database = newDatabase(redis.client)
+  const [seconds = '', microseconds = ''] = await redis.client.time()
   const now = Number(seconds) * 1_000_000 + Number(microseconds)
   const ages = [2 * tenMinutes, tenMinutes + 1_000_000, tenMinutes - 60_000_000]
   const numbers = ages.map(age => now - age).map(number => number - (number % 16))
@@ -42,7 +29,7 @@ test('trimLog() takes what is older than 10 minutes, and nothing younger', async
 })
 
 test('trimLog() takes what has 100,000 entries behind it, and says up to where', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const receipts = await append(database, ...count(10).map(value => write([received(value)])))
   const numbers = receipts.map(({ writeNumber }) => writeNumber)
   await trimLog(database, numbers)
@@ -60,7 +47,7 @@ test('trimLog() takes what has 100,000 entries behind it, and says up to where',
 })
 
 test('commits are marked at every 1,000th entry, of which a large one counts as several', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const receipts = await append(database, ...count(2_500).map(value => write([received(value)])))
   const marksAt = [1_999, 999].map(index => String(receipts[index]?.writeNumber))
   assert.deepEqual(await marksIn(database), marksAt)
@@ -76,7 +63,7 @@ test('commits are marked at every 1,000th entry, of which a large one counts as 
 })
 
 test('entries that nobody reads later leave the log when they may and others of their kind come', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const refused = new RedisRefusedWrites(database)
   const passing = { datetime: 1, door: 'http', reason: 'invalid_json', message: 'no', excerpt: '' } as const
   const same = measured(1_000, 1)

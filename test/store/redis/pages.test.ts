@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { maximumPageText } from '../../../src/core/ports.ts'
 import type { Page, PageQuery } from '../../../src/store/contract.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import { readNewest, readPage } from '../../../src/store/redis/pages.ts'
 import { encodePayload } from '../../../src/store/redis/record-member.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { Interrupted } from './interrupted.ts'
+
+const redis = redisOfTests()
 
 const thing = 'abcdefghijklmnop'
 const key = 'temperature'
 
-let redis: RedisServer
-let client: Redis
 let database: Interrupted
 
 interface Put {
@@ -69,18 +68,8 @@ function valuesOf({ records }: Page): string[] {
   return records.map(({ value }) => value)
 }
 
-beforeAll(async () => {
-  redis = await startRedis()
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.end()
-})
-
 beforeEach(() => {
-  database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', client)
+  database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', redis.client)
 })
 
 describe('readPage()', () => {
@@ -100,7 +89,7 @@ describe('readPage()', () => {
       fc.integer({ min: 1, max: 20 }),
       fc.constantFrom('asc', 'desc'),
       async (records, from, to, limit, order) => {
-        database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', client)
+        database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', redis.client)
         await put(records.map(each => ({ ...each, value: JSON.stringify(nameOf(each)) })))
         const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
         const expected = records
@@ -195,11 +184,11 @@ describe('readPage()', () => {
 
   it('reads on when Redis has no memory for writes', async () => {
     await put(counted(2, () => ({})))
-    await client.config('SET', 'maxmemory', 1)
+    await redis.client.config('SET', 'maxmemory', 1)
     try {
       expect(valuesOf(await read())).toEqual(['0', '1'])
     } finally {
-      await client.config('SET', 'maxmemory', 0)
+      await redis.client.config('SET', 'maxmemory', 0)
     }
   })
 

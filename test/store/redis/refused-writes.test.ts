@@ -3,11 +3,10 @@ import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
 import { RedisRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
-import { startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTest } from '../../helpers/redis-of-test.ts'
 
 test('add() keeps no more than 100 refused writes in Redis, whichever node adds them', async () => {
-  const server = await startRedis()
-  onTestFinished(() => server.end())
+  const server = await redisOfTest()
   const keys = new Keys('refused')
   const clients = [await openClient(server.url), await openClient(server.url)]
   onTestFinished(() => void clients.map(client => client.disconnect()))

@@ -1,36 +1,21 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { plain, put, state, stateful } from '../../../src/conformance/views.ts'
 import { count, key, measured, otherThing, received, thing, write } from '../../../src/conformance/writes.ts'
-import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import type { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { type DecodedEntry, decodeEntry, type LogEntry } from '../../../src/store/redis/log/log-entry.ts'
 import { decodeMember, decodeState, writeNumberInState } from '../../../src/store/redis/record-member.ts'
 import { remove, removeThing } from '../../../src/store/redis/removals.ts'
-import { type Client, Script } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { Script } from '../../../src/store/redis/script.ts'
+import { redisClientOfTest, redisOfTests } from '../../helpers/redis-of-test.ts'
 import { alone, append, newDatabase, sameDatabase } from './databases.ts'
 
-let redis: RedisServer
-let client: Client
-let otherClient: Client
-
-beforeAll(async () => {
-  redis = await startRedis()
-  client = await openClient(redis.url)
-  otherClient = await openClient(redis.url)
-})
-
-afterAll(async () => {
-  client?.disconnect()
-  otherClient?.disconnect()
-  await redis?.end()
-})
+const redis = redisOfTests()
 
 const everything = {}
 
 test('remove() takes many pieces, and each record of them once', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   await append(database, write(count(3_000).map(value => measured(value, value))))
   const { count: removed, writeNumber } = await remove(database, alone, thing, key, { from: 10, to: 2_990 })
   assert.equal(removed, 2_980)
@@ -39,14 +24,14 @@ test('remove() takes many pieces, and each record of them once', async () => {
 })
 
 test('remove() takes many pieces of one datetime', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   await append(database, write(count(2_000).map(value => measured(5, value))))
   assert.equal((await remove(database, alone, thing, key, { from: 5, to: 6 })).count, 2_000)
   assert.deepEqual(await valuesIn(database), [])
 })
 
 test('remove() takes pieces of large values', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const large = 'x'.repeat(60_000)
   for (const round of count(10)) {
     await append(database, write(count(10).map(value => measured(10 * round + value, large))))
@@ -56,8 +41,8 @@ test('remove() takes pieces of large values', async () => {
 })
 
 test('remove() leaves what other nodes append while it runs, at the same datetimes too', async () => {
-  const database = newDatabase(client)
-  const other = sameDatabase(database, otherClient)
+  const database = newDatabase(redis.client)
+  const other = sameDatabase(database, await redisClientOfTest(redis.url))
   const old = count(4_000).map(value => measured(Math.floor(value / 40), `old ${value}`))
   await append(database, write(old))
   let isRemoving = true
@@ -87,8 +72,8 @@ test('remove() leaves what other nodes append while it runs, at the same datetim
 })
 
 test('remove() on two nodes counts no record twice', async () => {
-  const database = newDatabase(client)
-  const other = sameDatabase(database, otherClient)
+  const database = newDatabase(redis.client)
+  const other = sameDatabase(database, await redisClientOfTest(redis.url))
   await append(database, write(count(5_000).map(value => measured(value, value))))
   const removals = await Promise.all([
     remove(database, alone, thing, key, everything),
@@ -109,7 +94,7 @@ test('remove() on two nodes counts no record twice', async () => {
 })
 
 test('remove() takes what its records have left in the crowds, and nothing more', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const values = (datetime: number) =>
     count(300).map(value => measured(datetime, value % 2 ? { value } : `value ${value}`))
   await append(database, write([...values(1_000), ...values(2_000)]))
@@ -125,7 +110,7 @@ test('remove() takes what its records have left in the crowds, and nothing more'
 })
 
 test('remove() leaves records in the crowd that are like one of those it takes', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const values = count(700).map(value => (value % 2 ? { value } : `value ${value}`))
   // So far ahead of the clock, it is the receipt time of whatever is written now.
   const receivedAt = Date.now() + 3_600_000
@@ -149,7 +134,7 @@ test('remove() leaves records in the crowd that are like one of those it takes',
 })
 
 test('remove() of the newest record writes what is latest then, and what was, to the log', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const { value } = measured(1_000, { a: 'ü\ud800' })
   const left = { key, datetime: 1_000, value, geo: { lat: 0.1, long: 1e-9 } }
   const taken = { key, datetime: 2_000, value: '"taken"', geo: { lat: 41.4112345, long: -2.5 } }
@@ -182,7 +167,7 @@ test('remove() of the newest record writes what is latest then, and what was, to
 })
 
 test('remove() of the last record takes the resource out of the lists', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const { keys } = database
   await append(database, write([received(1), received(1, { key: stateful }), received(1, { key: 'b' })]))
   await append(database, put([state(1)]), write([received(1)], { thingId: otherThing }))
@@ -195,22 +180,22 @@ test('remove() of the last record takes the resource out of the lists', async ()
 })
 
 test('remove() and removeThing() work while Redis is out of memory', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   await append(database, write(count(100).map(value => measured(value, value))))
   await append(database, write(count(100).map(value => measured(value, value))))
-  await client.call('CONFIG', 'SET', 'maxmemory', '1')
+  await redis.client.call('CONFIG', 'SET', 'maxmemory', '1')
   try {
     await assert.rejects(append(database, write([received(1)])), { reason: 'store_full' })
     assert.equal((await remove(database, alone, thing, key, { from: 1 })).count, 99)
     await removeThing(database, thing)
   } finally {
-    await client.call('CONFIG', 'SET', 'maxmemory', '0')
+    await redis.client.call('CONFIG', 'SET', 'maxmemory', '0')
   }
   assert.deepEqual(await keysOf(database, thing), [])
 })
 
 test('removeThing() leaves no trace of the thing, however many resources it has', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const keys = count(450).map(value => `key${value}`)
   for (const thingId of [thing, otherThing]) {
     const crowd = count(300).map(value => measured(1_000, value))
@@ -232,7 +217,7 @@ test('removeThing() leaves no trace of the thing, however many resources it has'
 })
 
 test('removeThing() finds the entries of the thing anywhere in a long log', async () => {
-  const database = newDatabase(client)
+  const database = newDatabase(redis.client)
   const thingIds = count(1_500).map(value => (value % 100 === 99 ? thing : otherThing))
   await append(database, ...thingIds.map(thingId => write([received(1)], { thingId })))
   await removeThing(database, thing)

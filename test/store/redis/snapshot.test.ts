@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { collect, type Row, rowsOf, state } from '../../../src/conformance/views.ts'
 import { count, measured, otherThing, thing, write } from '../../../src/conformance/writes.ts'
 import type { LatestQuery } from '../../../src/store/contract.ts'
@@ -9,33 +8,23 @@ import { Keys } from '../../../src/store/redis/keys.ts'
 import { Follower } from '../../../src/store/redis/log/follower.ts'
 import { remove } from '../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../src/store/redis/snapshot.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { alone, append } from './databases.ts'
 import { Interrupted } from './interrupted.ts'
 
-let redis: RedisServer
-let client: Redis
+const redis = redisOfTests({ config: { appendfsync: 'no' } })
+
 /** What the snapshot reads. */
 let database: Interrupted
 /** What another node writes to. */
 let other: RedisDatabase
 let follower: Follower
 
-beforeAll(async () => {
-  redis = await startRedis({ config: { appendfsync: 'no' } })
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.end()
-})
-
 beforeEach(() => {
   const keys = new Keys(`test-${randomUUID()}`)
-  database = new Interrupted(keys, 'node', client)
-  other = new RedisDatabase(keys, 'other', client)
-  follower = new Follower(client.duplicate(), keys, 'node')
+  database = new Interrupted(keys, 'node', redis.client)
+  other = new RedisDatabase(keys, 'other', redis.client)
+  follower = new Follower(redis.client.duplicate(), keys, 'node')
   follower.start(0)
 })
 
@@ -184,11 +173,11 @@ describe('latest()', () => {
   it('reads on when Redis has no memory for writes', async () => {
     await append(other, write([measured(1_000, 1)]))
     const snapshot = await snapshotNow()
-    await client.config('SET', 'maxmemory', 1)
+    await redis.client.config('SET', 'maxmemory', 1)
     try {
       expect(await rows(snapshot)).toEqual([[thing, 'temperature', 1]])
     } finally {
-      await client.config('SET', 'maxmemory', 0)
+      await redis.client.config('SET', 'maxmemory', 0)
     }
     await snapshot.close()
   })

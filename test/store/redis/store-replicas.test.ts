@@ -2,37 +2,21 @@ import { expect, onTestFinished, test } from 'vitest'
 import { otherThing, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { RedisCommitter } from '../../../src/store/redis/committer.ts'
-import { duplicateForBlocking, openClient } from '../../../src/store/redis/connection/connection.ts'
+import { duplicateForBlocking } from '../../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { waitingForReplicas } from '../../../src/store/redis/connection/replicas.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Keys } from '../../../src/store/redis/keys.ts'
-import type { Caller, Client } from '../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import type { Caller } from '../../../src/store/redis/script.ts'
+import { replicatedRedisOfTest } from '../../helpers/redis-of-test.ts'
 import { noFollower } from './databases.ts'
-
-async function started(config: Readonly<Record<string, string>>): Promise<RedisServer> {
-  const server = await startRedis({ config })
-  onTestFinished(() => server.end())
-  return server
-}
-
-/** A Redis that has one replica. */
-async function replicated(): Promise<{ url: string; replica: RedisServer; client: Client }> {
-  const master = await started({ 'repl-diskless-sync-delay': '0' })
-  const replica = await started({ replicaof: `127.0.0.1 ${master.port}` })
-  const client = await openClient(master.url)
-  onTestFinished(() => client.disconnect())
-  await expect.poll(() => client.wait(1, 1_000)).toBe(1)
-  return { url: master.url, replica, client }
-}
 
 const late = { reason: 'store_timeout' }
 
 test('createRedisStore() with replicas acknowledges nothing that they do not have', async () => {
-  const { url, replica } = await replicated()
-  const { records, documents, close } = await openStore(createRedisStore({ url, replicas: 1 }))
+  const { primary, replica } = await replicatedRedisOfTest()
+  const { records, documents, close } = await openStore(createRedisStore({ url: primary.url, replicas: 1 }))
   onTestFinished(close)
   const put = () => documents.put({ a: {} })
   const transact = () => documents.transact([], () => ({ put: { b: {} }, result: 0 }))
@@ -55,7 +39,7 @@ test('createRedisStore() with replicas acknowledges nothing that they do not hav
 })
 
 test('a commit whose reply was lost is acknowledged when the replicas have it, and not before', async () => {
-  const { replica, client } = await replicated()
+  const { replica, client } = await replicatedRedisOfTest()
   const another = await duplicateForBlocking(client)
   onTestFinished(() => another.disconnect())
   const waiting = waitingForReplicas(another, { replicas: 1 })

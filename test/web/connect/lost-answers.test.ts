@@ -4,9 +4,9 @@ import { snippets } from '../../../web/src/thing/connect/snippets/index.ts'
 import { micropython } from '../../../web/src/thing/connect/snippets/micropython.ts'
 import { type Fates, openLossyPath } from '../../clients/lossy-path.ts'
 import type { Program } from '../../clients/program.ts'
-import { serve } from '../../clients/serve.ts'
 import { storedValues, valuesTo } from '../../clients/stored.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
+import { serverOfTest, serverOfTests } from '../../helpers/of-test.ts'
 import { freePort } from '../../helpers/redis-server.ts'
 import { startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -14,7 +14,7 @@ import { canRun, startProgram } from './device-program.ts'
 
 /** The programs of the page on links that lose what the server answers, and in front of a server that starts after them. */
 
-const server = serve()
+const server = serverOfTests()
 const programs = snippets.filter(canRun)
 const isHttp = (snippet: Snippet) => snippet.tls === undefined
 /** The program that goes on for ever: here it sends some readings, without a pause, with their numbers as values. */
@@ -98,8 +98,7 @@ it('every reading arrives at a server that starts after the program', async () =
   await Promise.all(
     running.map(({ program }) => program.said(/refused|no connection|not stored|will retry/i)),
   )
-  const later = await startServer({ dataDir, args })
-  onTestFinished(async () => void (await later.kill()))
+  const later = await serverOfTest({ dataDir, args })
   const outcomes = await Promise.all(
     running.map(async ({ snippet, thing, program }) => {
       const { code, output } = await program.ended

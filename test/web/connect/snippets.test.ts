@@ -7,13 +7,13 @@ import { mosquitto } from '../../../web/src/thing/connect/snippets/mosquitto.ts'
 import { node } from '../../../web/src/thing/connect/snippets/node.ts'
 import { python } from '../../../web/src/thing/connect/snippets/python.ts'
 import type { Ending } from '../../clients/program.ts'
-import { serve } from '../../clients/serve.ts'
 import { storedValues, valuesOnceStored } from '../../clients/stored.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
+import { serverOfTests } from '../../helpers/of-test.ts'
 import { canRun, startProgram } from './device-program.ts'
 
-const server = serve()
+const server = serverOfTests()
 const succeeded = { code: 0, signal: null }
 
 describe('snippets', () => {

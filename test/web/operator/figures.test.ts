@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { figures } from '../../../web/src/operator/figures/catalogue.ts'
 import {
   formatBytes,
@@ -17,7 +17,7 @@ import {
 import { quantile, rate } from '../../../web/src/operator/figures/increase.ts'
 import { Metrics } from '../../../web/src/operator/figures/metrics.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
-import { connectMqtt } from '../../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
 import { reading } from '../../mqtt/door-service.ts'
 import { startWatched } from '../../server/metrics/watched-server.ts'
 
@@ -109,9 +109,7 @@ describe('withSample()', () => {
     const thing = await createThing(server)
     const ask = async (at: number) => new Metrics(await server.scrape(), at)
     const connect = async () => {
-      const client = await connectMqtt({ ...server.mqtt, username: thing.thingToken })
-      onTestFinished(() => client.destroy())
-      return client
+      return await mqttOfTest({ ...server.mqtt, username: thing.thingToken })
     }
     const [subscriber, publisher] = [await connect(), await connect()]
     await subscriber.subscribe(`things/${thing.thingToken}/values/#`)

@@ -8,41 +8,29 @@ import {
   mastersOf,
   openClient,
 } from '../../../../src/store/redis/connection/connection.ts'
-import type { Client } from '../../../../src/store/redis/script.ts'
 import { createCertificate } from '../../../helpers/certificate.ts'
 import { eventOf } from '../../../helpers/event-of.ts'
 import { type RedisCluster, startRedisCluster } from '../../../helpers/redis-cluster.ts'
-import { freePort, type RedisServer, type RedisSetup, startRedis } from '../../../helpers/redis-server.ts'
+import { redisClientOfTest, redisOfTest } from '../../../helpers/redis-of-test.ts'
+import { freePort } from '../../../helpers/redis-server.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
 
 const password = 'kept%to@yourself'
 
-async function started(setup: RedisSetup = {}): Promise<RedisServer> {
-  const server = await startRedis(setup)
-  onTestFinished(() => server.end())
-  return server
-}
-
-async function opened(url: string): Promise<Client> {
-  const client = await openClient(url)
-  onTestFinished(() => client.disconnect())
-  return client
-}
-
 describe('openClient()', () => {
   test('connects to a single Redis, with user, password and database', async () => {
-    const { port } = await started({ config: { requirepass: password } })
+    const { port } = await redisOfTest({ config: { requirepass: password } })
     const login = `default:${encodeURIComponent(password)}`
-    const first = await opened(`redis://${login}@127.0.0.1:${port}/1`)
+    const first = await redisClientOfTest(`redis://${login}@127.0.0.1:${port}/1`)
     await first.set('a', '1')
-    expect(await (await opened(`redis://${login}@127.0.0.1:${port}/1`)).get('a')).toBe('1')
+    expect(await (await redisClientOfTest(`redis://${login}@127.0.0.1:${port}/1`)).get('a')).toBe('1')
     expect(
-      await (await opened(`redis://:${encodeURIComponent(password)}@127.0.0.1:${port}`)).get('a'),
+      await (await redisClientOfTest(`redis://:${encodeURIComponent(password)}@127.0.0.1:${port}`)).get('a'),
     ).toBeNull()
   })
 
   test('says what is wrong without the password', async () => {
-    const { port } = await started({ config: { requirepass: 'other' } })
+    const { port } = await redisOfTest({ config: { requirepass: 'other' } })
     const secret = encodeURIComponent(password)
     const rejections = {
       [`redis://:${secret}@127.0.0.1:${port}`]: `cannot use Redis at 127.0.0.1:${port}: WRONGPASS`,
@@ -83,7 +71,7 @@ describe('openClient()', () => {
     await writeFile(join(directory, 'cert.pem'), cert)
     await writeFile(join(directory, 'key.pem'), key)
     const port = await freePort()
-    await started({
+    await redisOfTest({
       config: {
         port: '0',
         'tls-port': String(port),
@@ -99,8 +87,8 @@ describe('openClient()', () => {
 
 describe('a client', () => {
   test('rejects what is in hand when the connection ends, and connects again', async () => {
-    const server = await started()
-    const client = await opened(server.url)
+    const server = await redisOfTest()
+    const client = await redisClientOfTest(server.url)
     await client.set('a', '1')
     const outcome = client.blpop('nothing', 2).catch((error: unknown) => error)
     const back = eventOf(client, 'ready')
@@ -113,8 +101,8 @@ describe('a client', () => {
   })
 
   test('gives up a connection over which nothing comes any more', async () => {
-    const server = await started()
-    const client = await opened(server.url)
+    const server = await redisOfTest()
+    const client = await redisClientOfTest(server.url)
     const blocking = await duplicateForBlocking(client)
     onTestFinished(() => blocking.disconnect())
     const closed = [eventOf(client, 'close'), eventOf(blocking, 'close')]
@@ -137,7 +125,7 @@ describe('a client of a cluster', () => {
 
   test('is what openClient() gives for the urls of some nodes, or of one', async () => {
     for (const url of [cluster.url, cluster.nodes[1]?.url ?? '']) {
-      const client = await opened(url)
+      const client = await redisClientOfTest(url)
       expect(mastersOf(client)).toHaveLength(3)
       const keys = Array.from({ length: 30 }, (_, index) => `${index}`)
       await Promise.all(keys.map(key => client.set(key, key)))
@@ -152,7 +140,7 @@ describe('a client of a cluster', () => {
   })
 
   test('rejects what is in hand when a node ends, goes on with the others, and finds it again', async () => {
-    const client = await opened(cluster.url)
+    const client = await redisClientOfTest(cluster.url)
     const blocking = await duplicateForBlocking(client)
     onTestFinished(() => blocking.disconnect())
     // In slots of the first and the last node.

@@ -2,6 +2,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { mastersOf, openClient } from '../../../../src/store/redis/connection/connection.ts'
 import { checkDurability, type DurabilityOptions } from '../../../../src/store/redis/connection/durability.ts'
 import { startRedisCluster } from '../../../helpers/redis-cluster.ts'
+import { redisClientOfTest, redisOfTest } from '../../../helpers/redis-of-test.ts'
 import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
 
 /** What a server is, less what is looked at. */
@@ -63,10 +64,8 @@ test('checkDurability() refuses what does not keep acks, unless that is allowed'
 })
 
 test('checkDurability() refuses a replica', async () => {
-  const replica = await startRedis({ config: { replicaof: `127.0.0.1 ${server.port}` } })
-  onTestFinished(() => replica.end())
-  const client = await openClient(replica.url)
-  onTestFinished(() => client.disconnect())
+  const replica = await redisOfTest({ config: { replicaof: `127.0.0.1 ${server.port}` } })
+  const client = await redisClientOfTest(replica.url)
   // While it loads what the primary has it answers next to nothing.
   await expect.poll(() => client.info('replication')).toContain('master_link_status:up')
   await expect(checkDurability(client, {})).rejects.toThrow(
@@ -85,10 +84,8 @@ test('checkDurability() counts replicas, and refuses to wait for their disks bef
   const { statements, warnings } = await check({}, { replicas: 1 })
   expect(statements).toEqual([expect.stringContaining('and in the memory of 1 replica')])
   expect(warnings).toEqual([expect.stringContaining('0 replicas are connected, but redisReplicas is 1')])
-  const replica = await startRedis({ config: { replicaof: `127.0.0.1 ${server.port}` } })
-  onTestFinished(() => replica.end())
-  const client = await openClient(server.url)
-  onTestFinished(() => client.disconnect())
+  await redisOfTest({ config: { replicaof: `127.0.0.1 ${server.port}` } })
+  const client = await redisClientOfTest(server.url)
   await expect.poll(() => client.wait(1, 1_000)).toBe(1)
   expect((await check({}, { replicas: 1 })).warnings).toEqual([])
   const version = /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? ''
@@ -101,8 +98,7 @@ test('checkDurability() counts replicas, and refuses to wait for their disks bef
 })
 
 test('checkDurability() says what it could not check where CONFIG or INFO is forbidden', async () => {
-  const operator = await openClient(server.url)
-  onTestFinished(() => operator.disconnect())
+  const operator = await redisClientOfTest(server.url)
   const password = 'not-said'
   await operator.call('ACL', 'SETUSER', 'managed', 'on', `>${password}`, '~*', '+@all', '-config')
   await operator.call('ACL', 'SETUSER', 'blind', 'on', `>${password}`, '~*', '+@all', '-config', '-info')

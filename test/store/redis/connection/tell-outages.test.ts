@@ -3,19 +3,17 @@ import { gather } from '../../../../src/conformance/gathered.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import type { Statement } from '../../../../src/store/redis/connection/statement.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
-import { startRedis } from '../../../helpers/redis-server.ts'
-import { openPath } from '../../../helpers/tcp-path.ts'
+import { pathOfTest } from '../../../helpers/of-test.ts'
+import { redisOfTest } from '../../../helpers/redis-of-test.ts'
 
 /** A store behind a path to its Redis with a password, and what it says once it is open. */
 async function openTelling() {
-  const redis = await startRedis({ config: { requirepass: 'sesame' } })
-  onTestFinished(() => redis.end())
+  const redis = await redisOfTest({ config: { requirepass: 'sesame' } })
   let connections = 0
-  const path = await openPath(() => {
+  const path = await pathOfTest(() => {
     connections++
     return redis.port
   })
-  onTestFinished(() => path.close())
   let say: (statement: Statement) => void = () => {}
   const url = `redis://:sesame@127.0.0.1:${path.port}`
   const onStatement = (statement: Statement) => say(statement)

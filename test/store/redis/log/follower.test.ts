@@ -11,7 +11,8 @@ import { Follower } from '../../../../src/store/redis/log/follower.ts'
 import { type LogEntry, writeNumberOf } from '../../../../src/store/redis/log/log-entry.ts'
 import { removeThing } from '../../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../../src/store/redis/snapshot.ts'
-import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
+import { redisClientOfTest, redisOfTest } from '../../../helpers/redis-of-test.ts'
+import type { RedisServer } from '../../../helpers/redis-server.ts'
 import { append, crowdLog, newDatabase, sameDatabase } from '../databases.ts'
 
 let redis: RedisServer
@@ -21,10 +22,8 @@ let other: RedisDatabase
 beforeEach(() => begin({ appendfsync: 'no' }))
 
 async function begin(config: Readonly<Record<string, string>>): Promise<void> {
-  const started = await startRedis({ config })
-  onTestFinished(() => started.end())
-  const client = await openClient(started.url)
-  onTestFinished(() => client.disconnect())
+  const started = await redisOfTest({ config })
+  const client = await redisClientOfTest(started.url)
   redis = started
   other = newDatabase(client)
 }
@@ -133,8 +132,7 @@ describe('Follower', () => {
   it('tells what it is brought once, though it was brought or read before, and counts who else wrote it', async () => {
     for (const value of count(3)) await append1(value)
     const { follower, events } = await follow(0)
-    const client = await openClient(redis.url)
-    onTestFinished(() => client.disconnect())
+    const client = await redisClientOfTest(redis.url)
     const logged = async () => (await client.callBuffer('XRANGE', other.keys.log, '-', '+')) as LogEntry[]
     follower.take(await logged())
     expect(await events.first(3)).toEqual(count(3))
@@ -147,8 +145,7 @@ describe('Follower', () => {
   })
 
   it('take() says how many other nodes wrote what is new', async () => {
-    const client = await openClient(redis.url)
-    onTestFinished(() => client.disconnect())
+    const client = await redisClientOfTest(redis.url)
     const follower = new Follower(client, other.keys, other.node)
     const third = sameDatabase(other, client)
     await append(other, write([received('own')]))

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readAll, received, write } from '../../../../src/conformance/writes.ts'
 import { believedAfter, believedBehind, type ClockStep, released } from '../../../../src/core/clock.ts'
 import type { Store } from '../../../../src/store/contract.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
-import { openClient } from '../../../../src/store/redis/connection/connection.ts'
 import type { RedisDatabase } from '../../../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
 import { Keys } from '../../../../src/store/redis/keys.ts'
 import { Script } from '../../../../src/store/redis/script.ts'
-import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
+import { redisOfTests } from '../../../helpers/redis-of-test.ts'
 import { append, newDatabase } from '../databases.ts'
+
+const redis = redisOfTests()
 
 const minute = 60_000
 const hour = 60 * minute
@@ -19,38 +19,27 @@ const year = 365 * 24 * hour
 const heartbeat = new Script('heartbeat')
 const belief = [believedBehind, believedAfter]
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = (await openClient(server.url)) as Redis
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.end()
-})
-
 /** What the clock of Redis shows, milliseconds. */
 async function redisTime(): Promise<number> {
-  const [seconds, microseconds] = await client.time()
+  const [seconds, microseconds] = await redis.client.time()
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
 }
 
 /** Makes the newest receipt time be this one. */
 async function receive({ head }: Keys, receivedAt: number): Promise<void> {
-  await client.hset(head, 'receipt', receivedAt)
+  await redis.client.hset(head, 'receipt', receivedAt)
 }
 
 /** As if the clock had been found far behind at these times, first and last. */
 async function foundBehind({ head }: Keys, since: number, seen: number): Promise<void> {
-  await client.hset(head, 'behind-since', since, 'behind-seen', seen)
+  await redis.client.hset(head, 'behind-since', since, 'behind-seen', seen)
 }
 
 describe('heartbeat.lua', () => {
   let database: RedisDatabase
   let now: number
   beforeEach(async () => {
-    database = newDatabase(client)
+    database = newDatabase(redis.client)
     now = await redisTime()
   })
 
@@ -67,7 +56,7 @@ describe('heartbeat.lua', () => {
     const ahead = now + 10 * year
     await receive(database.keys, ahead)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    const [since] = await client.hmget(database.keys.head, 'behind-since')
+    const [since] = await redis.client.hmget(database.keys.head, 'behind-since')
     expect(Number(since)).toBeGreaterThanOrEqual(now)
     await foundBehind(database.keys, now - 10 * minute + 5_000, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
@@ -78,7 +67,7 @@ describe('heartbeat.lua', () => {
     expect(newest).toBeLessThanOrEqual(await redisTime())
     expect(await beat()).toEqual({ newest, ...step })
     await append(database, write([received(1)]))
-    const after = Number(await client.hget(database.keys.head, 'receipt'))
+    const after = Number(await redis.client.hget(database.keys.head, 'receipt'))
     expect(after).toBeGreaterThanOrEqual(newest)
     expect(after).toBeLessThanOrEqual(await redisTime())
   })
@@ -91,7 +80,7 @@ describe('heartbeat.lua', () => {
     await receive(database.keys, ahead)
     await foundBehind(database.keys, now - hour, now + seen)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(Number(await client.hget(database.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
+    expect(Number(await redis.client.hget(database.keys.head, 'behind-since'))).toBeGreaterThanOrEqual(now)
   })
 
   it('never believes a clock that is 23 h behind, and forgets that it was farther behind before', async () => {
@@ -99,7 +88,7 @@ describe('heartbeat.lua', () => {
     await receive(database.keys, ahead)
     await foundBehind(database.keys, now - hour, now - 5_000)
     expect(await beat()).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(database.keys.head, 'behind-since')).toBe(0)
+    expect(await redis.client.hexists(database.keys.head, 'behind-since')).toBe(0)
   })
 
   it('never believes a clock that shows a time before the release', async () => {
@@ -107,13 +96,13 @@ describe('heartbeat.lua', () => {
     await receive(database.keys, ahead)
     await foundBehind(database.keys, now - hour, now - 5_000)
     expect(await beat(now + year)).toEqual({ newest: ahead, ...nothing })
-    expect(await client.hexists(database.keys.head, 'behind-since')).toBe(0)
+    expect(await redis.client.hexists(database.keys.head, 'behind-since')).toBe(0)
   })
 
   it('has receipt times of a new store begin with the release, where the clock shows a time before it', async () => {
     await beat(now + year)
     await append(database, write([received(1)]))
-    expect(Number(await client.hget(database.keys.head, 'receipt'))).toBe(now + year)
+    expect(Number(await redis.client.hget(database.keys.head, 'receipt'))).toBe(now + year)
   })
 })
 
@@ -122,7 +111,7 @@ describe('the clock of a store', () => {
     const prefix = randomUUID()
     const keys = new Keys(prefix)
     const open = async (): Promise<[Store, ClockStep[]]> => {
-      const store = await openStore(createRedisStore({ url: server.url, prefix }))
+      const store = await openStore(createRedisStore({ url: redis.url, prefix }))
       onTestFinished(() => store.close())
       const steps: ClockStep[] = []
       store.clock.onSteppedBack(step => steps.push(step))

@@ -8,10 +8,10 @@ import {
   stretchesOf,
   type Track,
 } from '../../../../web/src/thing/position/track.ts'
-import { serve } from '../../../clients/serve.ts'
 import { createThing, type Thing, write } from '../../../helpers/http-client.ts'
+import { serverOfTests } from '../../../helpers/of-test.ts'
 
-const server = serve()
+const server = serverOfTests()
 const all = { label: 'All' }
 const signal = new AbortController().signal
 /** Milliseconds between the fixes. */

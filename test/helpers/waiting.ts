@@ -14,11 +14,21 @@ export async function within<T>(promise: Promise<T>, what: string, time = deadli
 }
 
 /** Resolves when it is so, looked at again and again. @returns whether it came about in time */
-export async function eventually(isSo: () => boolean, time = deadline): Promise<boolean> {
+export async function eventually(isSo: () => boolean | Promise<boolean>, time = deadline): Promise<boolean> {
   const end = performance.now() + time
-  while (!isSo()) {
+  while (!(await isSo())) {
     if (performance.now() > end) return false
     await delay(interval)
   }
   return true
+}
+
+/** Where there is no event for it. @throws Error if the server does not say in time that it is ready */
+export async function untilReady({ url }: { readonly url: string }, time?: number): Promise<void> {
+  const isReady = async () => {
+    const response = await fetch(`${url}/readyz`)
+    await response.arrayBuffer()
+    return response.status === 200
+  }
+  if (!(await eventually(isReady, time))) throw new Error('the server is not ready again')
 }
