@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,12 +10,6 @@ export type { Exit } from './child.ts'
 
 const ownCommand = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const tsx = import.meta.resolve('tsx')
-/** What `npm start` gives to Node (docs/inside/decisions/product.md, decision 36). */
-const nodeFlags = [
-  '--heap-growing-percent=70',
-  '--max-semi-space-size=16',
-  '--no-allocation-site-pretenuring',
-]
 const readyLines = /^MQTT at (\S+), over WebSocket at (\S+)\nThingwire is ready at (\S+)$/m
 
 /** The environment of a server that takes from one thing whatever it can: the limits are on, and above any load. */
@@ -110,8 +105,14 @@ function launch({
 }: CliSetup): Child {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
-  const node = [process.execPath, ...nodeFlags, ...run, ...args]
+  const node = [process.execPath, ...nodeFlagsOf(command), ...run, ...args]
   const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
   const [file = '', ...rest] = descriptors === undefined ? node : limited
   return new Child(file, rest, { env: { ...Object.fromEntries(inherited), ...environment } })
+}
+
+/** What its first line gives to Node, as `npm start` does (docs/inside/decisions/product.md, decision 36). */
+function nodeFlagsOf(command: string): string[] {
+  const [firstLine = ''] = readFileSync(command, 'utf8').split('\n', 1)
+  return firstLine.split(' ').filter(word => word.startsWith('--'))
 }

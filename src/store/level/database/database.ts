@@ -9,7 +9,7 @@ import { openError } from './open-error.ts'
 import { isOutOfSpace } from './out-of-space.ts'
 import type { Level } from './scan.ts'
 
-const writeBufferBytes = 16 * 1024 * 1024
+const writeBufferBytes = 4 * 1024 * 1024
 const reopenDelay = 1_000
 
 /** Operations that are written as one; `sync` waits until they are on the disk. */
