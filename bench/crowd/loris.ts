@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { encodePackets, publishPacket } from '../../test/helpers/mqtt-client.ts'
-import { frameHeader, opcodes } from '../../test/mqtt/raw-web-socket.ts'
+import { frameHeader, opcodes } from '../../test/mqtt/connection/raw-web-socket.ts'
 import { connectPacket } from '../load/mqtt-packets.ts'
 
 /** Sockets that send a byte, or something of no use, each second, so that they are never idle. */

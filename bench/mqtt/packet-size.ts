@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { connectMqtt, openMqtt } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { frameHeader, opcodes, openRawWebSocket } from '../../test/mqtt/raw-web-socket.ts'
+import { frameHeader, opcodes, openRawWebSocket } from '../../test/mqtt/connection/raw-web-socket.ts'
 import { type Memory, withMeasuredServer } from './measured-server.ts'
 
 /** The most that the length of an MQTT packet can say. */

@@ -1,10 +1,8 @@
-import { Socket } from 'node:net'
 import type { Aedes, Client } from 'aedes'
 import type { ThingwireError } from '../errors.ts'
-import { internalsOf } from './aedes-seams.ts'
-import { MqttDoor } from './door.ts'
-import { replaceHooks } from './hooks.ts'
-import type { MqttThings } from './things.ts'
+import { MqttDoor } from './doors/mqtt-door.ts'
+import { replaceHooks } from './host/hooks.ts'
+import type { MqttThings } from './mqtt-things.ts'
 
 export interface AttachOptions {
   /**
@@ -46,7 +44,7 @@ const attached = new WeakSet<Aedes>()
  *
  * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
- * @throws Error if the broker is no Aedes 1.2 or later 1.x, does not listen, or is attached to already
+ * @throws Error if the broker is no Aedes, does not listen, or is attached to already
  */
 export function attachThings(
   broker: Aedes,
@@ -64,6 +62,10 @@ export function attachThings(
     onDefect: options.onDefect ?? (() => {}),
     onOutage: options.onOutage ?? (() => {}),
     onElsewhere: options.onElsewhere ?? (() => {}),
+    // What the broker would tell, had it seen it.
+    onSilent: client => void broker.emit('keepaliveTimeout', client),
+    onRefused: (client, returnCode) =>
+      void broker.emit('connackSent', { cmd: 'connack', sessionPresent: false, returnCode }, client),
   })
   const putHooksBack = replaceHooks(broker, door)
   attached.add(broker)
@@ -75,22 +77,16 @@ export function attachThings(
 }
 
 function addressOf({ req, conn }: Client): string {
-  const socket = req?.socket ?? conn
-  return (socket instanceof Socket && socket.remoteAddress) || 'unknown'
+  const { remoteAddress } = req?.socket ?? (conn as { remoteAddress?: string })
+  return remoteAddress || 'unknown'
 }
 
 function assertServable(broker: Aedes): void {
-  const { version } = internalsOf(broker)
-  if (!isServable(version)) {
-    throw new Error(`attachThings needs Aedes 1.2.0 or a later 1.x, this broker is Aedes ${version}`)
+  if (typeof broker.handle !== 'function' || typeof broker.preConnect !== 'function') {
+    throw new Error('attachThings needs an Aedes broker of version 1.2 or a later 1.x')
   }
   if (broker.closed) {
     throw new Error('attachThings needs a broker that listens: await broker.listen() or Aedes.createBroker()')
   }
   if (attached.has(broker)) throw new Error('attachThings was called for this broker before: detach it first')
-}
-
-function isServable(version: unknown): boolean {
-  const [major = 0, minor = 0] = String(version).split('.').map(Number)
-  return major === 1 && minor >= 2
 }

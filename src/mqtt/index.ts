@@ -1,3 +1,3 @@
 export { type AttachOptions, attachThings } from './attach.ts'
-export type { MqttThings } from './things.ts'
+export type { MqttThings } from './mqtt-things.ts'
 export { errorsTopic, refOfWriteTopic, valuesTopic, writeTopic } from './topics.ts'

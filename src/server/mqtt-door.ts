@@ -57,23 +57,23 @@ export async function openMqttServer(
   const limit = new ConnectionLimit(things.limits, proxies, descriptors)
   const admission = new MqttAdmission(proxies, limit, connectTimeout)
   /** Who is at the other end of each, as far as it goes into the log. */
-  const peers = new WeakMap<Duplex, Peer>()
+  const peers = new WeakMap<Client, Peer>()
   const broker = await Aedes.createBroker({
     connectTimeout,
     authenticate: refuseAll,
   })
   const figures = new MqttFigures()
-  watchConnections(broker, figures, ({ conn }) => peers.get(conn), log)
+  watchConnections(broker, figures, client => peers.get(client), log)
   const detach = attachThings(broker, things, {
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
     willGrace: options.willGrace,
     drainTimeout: options.drainTimeout,
-    addressOf: ({ conn }) => peers.get(conn)?.address ?? '',
+    addressOf: client => peers.get(client)?.address ?? '',
     isDraining: () => stopping.aborted,
     onDefect: error => log.error({ err: error }, 'defect while serving MQTT'),
-    onElsewhere: ({ conn }, { reason, message }) =>
-      log.info({ ...peers.get(conn), reason }, `MQTT publish dropped: ${message}`),
+    onElsewhere: (client, { reason, message }) =>
+      log.info({ ...peers.get(client), reason }, `MQTT publish dropped: ${message}`),
     onOutage: error =>
       log.warn(
         { err: error },
@@ -89,11 +89,10 @@ export async function openMqttServer(
     track(connection)
     const kind = request ? 'websocket' : 'mqtt'
     const connectionId = newConnectionId()
-    peers.set(connection, { address, connectionId })
     figures.opened(connection, kind)
     log.debug({ connectionId, kind, address }, 'MQTT connection')
     connection.once('close', () => log.debug({ connectionId }, 'MQTT connection closed'))
-    broker.handle(connection, request)
+    peers.set(broker.handle(connection, request), { address, connectionId })
   }
   const accept = (socket: Socket) => handle(socket, admission.addressOf(socket))
   const listener = createServer(

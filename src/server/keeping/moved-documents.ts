@@ -2,7 +2,11 @@ import type { Document } from '../../core/ports.ts'
 import { epochsName } from '../../live/streams/event-ids.ts'
 import { streamPrefix } from '../../live/streams/own-stream-log.ts'
 import { type AppliedMark, isAppliedMark, movedMark } from '../../magic/applied-marks.ts'
-import { movedSession, type SessionDocument, sessionPrefix } from '../../mqtt/session-documents.ts'
+import {
+  type MqttSessionDocument,
+  movedSession,
+  sessionPrefix,
+} from '../../mqtt/sessions/session-documents.ts'
 
 /**
  * What becomes of a document of the embedded store in Redis, where write numbers are others: those that it holds are
@@ -18,6 +22,6 @@ export function movedDocument(
 ): Document | undefined {
   if (name === epochsName || name.startsWith(streamPrefix)) return undefined
   if (isAppliedMark(name)) return movedMark(document as AppliedMark, numberOf)
-  if (name.startsWith(sessionPrefix)) return movedSession(document as SessionDocument, numberOf)
+  if (name.startsWith(sessionPrefix)) return movedSession(document as MqttSessionDocument, numberOf)
   return document
 }

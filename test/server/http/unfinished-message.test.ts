@@ -2,8 +2,13 @@ import { once } from 'node:events'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { acceptedSockets } from '../../helpers/accepted-sockets.ts'
 import { encodePackets } from '../../helpers/mqtt-client.ts'
+import {
+  frameHeader,
+  opcodes,
+  openRawWebSocket,
+  type RawWebSocket,
+} from '../../mqtt/connection/raw-web-socket.ts'
 import { DoorService } from '../../mqtt/door-service.ts'
-import { frameHeader, opcodes, openRawWebSocket, type RawWebSocket } from '../../mqtt/raw-web-socket.ts'
 
 /** Milliseconds. */
 const minute = 60_000

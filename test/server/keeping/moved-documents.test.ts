@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type SessionDocument, whateverIsCommitted } from '../../../src/mqtt/session-documents.ts'
+import {
+  type MqttSessionDocument,
+  whateverIsCommitted,
+} from '../../../src/mqtt/sessions/session-documents.ts'
 import { movedDocument } from '../../../src/server/keeping/moved-documents.ts'
 
 const numberOf = (writeNumber: number) => 1_000 + 16 * writeNumber
 
 describe('movedDocument()', () => {
   it('translates every write number of a session, and nothing else', () => {
-    const session: SessionDocument = {
+    const session: MqttSessionDocument = {
       node: 'one',
       lastConnected: 5,
       isInUse: true,

@@ -1,0 +1,273 @@
+import type { Duplex } from 'node:stream'
+import type { Client } from 'aedes'
+import type { Principal } from '../../access/principal.ts'
+import type { Hold } from '../../core/holds.ts'
+import type { Observer } from '../../core/observer.ts'
+import { LiveClient, type LiveClientParts, type Receiver } from '../delivery/live-client.ts'
+import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
+import { disconnect, encodeConnack, pingresp } from '../packets/encode.ts'
+import { MalformedPacket, type Packet } from '../packets/packet.ts'
+import type { MqttSession } from '../sessions/session.ts'
+import type { InFlightWrite } from '../sessions/session-documents.ts'
+import type { Will } from '../wills/will-documents.ts'
+import { Acks } from './acks.ts'
+import type { Admission, ConnectRefused } from './admission.ts'
+import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
+import { SignsOfLife } from './signs-of-life.ts'
+import { UsedTokens } from './used-tokens.ts'
+
+/** What becomes of the packets of a connection. */
+export interface PacketHandler {
+  /**
+   * To be called in the order of arrival.
+   *
+   * @returns a promise: nothing behind the packet is looked at before that has resolved
+   * @throws Error to close the connection
+   */
+  take(packet: Packet): Promise<void> | undefined
+  /** These QoS 2 packets of the session that the client finds again are stored and not released. */
+  resume(packets: readonly InFlightWrite[]): void
+}
+
+/** What all connections share. */
+export interface ConnectionParts {
+  readonly reading: Reading
+  /** Where it gets its live messages from. */
+  readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
+  readonly observer: Observer | undefined
+  /** Whether its client may see a thing. */
+  maySee(connection: Connection, thingId: string): Promise<boolean>
+  /** It has sent nothing for one and a half keep-alives. Called before it is closed. */
+  onSilent(connection: Connection): void
+  /** What it has begun with is no CONNECT that is served. @param returnCode of the CONNACK that it is sent */
+  onRefused(connection: Connection, returnCode: number): void
+}
+
+/** A will of the connection, and in whose name it is kept. */
+export interface KeptWill {
+  readonly name: string
+  readonly will: Omit<Will, 'node' | 'holder'>
+  readonly hold: Hold | undefined
+}
+
+const maximumMessageId = 65_535
+let opened = 0
+
+/** One network connection, and what is known of who is at its other end. */
+export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
+  /** Greater than that of every connection that was opened before. */
+  readonly place = ++opened
+  readonly socket: Duplex
+  readonly broker: BrokerLink
+  readonly inbound: Inbound
+  readonly acks: Acks
+  readonly live: LiveClient
+  readonly #parts: ConnectionParts
+  readonly #signs = new SignsOfLife()
+  #handler: PacketHandler | undefined
+  #messageId = 0
+  /** On the clock of `performance.now()`, milliseconds. */
+  readonly openedAt = performance.now()
+  /** Whom its credential names; known before it is decided whether it is let in. */
+  principal: Principal | undefined
+  /** From CONNECT on, before it is answered. */
+  admission: Admission | undefined
+  /** Resolves when what was begun for CONNECT is done. */
+  admitting: Promise<void> | undefined
+  /** How CONNECT is to be answered, if not well. */
+  refusal: ConnectRefused | undefined
+  /** CONNACK is sent, and says that the client is let in. */
+  isConnected = false
+  session: MqttSession | undefined
+  /** That it acts for its client, if that is a principal's. */
+  hold: Hold | undefined
+  /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
+  holdsOfThings: Map<string, Hold> | undefined
+  /** It is closed for what others have done: another connection has taken its client over, its credential was revoked. */
+  isDismissed = false
+  /** It is gone, and nothing of it is under way any more. */
+  isLeft = false
+  will: KeptWill | undefined
+  /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
+  hasTakenLeave = false
+  /** By thing id, the spelling of its latest subscription (contract §7). */
+  readonly spellings = new Map<string, string>()
+  /** Those that it has used. */
+  readonly tokens = new UsedTokens()
+
+  /** @param accept gives the broker the stream that it takes for the socket */
+  constructor(socket: Duplex, accept: (stream: Duplex) => Client, parts: ConnectionParts) {
+    this.socket = socket
+    this.#parts = parts
+    this.broker = new BrokerLink(socket, accept, this)
+    this.live = new LiveClient({
+      ...parts.live,
+      socket,
+      request: this.client.req,
+      receiver: this,
+    })
+    this.inbound = new Inbound(socket, this, parts.reading)
+    this.acks = new Acks(socket, this.inbound, parts.reading.time, parts.observer)
+    // What the broker has been given before, it reads before it closes.
+    socket.once('end', () => this.broker.end() || socket.destroy())
+    socket.once('error', error => this.broker.close(error))
+  }
+
+  /** The object of the broker for it. */
+  get client(): Client {
+    return this.broker.client
+  }
+
+  /** To be called before anything is read. */
+  handleWith(handler: PacketHandler): void {
+    this.#handler = handler
+  }
+
+  take(packet: Packet, now: number): Promise<void> | undefined {
+    this.#signs.heard(now)
+    if (packet.cmd === 'connect') this.#signs.connected(packet.keepalive, now)
+    if (packet.cmd === 'pingreq') this.#signs.answered(now)
+    return this.#handler?.take(packet)
+  }
+
+  /** Lets the client in: it is none of the host's. */
+  letIn(): void {
+    this.broker.becomeOurs()
+    this.socket.write(encodeConnack(0, this.session?.wasPresent))
+    this.goOn()
+  }
+
+  /** The client is let in. */
+  goOn(): void {
+    this.isConnected = true
+    this.inbound.goOn()
+  }
+
+  /** Of the session that its client finds again. */
+  resume(packets: readonly InFlightWrite[]): void {
+    this.#handler?.resume(packets)
+  }
+
+  /** The client has gone in order. */
+  leave(): void {
+    this.inbound.stop()
+    // Of a client of the host, the broker is to know that it does not publish its will.
+    if (this.isHosts) this.broker.send(disconnect)
+    else this.socket.destroy()
+  }
+
+  onFailed(error: Error): void {
+    this.inbound.stop()
+    if (error instanceof MalformedPacket && error.returnCode !== undefined) {
+      this.#parts.onRefused(this, error.returnCode)
+      this.socket.write(encodeConnack(error.returnCode), () => this.socket.destroy(error))
+    } else {
+      this.socket.destroy(error)
+    }
+  }
+
+  /** What the broker is to deal with: the packet that is being taken. */
+  passToBroker(): undefined {
+    this.broker.send(this.inbound.raw)
+  }
+
+  relay(bytes: Buffer): void {
+    this.broker.send(bytes)
+  }
+
+  get hasRoom(): boolean {
+    return this.broker.hasRoom
+  }
+
+  onRoom(): void {
+    this.inbound.read()
+  }
+
+  onClosedByBroker(error: Error | null): void {
+    if (!this.socket.destroyed) this.socket.destroy(error ?? undefined)
+  }
+
+  get unreadAnswers(): number {
+    return this.live.unreadAnswers + this.broker.waitingBytes
+  }
+
+  onUnread(): void {
+    this.live.watch()
+  }
+
+  /** To be called every half second. @param wasPaused the process was */
+  look(now: number, wasPaused: boolean): void {
+    const { inbound, socket } = this
+    const { isLimited, isIdle, unfinishedBytes } = inbound
+    const arriving = (socket as Partial<ArrivingStream>).unfinishedBytes
+    const bytes = unfinishedBytes === undefined ? arriving : unfinishedBytes + (arriving ?? 0)
+    switch (this.#signs.look({ now, wasPaused, isLimited, isIdle, unfinishedBytes: bytes })) {
+      case 'silent':
+        this.#parts.onSilent(this)
+        this.close(new Error('keep alive timeout'))
+        break
+      case 'unfinished':
+        this.close(new Error('a packet began but did not end in time'))
+        break
+      case 'ping':
+        // Who does not read its answers, or is about to be closed, is not helped by one more.
+        if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
+        break
+      default:
+        this.broker.keepAlive(now, this.#signs.interval)
+    }
+  }
+
+  /** A packet id for a PUBLISH to the client that the broker does not use. */
+  nextMessageId(): number {
+    do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
+    while (this.broker.uses(this.#messageId))
+    return this.#messageId
+  }
+
+  isUnacked(messageId: number): boolean {
+    return this.session?.unacked.uses(messageId) === true
+  }
+
+  /** How the client spells a thing. */
+  spellingOf(thingId: string): string {
+    return this.spellings.get(thingId) ?? thingId
+  }
+
+  /** @throws ThingwireError if that cannot be told now */
+  maySee(thingId: string): Promise<boolean> {
+    return this.#parts.maySee(this, thingId)
+  }
+
+  /** In whose name it writes to a thing; undefined: in nobody's, since it is a client of the host. */
+  holdOf(thingId: string): Hold | undefined {
+    return this.hold ?? this.holdsOfThings?.get(thingId)
+  }
+
+  /** Whether its client is the host's, and none of ours. */
+  get isHosts(): boolean {
+    return this.admission?.kind === 'host'
+  }
+
+  /** Whether nothing is left to be taken before it writes to a thing that its client may write to. */
+  actsFor(thingId: string): boolean {
+    return this.isHosts || this.holdOf(thingId) !== undefined
+  }
+
+  /** Whether its client has shown a credential that counts. */
+  get hasProven(): boolean {
+    return this.principal !== undefined || this.holdsOfThings !== undefined
+  }
+
+  /** Ends the connection without an ack; the client is to come again. */
+  close(error: Error): void {
+    this.inbound.stop()
+    this.socket.destroy(error)
+  }
+}
+
+/** A stream that has received bytes which it cannot give yet: of a WebSocket message that is begun. */
+export interface ArrivingStream {
+  /** Undefined: none. */
+  readonly unfinishedBytes: number | undefined
+}

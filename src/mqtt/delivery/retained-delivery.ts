@@ -1,0 +1,87 @@
+import type { ReceiptClock } from '../../core/clock.ts'
+import type { Snapshot } from '../../core/ports.ts'
+import { serverTimeText } from '../../core/server-time.ts'
+import { type Slot, valuePayload } from '../../live/index.ts'
+import { deliveredQoS, type Interests, type Subscription } from '../sessions/interest.ts'
+import { dateTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
+import type { AckedParts, Outgoing } from './outgoing.ts'
+import { retainedView } from './retained-view.ts'
+
+export interface RetainedDeliveryParts {
+  /** Of the place among the live messages where the gap is. Closed here. */
+  readonly snapshot: Snapshot
+  readonly gap: Slot<Outgoing>
+  readonly subscriptions: readonly Subscription[]
+  readonly interests: Interests
+  /** Whether the client may see a thing. */
+  readonly maySee: (thingId: string) => Promise<boolean>
+}
+
+/** The retained messages of one SUBSCRIBE on their way: owed to the session until all are acknowledged. */
+export class RetainedDelivery implements AckedParts {
+  readonly #parts: RetainedDeliveryParts
+  readonly #unacked = new Set<number>()
+  #isSent = false
+
+  constructor(parts: RetainedDeliveryParts) {
+    this.#parts = parts
+  }
+
+  /** To be called once, when SUBACK is sent. @throws ThingwireError of the store */
+  async send(clock: ReceiptClock): Promise<void> {
+    const { snapshot, gap, subscriptions, maySee } = this.#parts
+    try {
+      this.#pushDates(clock)
+      for await (const page of retainedView(snapshot, subscriptions, maySee)) {
+        for (const { latest, qos } of page) {
+          const { thingId, key, record } = latest
+          const topic = (ref: string) => valuesTopic(ref, key)
+          gap.push({ thingId, topic, payload: valuePayload(record), qos, retained: this })
+        }
+        if (!(await gap.whenTaken())) return
+      }
+    } finally {
+      await snapshot.close()
+      gap.close()
+    }
+    this.#isSent = true
+    this.#settle()
+  }
+
+  sent(messageId: number): void {
+    this.#unacked.add(messageId)
+  }
+
+  acked(messageId: number): void {
+    this.#unacked.delete(messageId)
+    this.#settle()
+  }
+
+  /** In the place of `send`: it will not be sent. */
+  async drop(): Promise<void> {
+    await this.#parts.snapshot.close()
+  }
+
+  #settle(): void {
+    const { interests, subscriptions } = this.#parts
+    if (!this.#isSent || this.#unacked.size > 0) return
+    for (const { filter, owedRetained } of subscriptions) {
+      if (owedRetained !== undefined) interests.settleRetained(filter, owedRetained)
+    }
+  }
+
+  #pushDates(clock: ReceiptClock): void {
+    const { gap, subscriptions } = this.#parts
+    const qosOfThing = new Map<string, 0 | 1>()
+    for (const { filter, qos: granted } of subscriptions) {
+      const thingId = parseThingFilter(filter)?.ref
+      if (thingId === undefined || thingId === '+' || !selectionOf(filter).date) continue
+      const qos = deliveredQoS(granted)
+      qosOfThing.set(thingId, qosOfThing.get(thingId) === 1 ? 1 : qos)
+    }
+    for (const [thingId, qos] of qosOfThing) {
+      const payload = Buffer.from(serverTimeText(clock.now(), 'UTC'))
+      gap.push({ thingId, topic: dateTopic, payload, qos, retained: this })
+    }
+  }
+}

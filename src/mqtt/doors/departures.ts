@@ -1,0 +1,82 @@
+import type { Connection, KeptWill } from '../connection/connection.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { StoreRetries } from '../sessions/store-retries.ts'
+import type { Wills } from '../wills/wills.ts'
+import type { Ownership } from './ownership.ts'
+
+export interface DeparturesParts {
+  readonly sessions: Sessions
+  readonly wills: Wills
+  readonly ownership: Ownership
+  readonly retries: StoreRetries
+  /** Told of what could not be done in the end. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/** What is left to be done for connections that are gone: session, will and holds, when what they had under way is done. */
+export class Departures {
+  readonly #parts: DeparturesParts
+  readonly #leavings = new Set<Promise<void>>()
+  /** Names of the wills of clients that this process leaves: they wait for the next one, or for another node. */
+  readonly #leftWills: string[] = []
+  #isClosing = false
+
+  constructor(parts: DeparturesParts) {
+    this.#parts = parts
+  }
+
+  /** The connection is gone. Can be called more than once. */
+  leave(connection: Connection): void {
+    const leaving = this.#leave(connection)
+      .catch(this.#parts.onFailed)
+      .finally(() => this.#leavings.delete(leaving))
+    this.#leavings.add(leaving)
+  }
+
+  /** The client takes leave as it should. @returns resolves when it has no will any more; undefined: it has none */
+  forgetWill(connection: Connection): Promise<void> | undefined {
+    const { will } = connection
+    return will && this.#discard(connection, will)
+  }
+
+  async #discard(connection: Connection, { name, hold }: KeptWill): Promise<void> {
+    await this.#parts.wills.discard(name, hold)
+    connection.will = undefined
+  }
+
+  /** From here on wills are not written, but left. */
+  beginToClose(): void {
+    this.#isClosing = true
+  }
+
+  /** Resolves when nothing is left to be done here. */
+  async close(): Promise<void> {
+    await Promise.all([this.#parts.wills.close(), ...this.#leavings])
+    // Where the store is away, they are those of a process that has died.
+    await this.#parts.wills.leave(this.#leftWills).catch(() => {})
+  }
+
+  async #leave(connection: Connection): Promise<void> {
+    const { ownership, sessions } = this.#parts
+    ownership.anonymous.leave(connection)
+    connection.live.close()
+    await connection.admitting
+    // What was published before comes before the will, and is covered by the hold.
+    await connection.inbound.whenIdle()
+    const { session, will, hasTakenLeave, refusal } = connection
+    connection.session = undefined
+    connection.will = undefined
+    const left = session && sessions.leave(session)
+    await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
+    connection.isLeft = true
+    ownership.leave(connection)
+  }
+
+  async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {
+    const { retries, wills } = this.#parts
+    // In nobody's name: if the hold was lost, whoever takes the client next would find a will that never applied, and write it.
+    if (isVoid) await retries.run(() => wills.discard(name, undefined))
+    else if (this.#isClosing) this.#leftWills.push(name)
+    else await wills.write(name, will, hold)
+  }
+}

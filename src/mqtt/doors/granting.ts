@@ -1,0 +1,147 @@
+import type { Access, Action, Principal } from '../../access/access.ts'
+import { isToken } from '../../core/token.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Subscription } from '../sessions/interest.ts'
+import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withRef } from '../topics.ts'
+import { unlessRefused } from '../unless-refused.ts'
+
+/**
+ * Subscriptions to what is ours (contract §7, filters). Inside the service topics carry thing ids; a client sees a
+ * thing under the spelling with which it subscribed to it last.
+ */
+
+/** A filter of a SUBSCRIBE that is granted. */
+export interface Granted {
+  readonly subscription: Omit<Subscription, 'from'>
+  /** undefined: the filter is one of several things */
+  readonly thingId: string | undefined
+}
+
+export interface GrantParts {
+  readonly access: Access
+  /** Told of a token that is none. */
+  readonly onUnknown: (error: ThingwireError) => void
+}
+
+interface Asked {
+  readonly topic: string
+  readonly qos: 0 | 1 | 2
+}
+
+/**
+ * Grants a filter. A client that has a credential may see what that allows: a token in the filter is only how it spells
+ * its thing, since a subscription may outlive the connection.
+ *
+ * @returns undefined if it is refused
+ * @throws ThingwireError if it cannot be told now
+ */
+export async function grantFilter(
+  connection: Connection,
+  asked: Asked,
+  parts: GrantParts,
+): Promise<Granted | undefined> {
+  const parsed = parseThingFilter(asked.topic)
+  if (!parsed || !connection.admission) return undefined
+  const granted =
+    parsed.ref === '+'
+      ? await grantSeveral(connection, asked, parts.access)
+      : await grantOne(connection, asked, parsed, parts)
+  return granted && isOfNothing(granted.subscription) ? undefined : granted
+}
+
+async function grantOne(
+  connection: Connection,
+  { topic, qos }: Asked,
+  { ref }: ThingFilter,
+  { access, onUnknown }: GrantParts,
+): Promise<Granted | undefined> {
+  const { principal, admission } = connection
+  const credential = admission?.credential
+  if (!principal) connection.tokens.relyOn(ref)
+  const thingId = await thingOf(ref, access, onUnknown)
+  const may = (action: Action) => {
+    const asking = principal
+      ? access.authorise(thingId ?? '', credential, action)
+      : access.authorise(ref, undefined, action)
+    return unlessRefused(asking)
+  }
+  if (thingId === undefined || (await may('read')) === undefined) return undefined
+  const isReadOnly = (await may('read refused writes')) === undefined
+  const subscription = {
+    filter: withRef(topic, thingId),
+    qos,
+    ...(isReadOnly && { isReadOnly }),
+    ...(isToken(ref) && { isSpelledAsToken: true }),
+  }
+  return { subscription, thingId }
+}
+
+async function thingOf(
+  ref: string,
+  access: Access,
+  onUnknown: GrantParts['onUnknown'],
+): Promise<string | undefined> {
+  if (!isToken(ref)) return ref
+  return await unlessRefused(
+    access.thingOfToken(ref).catch((error: unknown) => {
+      if (error instanceof ThingwireError) onUnknown(error)
+      throw error
+    }),
+  )
+}
+
+/** A `+` in the place of the thing. */
+async function grantSeveral(
+  { admission }: Connection,
+  { topic: filter, qos }: Asked,
+  access: Access,
+): Promise<Granted | undefined> {
+  const credential = admission?.credential
+  const principal = credential === undefined ? undefined : await unlessRefused(access.identify(credential))
+  if (!principal || principal.kind === 'thing') return undefined
+  const subscription = {
+    filter,
+    qos,
+    ...thingsOf(principal),
+    ...(isReader(principal) && { isReadOnly: true }),
+  }
+  return { subscription, thingId: undefined }
+}
+
+function thingsOf(principal: Principal): Pick<Subscription, 'things'> {
+  if (principal.kind !== 'session' || principal.things === '*') return {}
+  return { things: [...principal.things] }
+}
+
+function isReader(principal: Principal): boolean {
+  return principal.kind === 'session' && principal.access === 'read'
+}
+
+/** Whether it asks for refused writes alone, and may not see them. */
+function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
+  const { values, whole, errors, date } = selectionOf(filter)
+  return isReadOnly && errors && !values && !whole && !date
+}
+
+/** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
+export function restoreSpellings({ spellings, principal, admission, session }: Connection): void {
+  const credential = admission?.credential
+  // It knows nothing of the tokens of others.
+  if (principal?.kind !== 'thing' || credential === undefined) return
+  for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
+    const thingId = parseThingFilter(filter)?.ref
+    if (thingId === principal.thingId) spellings.set(thingId, isSpelledAsToken ? credential : thingId)
+  }
+}
+
+/** A filter of an UNSUBSCRIBE as it is inside the broker. */
+export async function canonicalFilter(filter: string, access: Access): Promise<string> {
+  const ref = refOfThingTopic(filter)
+  if (ref === undefined || !isToken(ref)) return filter
+  // A token that is not valid any more has no subscription that could be meant.
+  return await access.thingOfToken(ref).then(
+    thingId => withRef(filter, thingId),
+    () => filter,
+  )
+}

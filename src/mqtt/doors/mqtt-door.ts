@@ -1,0 +1,247 @@
+import type { Duplex } from 'node:stream'
+import type { Client, ConnectPacket } from 'aedes'
+import type { Revocation } from '../../access/access.ts'
+import { isOutage } from '../../core/outage.ts'
+import type { RefusedWrite } from '../../core/ports.ts'
+import type { ThingwireError } from '../../errors.ts'
+import type { ConnectRefused } from '../connection/admission.ts'
+import { Connection, type ConnectionParts } from '../connection/connection.ts'
+import { ReadingTime } from '../connection/reading-time.ts'
+import { RefusedMessages } from '../delivery/refused-messages.ts'
+import type { HookedDoor } from '../host/hooks.ts'
+import type { MqttThings } from '../mqtt-things.ts'
+import { Sessions } from '../sessions/sessions.ts'
+import { StoreRetries } from '../sessions/store-retries.ts'
+import { unlessRefused } from '../unless-refused.ts'
+import { Wills } from '../wills/wills.ts'
+import { ClientHolds } from './client-holds.ts'
+import { ConnectDoor } from './connect-door.ts'
+import { Departures } from './departures.ts'
+import { Ownership } from './ownership.ts'
+import { PacketDoor, type PacketDoorParts } from './packet-door.ts'
+import { SubscribeDoor } from './subscribe-door.ts'
+import { TurnedAwayConnections } from './turned-away.ts'
+
+/** The shortest keep-alive is a second, of which one and a half are waited for. */
+const lookInterval = 500
+
+export interface MqttDoorOptions {
+  readonly ownsBroker: boolean
+  readonly maxPacketSize: number
+  readonly willGrace: number
+  readonly drainTimeout: number
+  readonly addressOf: (client: Client) => string
+  readonly isDraining: () => boolean
+  readonly onDefect: (error: unknown) => void
+  readonly onOutage: (error: unknown) => void
+  /** Told of what a client of several things published where it may not, and which is on no thing's list. */
+  readonly onElsewhere: (client: Client, error: ThingwireError) => void
+  /** Told of a client that was silent for one and a half keep-alives, before it is closed. */
+  readonly onSilent: (client: Client) => void
+  /** Told of a CONNACK that the broker knows nothing of. */
+  readonly onRefused: (client: Client, returnCode: number) => void
+}
+
+/** Everything that this service does on one broker. */
+export class MqttDoor implements HookedDoor {
+  readonly #things: MqttThings
+  readonly #options: MqttDoorOptions
+  readonly #connections = new Map<Client, Connection>()
+  readonly #retries: StoreRetries
+  readonly #sessions: Sessions
+  readonly #turnedAway: TurnedAwayConnections
+  readonly #holds: ClientHolds
+  readonly #departures: Departures
+  readonly #connecting: ConnectDoor
+  readonly #packets: PacketDoorParts
+  readonly #parts: ConnectionParts
+  /** Called to hear no more of the service. */
+  readonly #stops: readonly (() => void)[]
+  #isClosing = false
+
+  constructor(things: MqttThings, options: MqttDoorOptions) {
+    const { documents, nodes, holds, ingest, access, live, sessionLog: log } = things
+    const { willGrace: grace, ownsBroker, addressOf, onDefect } = options
+    this.#things = things
+    this.#options = options
+    const retries = new StoreRetries(options.onOutage)
+    const sessions = new Sessions({ documents, nodes, holds, live, log, retries })
+    const turnedAway = new TurnedAwayConnections(ingest)
+    const clientHolds = new ClientHolds(holds, (...replaced) => turnedAway.replaced(...replaced))
+    const isRefused = (holder: string) => clientHolds.isRefused(holder)
+    const wills = new Wills({ documents, nodes, holds, ingest, access, isRefused, grace, onDefect })
+    const onFailed = this.#onFailed
+    const ownership = new Ownership({ holds: clientHolds, wills, retries, onFailed })
+    this.#retries = retries
+    this.#sessions = sessions
+    this.#turnedAway = turnedAway
+    this.#holds = clientHolds
+    this.#departures = new Departures({ sessions, wills, ownership, retries, onFailed })
+    const onProven = ownership.prove
+    this.#connecting = new ConnectDoor({
+      things,
+      sessions,
+      wills,
+      anonymous: ownership.anonymous,
+      ownsBroker,
+      addressOf,
+      isClosing: () => this.#isClosing || options.isDraining(),
+      takeOver: (connection, clientId) => ownership.takeOver(connection, clientId),
+      onRefused: (connection, refusal) => turnedAway.refused(connection, refusal),
+      onProven,
+      onDefect,
+    })
+    this.#packets = {
+      publishing: {
+        access,
+        ingest,
+        documents,
+        onProven,
+        onUnknown: ({ client }, error) => things.limits.judge(error, addressOf(client)),
+        onElsewhere: ({ client }, error) => {
+          things.observer?.refusedWrite('mqtt', error.reason)
+          options.onElsewhere(client, error)
+        },
+      },
+      subscribing: new SubscribeDoor({ things, sessions, addressOf, onProven }),
+      forgetWill: connection => this.#departures.forgetWill(connection),
+    }
+    this.#parts = this.#connectionParts()
+    this.#stops = [
+      ...this.#tellRefused(),
+      access.onRevoke(revocation => void this.#revoke(revocation).catch(onFailed)),
+      this.#lookAtConnections(),
+    ]
+  }
+
+  #connectionParts(): ConnectionParts {
+    const { access, live, clock, observer } = this.#things
+    const { maxPacketSize, drainTimeout, onSilent, onRefused } = this.#options
+    return {
+      reading: { maxPacketSize, inHandOfAll: { packets: 0 }, time: new ReadingTime() },
+      live: { live, clock, drainTimeout },
+      observer,
+      maySee: async ({ admission }, thingId) => {
+        const asking = access.authorise(thingId, admission?.credential, 'read')
+        return (await unlessRefused(asking)) !== undefined
+      },
+      onSilent: ({ client }) => onSilent(client),
+      onRefused: ({ client }, returnCode) => onRefused(client, returnCode),
+    }
+  }
+
+  #tellRefused(): readonly (() => void)[] {
+    const { ingest, nodes, live } = this.#things
+    const messages = new RefusedMessages(live)
+    const tell = (thingId: string, refused: RefusedWrite) => messages.tell(thingId, refused)
+    return [ingest.onRefused(tell), nodes.onRefused(tell)]
+  }
+
+  #lookAtConnections(): () => void {
+    let lookedAt = performance.now()
+    const looking = setInterval(() => {
+      const now = performance.now()
+      const wasPaused = now - lookedAt > 2 * lookInterval
+      lookedAt = now
+      for (const connection of this.#connections.values()) connection.look(now, wasPaused)
+    }, lookInterval)
+    looking.unref()
+    return () => clearInterval(looking)
+  }
+
+  welcome(socket: Duplex, accept: (stream: Duplex) => Client): Client {
+    const connection = new Connection(socket, accept, this.#parts)
+    const { client, inbound, broker } = connection
+    connection.handleWith(new PacketDoor(connection, this.#packets))
+    this.#connections.set(client, connection)
+    // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
+    if (this.#isClosing && !this.#options.ownsBroker) inbound.stop()
+    socket.once('close', () => {
+      this.#connections.delete(client)
+      inbound.letGo()
+      broker.close(null)
+      this.#turnedAway.closed(connection, socket.errored)
+      this.#departures.leave(connection)
+    })
+    return client
+  }
+
+  knows(client: Client): boolean {
+    return this.#connections.has(client)
+  }
+
+  isHosts(client: Client): boolean {
+    return this.#connections.get(client)?.isHosts === true
+  }
+
+  async connect(client: Client, packet: ConnectPacket): Promise<void> {
+    const connection = this.#connections.get(client)
+    if (connection) await this.#connecting.connect(connection, packet)
+  }
+
+  letIn(client: Client): 'host' | 'let in' | ConnectRefused {
+    const connection = this.#connections.get(client)
+    if (connection?.refusal) return connection.refusal
+    if (!connection || connection.isHosts) return 'host'
+    connection.letIn()
+    this.#begin(connection)
+    return 'let in'
+  }
+
+  onReady(client: Client): void {
+    const connection = this.#connections.get(client)
+    if (!connection?.isHosts) return
+    connection.goOn()
+    this.#begin(connection)
+  }
+
+  /** CONNACK is sent. */
+  #begin(connection: Connection): void {
+    const send = async () => {
+      const dropped = await connection.live.sendMissed()
+      this.#things.observer?.dropped(dropped)
+      await connection.live.sendRetained()
+    }
+    send().catch((error: Error) => connection.close(error))
+  }
+
+  /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
+  async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
+    for (const connection of this.#connections.values()) {
+      if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
+      connection.isDismissed = true
+      connection.close(new Error('the credential was revoked'))
+    }
+    for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
+  }
+
+  /** Finishes what is in hand, and lets go of every connection. */
+  async close(putHooksBack: () => void): Promise<void> {
+    this.#isClosing = true
+    this.#departures.beginToClose()
+    const connections = [...this.#connections.values()]
+    for (const { inbound } of connections) inbound.stop()
+    const hurried = this.#things.ingest.hurry()
+    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(hurried)
+    // The last acks are on their way to the socket.
+    await new Promise(resolve => setImmediate(resolve))
+    putHooksBack()
+    for (const stop of this.#stops) stop()
+    for (const { admission, isHosts, inbound, socket } of this.#connections.values()) {
+      // Who has not said yet who it is, is for the host to judge.
+      if (admission ? isHosts : !this.#options.ownsBroker) inbound.release()
+      else socket.destroy()
+    }
+    this.#sessions.close()
+    // What the store fails from here on, is left to another node or the next start.
+    this.#retries.close()
+    for (const connection of connections) this.#departures.leave(connection)
+    await this.#departures.close()
+    this.#holds.close()
+  }
+
+  /** What the store fails is no defect: it was told of, and tried again until the door was closed. */
+  readonly #onFailed = (error: unknown): void => {
+    if (!isOutage(error)) this.#options.onDefect(error)
+  }
+}

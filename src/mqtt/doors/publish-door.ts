@@ -1,0 +1,250 @@
+import type { Access } from '../../access/access.ts'
+import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
+import { Turns } from '../../core/async/turns.ts'
+import type { Ingest } from '../../core/ingest.ts'
+import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
+import { ThingwireError } from '../../errors.ts'
+import { isAcknowledged } from '../connection/acks.ts'
+import type { Connection } from '../connection/connection.ts'
+import { encodeAck } from '../packets/encode.ts'
+import { type Publish, types } from '../packets/packet.ts'
+import type { MqttSession } from '../sessions/session.ts'
+import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
+import { refOfThingTopic, refOfWriteTopic } from '../topics.ts'
+import { type Arrival, digestOfWrite, InFlight } from './in-flight.ts'
+import { thingOf } from './turned-away.ts'
+
+export interface PublishDoorParts {
+  readonly access: Access
+  readonly ingest: Ingest
+  readonly documents: DocumentStore
+  /** The client may act for this thing; resolves when the connection acts for it alone. @throws ThingwireError of the store */
+  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
+  /** It may not publish there. */
+  readonly onUnknown: (connection: Connection, error: ThingwireError) => void
+  /** It has published there all the same, and writes for no one thing on whose list that could be. */
+  readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
+}
+
+/** The thing that is written to; undefined: the client may not publish there, and is told so on a list (contract §7.7). */
+type Authorised = string | Promise<string | undefined>
+
+/** Where a packet was published. */
+interface Address {
+  readonly topic: string
+  /** In the topic of a thing; undefined: it is none that may be published on. */
+  readonly ref: string | undefined
+  /** Whether it is where a thing's writes are published. */
+  readonly isOfWrites: boolean
+}
+
+/** Characters of a topic in the message about it. */
+const longestTold = 200
+
+/** Rejects where it is awaited; until then Node is not to call it unhandled. */
+const handledBelow = () => {}
+
+/** A body goes through as it is: options travel in it (contract §2). */
+const noOptions = {}
+
+/** Writes that arrive on one connection: committed in the order of arrival, acknowledged in the same order. */
+export class PublishDoor {
+  readonly #connection: Connection
+  readonly #parts: PublishDoorParts
+  readonly #turns = new Turns()
+  readonly #inFlight = new InFlight()
+  /** Of the latest packet: a device publishes on one topic. */
+  #address: Address | undefined
+  #hasFailed = false
+
+  constructor(connection: Connection, parts: PublishDoorParts) {
+    this.#connection = connection
+    this.#parts = parts
+  }
+
+  /** Of the session that the connection has: packets that are stored and not released. */
+  resume(packets: readonly InFlightWrite[]): void {
+    this.#inFlight.resume(packets)
+  }
+
+  /** It is acknowledged when it is committed, or noted; the connection is closed where neither can be. */
+  take(packet: Publish): void {
+    const ticket = this.#connection.acks.expect(packet, this.#onFailed)
+    try {
+      if (packet.qos === 2) settle(ticket, this.#dealOnce(packet))
+      else this.#deal(packet, ticket)
+    } catch (error) {
+      ticket.reject(error)
+    }
+  }
+
+  readonly #onFailed = (): void => {
+    this.#hasFailed = true
+    this.#connection.inbound.stop()
+  }
+
+  /** A PUBREL. @returns whether its packet id is that of a write */
+  release(messageId: number): boolean {
+    const { session, socket, inbound, acks } = this.#connection
+    const release = session && this.#inFlight.release(messageId, () => this.#forget(session, messageId))
+    if (!release) return false
+    inbound.begun(0)
+    release
+      .then(
+        () => {
+          // Behind the PUBREC, if the client has not waited for it.
+          acks.flush()
+          if (!socket.destroyed) socket.write(encodeAck(types.pubcomp, messageId))
+        },
+        (error: Error) => this.#connection.close(error),
+      )
+      .finally(() => inbound.finished(1, 0))
+    return true
+  }
+
+  #dealOnce(packet: Publish): Promise<unknown> {
+    return this.#inFlight.arrive(packet.messageId, arrival =>
+      promiseOf(ticket => this.#deal(packet, ticket, arrival)).catch(throwUnlessAcknowledged),
+    )
+  }
+
+  /** At once where nothing has to be waited for: most writes are of a thing that has written before. */
+  #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
+    const authorised = arrival?.released
+      ? arrival.released.then(() => this.#authorise(packet.topic))
+      : this.#authorise(packet.topic)
+    const isNext = this.#turns.isFree && !this.#hasFailed
+    if (isNext && typeof authorised === 'string') return this.#write(authorised, packet, ticket, arrival)
+    settle(ticket, this.#writeInTurn(packet, authorised, arrival))
+  }
+
+  /** One packet, whose turn it is when all before it were handed over. */
+  async #writeInTurn(packet: Publish, authorised: Authorised, arrival?: Arrival): Promise<void> {
+    const turn = this.#turns.take()
+    if (typeof authorised === 'object') authorised.catch(handledBelow)
+    try {
+      await turn.wait()
+      const thingId = await authorised
+      if (this.#hasFailed) throw new Error('a packet before this one has failed')
+      const writing = promiseOf(ticket => this.#write(thingId, packet, ticket, arrival))
+      turn.done()
+      await writing.catch(throwUnlessAcknowledged)
+    } catch (error) {
+      this.#hasFailed = true
+      turn.done()
+      throw error
+    }
+  }
+
+  /**
+   * @returns the thing of the topic; undefined: the client may not publish there, and is told so on a list (contract §7.7)
+   * @throws Error to close the connection
+   */
+  #authorise(topic: string): Authorised {
+    const { ref } = this.#addressOf(topic)
+    if (ref === undefined) return this.#prove(undefined)
+    const thingId = this.#parts.access.authorise(ref, this.#connection.admission?.credential, 'write')
+    const isProven = typeof thingId === 'string' && this.#connection.actsFor(thingId)
+    return isProven ? thingId : this.#prove(thingId)
+  }
+
+  async #prove(authorised: string | Promise<string> | undefined): Promise<string | undefined> {
+    const { onProven, onUnknown } = this.#parts
+    try {
+      if (authorised === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
+      const thingId = await authorised
+      await onProven(this.#connection, thingId)
+      return thingId
+    } catch (error) {
+      if (!(error instanceof ThingwireError)) throw error
+      onUnknown(this.#connection, error)
+      // Closed, a client would come again with it for ever, and nothing behind it would be stored.
+      if (this.#connection.hasProven && !error.retryable) return undefined
+      throw error
+    }
+  }
+
+  /** The connection relies on the ref that is in it. */
+  #addressOf(topic: string): Address {
+    if (this.#address?.topic !== topic) {
+      const ref = refOfThingTopic(topic)
+      if (ref !== undefined) this.#connection.tokens.relyOn(ref)
+      this.#address = { topic, ref, isOfWrites: refOfWriteTopic(topic) !== undefined }
+    }
+    return this.#address
+  }
+
+  /** @param arrival at QoS 2: a resend of the packet before is no write (contract §4.4 (d)) */
+  #write(
+    thingId: string | undefined,
+    packet: Publish,
+    ticket: Ticket<unknown>,
+    arrival: Arrival | undefined,
+  ): undefined {
+    const { topic, qos, payload: body } = packet
+    const { ingest } = this.#parts
+    if (thingId !== undefined && arrival && this.#isResend(thingId, packet, arrival))
+      return settle(ticket, arrival.before?.committing ?? Promise.resolve())
+    if (thingId === undefined || !this.#addressOf(topic).isOfWrites)
+      return settle(ticket, this.#noteElsewhere(packet, thingId))
+    const hold = this.#connection.holdOf(thingId)
+    const documents = arrival && this.#inFlightDocuments(packet.messageId, arrival)
+    try {
+      ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents }, ticket)
+    } catch (error) {
+      // Nothing that came in one piece with it may be written before it.
+      if (qos !== 0) this.#hasFailed = true
+      if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
+      settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
+    }
+  }
+
+  #isResend(thingId: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
+    packet.write = digestOfWrite(thingId, payload)
+    return dup && before?.write === packet.write
+  }
+
+  /** To be put with the write. */
+  #inFlightDocuments(messageId: number, { packet }: Arrival): DocumentPut | undefined {
+    const { clientId, isPersistent } = this.#session()
+    if (!isPersistent || packet.write === undefined) return undefined
+    const document: InFlightDocument = { write: packet.write }
+    return { [inFlightName(clientId, messageId)]: document }
+  }
+
+  /** Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash. */
+  async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
+    if (!isPersistent) return
+    await this.#parts.documents.put({ [inFlightName(clientId, messageId)]: null }, this.#connection.hold)
+  }
+
+  #session(): MqttSession {
+    const { session } = this.#connection
+    if (!session) throw new Error('a packet before CONNECT was accepted')
+    return session
+  }
+
+  /** @param owner the thing of the topic, if the client may write to it */
+  async #noteElsewhere(packet: Publish, owner?: string): Promise<void> {
+    const { ingest, onElsewhere } = this.#parts
+    const { principal } = this.#connection
+    const error = this.#notAWriteTopic(packet.topic)
+    const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)
+    if (thingId === undefined) onElsewhere(this.#connection, error)
+    else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
+  }
+
+  /** Names the topic, which the device does not say again, but no token in it. */
+  #notAWriteTopic(topic: string): ThingwireError {
+    const { ref, isOfWrites } = this.#addressOf(topic)
+    const shown = ref === undefined ? topic : topic.replace(ref, '<ref>')
+    const told = this.#parts.access.redactor.redact(shown, longestTold)
+    const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
+    return new ThingwireError('not_a_write_topic', `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`)
+  }
+}
+
+function throwUnlessAcknowledged(error: unknown): void {
+  if (!isAcknowledged(error)) throw error
+}

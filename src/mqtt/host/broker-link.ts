@@ -1,0 +1,220 @@
+import type { Duplex } from 'node:stream'
+import type { Client } from 'aedes'
+import { encodeSubscribe, encodeUnsubscribe, pingreq } from '../packets/encode.ts'
+import { typeOf } from '../packets/header.ts'
+import { type AskedFilter, types } from '../packets/packet.ts'
+import { messageIdOf, splitPackets } from '../packets/split.ts'
+import { BrokerSide, type BrokerSideHandlers } from './broker-side.ts'
+
+export interface BrokerLinkHandlers {
+  /** The broker can take more. */
+  onRoom(): void
+  /** The broker has closed the connection. @param error undefined: `client.close()` was called */
+  onClosedByBroker(error: Error | null): void
+  /** Whether a message that the broker knows nothing of was sent under this packet id, and is not acknowledged. */
+  isUnacked(messageId: number): boolean
+}
+
+const nothing = Buffer.alloc(0)
+
+/**
+ * A connection as the host's broker has it. The broker gets what is its affair, as bytes, and sees a client like any other. It is told
+ * of all others that they are alive.
+ */
+export class BrokerLink implements BrokerSideHandlers {
+  /** The broker's own object for the connection, which hooks and events of the host are given. */
+  readonly client: Client
+  readonly #socket: Duplex
+  readonly #side: BrokerSide
+  readonly #handlers: BrokerLinkHandlers
+  /** Whether the client is none of the host's: it is answered without the broker. */
+  #isOurs = false
+  /** PINGREQs that were not the client's, and are not answered. */
+  #pings = 0
+  #pingedAt = performance.now()
+  /** Of what the broker has written, a packet that has not come to its end. */
+  #unfinished: Buffer = nothing
+  /** Called with the next SUBACK or UNSUBACK. */
+  #onAnswered: ((packet: Buffer) => void) | undefined
+  /** What may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  #held: Buffer[] | undefined
+  /** Packet ids of messages of the broker that are not acknowledged. */
+  #ids: Set<number> | undefined
+  /** By packet id: messages of the broker, whose id is that of one which it knows nothing of. */
+  #waiting: Map<number, Buffer> | undefined
+
+  /** @param accept gives the broker the stream that it takes for the socket */
+  constructor(socket: Duplex, accept: (stream: Duplex) => Client, handlers: BrokerLinkHandlers) {
+    this.#socket = socket
+    this.#handlers = handlers
+    this.#side = new BrokerSide(socket, this)
+    this.client = accept(this.#side)
+  }
+
+  /** Whether the broker keeps up with what it is sent. */
+  get hasRoom(): boolean {
+    return this.#side.hasRoom
+  }
+
+  /** Bytes that the broker has for the client, and the socket does not take. */
+  get waitingBytes(): number {
+    return this.#side.writableLength
+  }
+
+  /** From here on it is of no importance what becomes of the connection at the broker, unless that is asked to close it. */
+  becomeOurs(): void {
+    this.#isOurs = true
+  }
+
+  /** @param bytes whole packets, unless nothing else is sent any more */
+  send(bytes: Uint8Array): void {
+    if (bytes.length > 0 && !this.#side.destroyed) this.#side.push(bytes)
+  }
+
+  /** The client has sent all that it will. @returns whether the broker has still to read it, and closes the connection then */
+  end(): boolean {
+    if (this.#isOurs || this.#side.destroyed) return false
+    this.#side.push(null)
+    return true
+  }
+
+  /** The connection is gone. */
+  close(error: Error | null): void {
+    this.#side.destroy(error ?? undefined)
+  }
+
+  /**
+   * To be called often while the client is there: the broker does not see all that it sends.
+   *
+   * @param interval at most so long the broker may hear nothing, milliseconds
+   */
+  keepAlive(now: number, interval: number): void {
+    if (now - this.#pingedAt < interval || !this.client.connected || this.#side.readableLength > 0) return
+    this.#pingedAt = now
+    this.#pings++
+    this.send(pingreq)
+  }
+
+  /**
+   * Subscribes one filter after the other: of several at once, a broker that keeps its sessions in Redis may answer none. What
+   * the broker has for the client waits from here on until `release`.
+   *
+   * @returns the granted QoS, or 128, of each
+   */
+  async subscribe(messageId: number, filters: readonly AskedFilter[]): Promise<readonly number[]> {
+    this.#held ??= []
+    const codes: number[] = []
+    for (const { topic, qos } of filters) {
+      const suback = await this.#ask(encodeSubscribe(messageId, topic, qos))
+      codes.push(suback.at(-1) ?? 0)
+    }
+    return codes
+  }
+
+  /** @param filters one or more */
+  async unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
+    this.#held ??= []
+    await this.#ask(encodeUnsubscribe(messageId, filters))
+  }
+
+  /** Resolves with the SUBACK or UNSUBACK; never if the connection is closed before. */
+  #ask(packet: Buffer): Promise<Buffer> {
+    return new Promise(resolve => {
+      this.#onAnswered = resolve
+      this.send(packet)
+    })
+  }
+
+  /** What has waited for an answer goes to the client. */
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    if (held.length > 0) this.#socket.write(Buffer.concat(held))
+  }
+
+  /** Whether a message of the broker has this packet id, and is not acknowledged. */
+  uses(messageId: number): boolean {
+    return this.#ids?.has(messageId) === true
+  }
+
+  /** The client has acknowledged a message of the broker for good. */
+  acked(messageId: number): void {
+    this.#ids?.delete(messageId)
+  }
+
+  /** The client has acknowledged a message that is not the broker's. @returns the one of the broker that has waited for its id */
+  takeWaiting(messageId: number): Buffer | undefined {
+    const packet = this.#waiting?.get(messageId)
+    if (packet) {
+      this.#waiting?.delete(messageId)
+      this.#use(messageId)
+    }
+    return packet
+  }
+
+  onRoom(): void {
+    this.#handlers.onRoom()
+  }
+
+  onAnswer(bytes: Buffer): Buffer | undefined {
+    const whole = this.#unfinished.length === 0 ? bytes : Buffer.concat([this.#unfinished, bytes])
+    const { packets, rest } = splitPackets(whole)
+    // An empty piece would keep all that it was cut from.
+    this.#unfinished = rest.length === 0 ? nothing : rest
+    const passed = packets.filter(packet => this.#passes(packet))
+    if (passed.length === 0) return undefined
+    const answer =
+      passed.length === packets.length ? whole.subarray(0, whole.length - rest.length) : Buffer.concat(passed)
+    if (!this.#held) return answer
+    this.#held.push(answer)
+    return undefined
+  }
+
+  onClosed(error: Error | null): void {
+    // Its persistence may fail it, which is nothing to a client that is not the host's.
+    if (!error || !this.#isOurs) this.#handlers.onClosedByBroker(error)
+  }
+
+  #passes(packet: Buffer): boolean {
+    switch (typeOf(packet[0] ?? 0)) {
+      case types.connack:
+        return !this.#isOurs
+      case types.pingresp:
+        if (this.#pings === 0) return true
+        this.#pings--
+        return false
+      case types.suback:
+      case types.unsuback:
+        return !this.#takeAnswer(packet)
+      case types.publish:
+      case types.pubrel:
+        return this.#mayUse(messageIdOf(packet), packet)
+      default:
+        return true
+    }
+  }
+
+  /** @returns whether it was asked for here, and not by the client itself after the door was detached */
+  #takeAnswer(packet: Buffer): boolean {
+    const onAnswered = this.#onAnswered
+    this.#onAnswered = undefined
+    onAnswered?.(packet)
+    return onAnswered !== undefined
+  }
+
+  #mayUse(messageId: number, packet: Buffer): boolean {
+    if (messageId === 0) return true
+    if (this.#handlers.isUnacked(messageId)) {
+      this.#waiting ??= new Map()
+      this.#waiting.set(messageId, packet)
+      return false
+    }
+    this.#use(messageId)
+    return true
+  }
+
+  #use(messageId: number): void {
+    this.#ids ??= new Set()
+    this.#ids.add(messageId)
+  }
+}

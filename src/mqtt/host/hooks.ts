@@ -1,0 +1,97 @@
+import type { Duplex } from 'node:stream'
+import type { Aedes, AuthenticateError, Client, ConnectPacket } from 'aedes'
+import { isThingwireTopic } from '../topics.ts'
+
+type Members = Pick<
+  Aedes,
+  'handle' | 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
+>
+
+/** What the hooks ask of the door. */
+export interface HookedDoor {
+  /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
+  welcome(socket: Duplex, accept: (stream: Duplex) => Client): Client
+  /** Whether the door has welcomed the client. */
+  knows(client: Client): boolean
+  /** Whether the client is the host's, and none of the door's. To be asked after `connect`. */
+  isHosts(client: Client): boolean
+  /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */
+  connect(client: Client, packet: ConnectPacket): Promise<void>
+  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to judge; an error: it is refused */
+  letIn(client: Client): 'host' | 'let in' | (Error & { readonly returnCode: number })
+  /** A client of the host is let in. */
+  onReady(client: Client): void
+}
+
+/**
+ * Puts the door's hooks in the place of the broker's own, which are called for everything that is not the door's.
+ *
+ * @returns puts the broker's own back
+ */
+export function replaceHooks(broker: Aedes, door: HookedDoor): () => void {
+  const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
+  let isAttached = true
+  const putBack = replaceMembers<Members>(broker, {
+    // A server that was given this function goes on using it.
+    handle: (stream, request) =>
+      isAttached ? door.welcome(stream, side => handle(side, request)) : handle(stream, request),
+
+    preConnect: (client, packet, callback) => {
+      if (!door.knows(client)) {
+        callback(new Error('broker.handle was given to a server before attachThings was called'), false)
+        return
+      }
+      // First the host's own, for every client: it may let in certain addresses only.
+      preConnect.call(broker, client, packet, (error, mayGoOn) => {
+        if (error || !mayGoOn) callback(error, mayGoOn)
+        else door.connect(client, packet).then(() => callback(null, true))
+      })
+    },
+
+    // From here on the broker asks its persistence, which is nothing to a client of ours.
+    authenticate: (client, username, password, callback) => {
+      const judged = door.letIn(client)
+      if (judged === 'host') authenticate.call(broker, client, username, password, callback)
+      else if (judged === 'let in') callback(null, true)
+      else callback(judged as AuthenticateError, false)
+    },
+
+    // Publishes on topics of ours never come so far, but for those of clients that were there before the door.
+    authorizePublish: (client, packet, callback) => {
+      if (isThingwireTopic(packet.topic))
+        callback(new Error('the client must connect again: attachThings was called after its connection'))
+      else authorizePublish.call(broker, client, packet, callback)
+    },
+
+    // Nor do such subscriptions; the host itself may subscribe a client.
+    authorizeSubscribe: (client, subscription, callback) => {
+      const isOurs = isThingwireTopic(subscription.topic) || (door.knows(client) && !door.isHosts(client))
+      if (isOurs) callback(null, null)
+      else authorizeSubscribe.call(broker, client, subscription, callback)
+    },
+
+    // What is ours does not go through the broker.
+    authorizeForward: (client, packet) =>
+      isThingwireTopic(packet.topic) ? null : authorizeForward.call(broker, client, packet),
+  })
+  const onReady = (client: Client) => door.onReady(client)
+  broker.on('clientReady', onReady)
+  return () => {
+    isAttached = false
+    putBack()
+    broker.off('clientReady', onReady)
+  }
+}
+
+/** Gives an object other members. Returns how to put back its own ones, and to uncover those that it inherited. */
+function replaceMembers<Replaced extends object>(target: Replaced, members: Replaced): () => void {
+  const names = Object.keys(members) as (keyof Replaced)[]
+  const own = names.map(name => [name, Object.getOwnPropertyDescriptor(target, name)] as const)
+  Object.assign(target, members)
+  return () => {
+    for (const [name, descriptor] of own) {
+      if (descriptor) Object.defineProperty(target, name, descriptor)
+      else delete target[name]
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { Access, ActivationCodes } from '../access/access.ts'
+import type { Limits } from '../access/limits/limits.ts'
+import type { ReceiptClock } from '../core/clock.ts'
+import type { Holds } from '../core/holds.ts'
+import type { Ingest } from '../core/ingest.ts'
+import type { Nodes } from '../core/nodes.ts'
+import type { Observer } from '../core/observer.ts'
+import type { DocumentStore } from '../core/ports.ts'
+import type { Live } from '../live/index.ts'
+import type { SessionLog } from './sessions/session-log.ts'
+
+/** What the MQTT door needs of the service; the `Things` of `createThings` has all of it. */
+export interface MqttThings {
+  readonly ingest: Ingest
+  readonly access: Access
+  readonly limits: Limits
+  readonly activationCodes: Pick<ActivationCodes, 'activate'>
+  readonly documents: DocumentStore
+  /** The processes that share the store. */
+  readonly nodes: Nodes
+  /** Who acts for which client, on all of them. */
+  readonly holds: Holds
+  readonly live: Live
+  /** What persistent sessions may have to read again of it. */
+  readonly sessionLog: SessionLog
+  readonly clock: ReceiptClock
+  /** Told of acknowledgements, and of messages that are not delivered. */
+  readonly observer?: Observer | undefined
+  /** Whether a write could be taken now. */
+  isReady(): boolean
+}

@@ -1,0 +1,216 @@
+import { decodeConnect } from './decode-connect.ts'
+import { Fields } from './fields.ts'
+import { assertFirstByte, assertLength, type Header, headerAt, qosOf, typeOf } from './header.ts'
+import {
+  type Ack,
+  type AskedFilter,
+  MalformedPacket,
+  type Packet,
+  type Publish,
+  publishFlags,
+  type QoS,
+  type Subscribe,
+  types,
+  type Unsubscribe,
+} from './packet.ts'
+
+/** Who is given the packets of a connection. */
+export interface PacketSink {
+  /** Whether the next packet may be begun. */
+  mayTake(): boolean
+  take(packet: Packet): void
+}
+
+/** What there is of a packet that has not come to its end. */
+interface Unfinished {
+  readonly pieces: Buffer[]
+  bytes: number
+  /** Of the whole packet; 0: not known yet. */
+  readonly size: number
+}
+
+const nothing = Buffer.alloc(0)
+const wildcards = /[+#]/
+
+const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
+  [types.puback, 'puback'],
+  [types.pubrec, 'pubrec'],
+  [types.pubrel, 'pubrel'],
+  [types.pubcomp, 'pubcomp'],
+])
+
+/**
+ * Makes packets of the bytes of one connection. It trusts no length and refuses whatever breaks MQTT, as soon as it is there: the
+ * first byte, then the length, then the content.
+ */
+export class Decoder {
+  readonly #longest: number
+  #isFirst = true
+  /** Where the packet is that is being handed on. */
+  #current: Buffer = nothing
+  #start = 0
+  #end = 0
+  #unfinished: Unfinished | undefined
+  /** Of the latest PUBLISH. What a device sends is on one topic, of which nothing has to be checked again. */
+  #topic = ''
+  #topicBytes: Buffer = nothing
+
+  /** @param longest that a packet may announce, bytes */
+  constructor(longest: number) {
+    this.#longest = longest
+  }
+
+  /** Bytes that were received of a packet that is begun; undefined if none is. */
+  get unfinishedBytes(): number | undefined {
+    return this.#unfinished?.bytes
+  }
+
+  /** The packet that is being handed on, as it came. */
+  get raw(): Buffer {
+    return this.#current.subarray(this.#start, this.#end)
+  }
+
+  /**
+   * Hands on the packets that are whole, and keeps the bytes of one that is not. Nothing is copied but these.
+   *
+   * @returns what is left of the bytes, from a packet on that may not be begun
+   * @throws MalformedPacket nothing may be read of the connection any more
+   */
+  read(received: Buffer, sink: PacketSink): Buffer {
+    const bytes = this.#withUnfinished(received)
+    if (!bytes) return nothing
+    let place = 0
+    while (place < bytes.length && (place === 0 || sink.mayTake())) {
+      const header = this.#headerAt(bytes, place)
+      const end = header ? header.start + header.length : 0
+      if (!header || end > bytes.length) {
+        this.#keep(bytes.subarray(place), header ? end - place : 0)
+        return nothing
+      }
+      const packet = this.#decode(header, bytes, end)
+      this.#current = bytes
+      this.#start = place
+      place = end
+      this.#end = end
+      sink.take(packet)
+    }
+    this.#current = nothing
+    return place === 0 ? bytes : bytes.subarray(place)
+  }
+
+  /** Gives up what is kept of an unfinished packet. */
+  takeUnfinished(): Buffer {
+    const bytes = Buffer.concat(this.#unfinished?.pieces ?? [])
+    this.#unfinished = undefined
+    return bytes
+  }
+
+  /** @returns undefined: the packet is not whole yet */
+  #withUnfinished(received: Buffer): Buffer | undefined {
+    const unfinished = this.#unfinished
+    if (!unfinished) return received
+    unfinished.pieces.push(received)
+    unfinished.bytes += received.length
+    return unfinished.bytes < unfinished.size ? undefined : this.takeUnfinished()
+  }
+
+  #keep(bytes: Buffer, size: number): void {
+    this.#unfinished = { pieces: [bytes], bytes: bytes.length, size }
+  }
+
+  #headerAt(bytes: Buffer, place: number): Header | undefined {
+    assertFirstByte(bytes[place] ?? 0, this.#isFirst)
+    const header = headerAt(bytes, place)
+    if (header) assertLength(header, this.#longest)
+    return header
+  }
+
+  #decode(header: Header, bytes: Buffer, end: number): Packet {
+    const { firstByte, start } = header
+    this.#isFirst = false
+    const type = typeOf(firstByte)
+    if (type === types.publish) {
+      return this.#publishAgain(firstByte, bytes, start, end) ?? this.#publish(firstByte, bytes, start, end)
+    }
+    const fields = new Fields(bytes.subarray(start, end))
+    switch (type) {
+      case types.connect:
+        return decodeConnect(fields)
+      case types.subscribe:
+        return decodeSubscribe(fields)
+      case types.unsubscribe:
+        return decodeUnsubscribe(fields)
+      default: {
+        const cmd = acks.get(type)
+        if (cmd) return { cmd, messageId: fields.packetId() }
+        return { cmd: type === types.pingreq ? 'pingreq' : 'disconnect' }
+      }
+    }
+  }
+
+  #publish(firstByte: number, bytes: Buffer, start: number, end: number): Publish {
+    const fields = new Fields(bytes.subarray(start, end))
+    const topic = fields.topic()
+    if (wildcards.test(topic)) {
+      throw new MalformedPacket('the topic of a PUBLISH contains a wildcard (MQTT-3.3.2-2)')
+    }
+    const messageId = qosOf(firstByte) > 0 ? fields.packetId() : 0
+    this.#topic = topic
+    this.#topicBytes = Buffer.from(topic)
+    return publishOf(firstByte, topic, messageId, fields.rest())
+  }
+
+  /** On the same topic as the one before; undefined: it is not, or something else is wrong with it. */
+  #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
+    const { length } = this.#topicBytes
+    const topicEnd = start + 2 + length
+    const payloadStart = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2
+    if (length === 0 || payloadStart > end) return undefined
+    if (bytes.readUInt16BE(start) !== length || !this.#isTopicAt(bytes, start + 2)) return undefined
+    const messageId = payloadStart === topicEnd ? 0 : bytes.readUInt16BE(topicEnd)
+    if (messageId === 0 && payloadStart !== topicEnd) return undefined
+    return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
+  }
+
+  /** Byte by byte: of so few, a call of `compare` takes longer. */
+  #isTopicAt(bytes: Buffer, start: number): boolean {
+    const topic = this.#topicBytes
+    for (let place = 0; place < topic.length; place++) {
+      if (bytes[start + place] !== topic[place]) return false
+    }
+    return true
+  }
+}
+
+function publishOf(firstByte: number, topic: string, messageId: number, payload: Buffer): Publish {
+  return {
+    cmd: 'publish',
+    topic,
+    payload,
+    qos: qosOf(firstByte) as QoS,
+    dup: (firstByte & publishFlags.duplicate) !== 0,
+    retain: (firstByte & publishFlags.retain) !== 0,
+    messageId,
+  }
+}
+
+function decodeSubscribe(fields: Fields): Subscribe {
+  const messageId = fields.packetId()
+  const subscriptions: AskedFilter[] = []
+  do {
+    const topic = fields.topic()
+    const qos = fields.byte()
+    if (qos > 2) throw new MalformedPacket('the requested QoS is invalid (MQTT-3.8.3-4)')
+    subscriptions.push({ topic, qos: qos as QoS })
+  } while (!fields.isAtEnd)
+  return { cmd: 'subscribe', messageId, subscriptions }
+}
+
+function decodeUnsubscribe(fields: Fields): Unsubscribe {
+  const messageId = fields.packetId()
+  const unsubscriptions: string[] = []
+  // At least one (MQTT-3.10.3-2): past the end there is none.
+  do unsubscriptions.push(fields.topic())
+  while (!fields.isAtEnd)
+  return { cmd: 'unsubscribe', messageId, unsubscriptions }
+}

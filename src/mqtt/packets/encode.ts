@@ -1,0 +1,99 @@
+import { publishFlags, types } from './packet.ts'
+
+/** A PUBLISH that the server sends (MQTT-3.3). */
+export interface OutgoingPublish {
+  readonly topic: string
+  readonly payload: Uint8Array
+  readonly isRetained: boolean
+  /** QoS 1 with this packet id, 1..65535; undefined: QoS 0. */
+  readonly messageId: number | undefined
+  /** Whether it was sent before under this packet id (MQTT-3.3.1-1). */
+  readonly isDuplicate: boolean
+}
+
+const qos1 = 0x02
+/** Flags of SUBSCRIBE and UNSUBSCRIBE (MQTT-3.8.1-1, -3.10.1-1). */
+const reserved = 0x02
+
+export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
+export const pingresp: Uint8Array = Uint8Array.of(types.pingresp << 4, 0)
+export const disconnect: Uint8Array = Uint8Array.of(types.disconnect << 4, 0)
+
+/** The packet as it goes on the wire. In one piece: it is made for every subscriber of every message. */
+export function encodePublish(publish: OutgoingPublish): Buffer {
+  const { topic, payload, isRetained, messageId, isDuplicate } = publish
+  const topicLength = Buffer.byteLength(topic)
+  const remaining = 2 + topicLength + (messageId === undefined ? 0 : 2) + payload.length
+  const firstByte =
+    (types.publish << 4) |
+    (isDuplicate ? publishFlags.duplicate : 0) |
+    (messageId === undefined ? 0 : qos1) |
+    (isRetained ? publishFlags.retain : 0)
+  const packet = packetOf(firstByte, remaining)
+  let offset = packet.length - remaining
+  offset = packet.writeUInt16BE(topicLength, offset)
+  offset += packet.write(topic, offset)
+  if (messageId !== undefined) offset = packet.writeUInt16BE(messageId, offset)
+  packet.set(payload, offset)
+  return packet
+}
+
+/** @param returnCode 0..5 (MQTT-3.2.2-5) */
+export function encodeConnack(returnCode: number, sessionPresent = false): Buffer {
+  return Buffer.of(types.connack << 4, 2, sessionPresent ? 1 : 0, returnCode)
+}
+
+/** @param type of an ack without flags */
+export function encodeAck(type: number, messageId: number): Buffer {
+  return Buffer.of(type << 4, 2, messageId >> 8, messageId & 0xff)
+}
+
+/** @param codes granted QoS, or 128, of every filter (MQTT-3.8.4-5) */
+export function encodeSuback(messageId: number, codes: readonly number[]): Buffer {
+  const packet = packetOf(types.suback << 4, 2 + codes.length)
+  packet.set(codes, packet.writeUInt16BE(messageId, packet.length - codes.length - 2))
+  return packet
+}
+
+export function encodeSubscribe(messageId: number, filter: string, qos: number): Buffer {
+  return encodeFilters((types.subscribe << 4) | reserved, messageId, [filter], [qos])
+}
+
+export function encodeUnsubscribe(messageId: number, filters: readonly string[]): Buffer {
+  return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters, [])
+}
+
+/** @param suffix what follows each filter */
+function encodeFilters(
+  firstByte: number,
+  messageId: number,
+  filters: readonly string[],
+  suffix: readonly number[],
+): Buffer {
+  const lengths = filters.map(filter => Buffer.byteLength(filter))
+  const remaining = lengths.reduce((sum, length) => sum + 2 + length + suffix.length, 2)
+  const packet = packetOf(firstByte, remaining)
+  let offset = packet.writeUInt16BE(messageId, packet.length - remaining)
+  for (const [place, filter] of filters.entries()) {
+    offset = packet.writeUInt16BE(lengths[place] ?? 0, offset)
+    offset += packet.write(filter, offset)
+    packet.set(suffix, offset)
+    offset += suffix.length
+  }
+  return packet
+}
+
+/** A packet with its fixed header, and room for its content. The length is in groups of seven bits, least first (MQTT-2.2.3). */
+function packetOf(firstByte: number, length: number): Buffer {
+  const packet = Buffer.allocUnsafe(1 + bytesOfLength(length) + length)
+  packet[0] = firstByte
+  let offset = 1
+  let rest = length
+  for (; rest >= 0x80; rest >>>= 7) packet[offset++] = (rest & 0x7f) | 0x80
+  packet[offset] = rest
+  return packet
+}
+
+function bytesOfLength(length: number): number {
+  return length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x200000 ? 3 : 4
+}

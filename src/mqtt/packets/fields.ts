@@ -1,0 +1,70 @@
+import { isUtf8 } from 'node:buffer'
+import { MalformedPacket } from './packet.ts'
+
+/** Reads what follows the fixed header of a packet, field by field. Every method throws MalformedPacket past the end. */
+export class Fields {
+  readonly #bytes: Buffer
+  #place = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.#place === this.#bytes.length
+  }
+
+  byte(): number {
+    return this.#bytes[this.#advance(1)] ?? 0
+  }
+
+  /** Two bytes, the higher one first. */
+  number(): number {
+    return this.#bytes.readUInt16BE(this.#advance(2))
+  }
+
+  /** Bytes of which the length is told before them. */
+  binary(): Buffer {
+    const start = this.#advance(this.number())
+    return this.#bytes.subarray(start, this.#place)
+  }
+
+  /** Text as MQTT-1.5.3 has it: UTF-8 without surrogates, overlong forms and NUL. */
+  text(): string {
+    return this.#text().toString()
+  }
+
+  #text(): Buffer {
+    const bytes = this.binary()
+    if (!isUtf8(bytes)) throw new MalformedPacket('a string is not UTF-8 (MQTT-1.5.3-1)')
+    if (bytes.includes(0)) throw new MalformedPacket('a string contains NUL (MQTT-1.5.3-2)')
+    return bytes
+  }
+
+  /** An identifier, of which none is 0. */
+  packetId(): number {
+    const messageId = this.number()
+    if (messageId === 0) throw new MalformedPacket('the packet identifier is 0 (MQTT-2.3.1-1)')
+    return messageId
+  }
+
+  /** A topic or a filter. */
+  topic(): string {
+    const bytes = this.#text()
+    if (bytes.length === 0) throw new MalformedPacket('a topic is empty (MQTT-4.7.3-1)')
+    return bytes.toString()
+  }
+
+  /** What is left. */
+  rest(): Buffer {
+    return this.#bytes.subarray(this.#place)
+  }
+
+  /** @returns the place before */
+  #advance(count: number): number {
+    const start = this.#place
+    if (start + count > this.#bytes.length) throw new MalformedPacket('the packet ends before its content')
+    this.#place += count
+    return start
+  }
+}

@@ -1,0 +1,96 @@
+import { MalformedPacket, publishFlags, types } from './packet.ts'
+
+/** The fixed header of a packet (MQTT-2.2). */
+export interface Header {
+  readonly firstByte: number
+  /** Where the content begins, in the bytes that the header is in. */
+  readonly start: number
+  /** Of the content, as announced. */
+  readonly length: number
+}
+
+/** By packet type, the flags in the first byte of what a client may send (table 2.2); of PUBLISH they have a meaning. */
+const fixedFlags: ReadonlyMap<number, number> = new Map<number, number>([
+  [types.connect, 0],
+  [types.puback, 0],
+  [types.pubrec, 0],
+  [types.pubrel, 2],
+  [types.pubcomp, 0],
+  [types.subscribe, 2],
+  [types.unsubscribe, 2],
+  [types.pingreq, 0],
+  [types.disconnect, 0],
+])
+
+/** By packet type, the length of those that are all alike. */
+const fixedLengths: ReadonlyMap<number, number> = new Map<number, number>([
+  [types.puback, 2],
+  [types.pubrec, 2],
+  [types.pubrel, 2],
+  [types.pubcomp, 2],
+  [types.pingreq, 0],
+  [types.disconnect, 0],
+])
+
+/** Bits before the last of the four bytes of a length (MQTT-2.2.3). */
+const lastShift = 21
+
+/**
+ * The header of the packet that begins at a place; undefined: not all of it is there. A length may be spelled in as many of four
+ * bytes as the sender likes.
+ *
+ * @throws MalformedPacket if its length has more
+ */
+export function headerAt(bytes: Buffer, place: number): Header | undefined {
+  const firstByte = bytes[place]
+  if (firstByte === undefined) return undefined
+  let start = place + 1
+  let length = 0
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[start++]
+    if (byte === undefined) return undefined
+    length |= (byte & 0x7f) << shift
+    if (byte < 0x80) return { firstByte, start, length }
+    if (shift === lastShift) throw new MalformedPacket('the length has more than four bytes (MQTT-2.2.3)')
+  }
+}
+
+/**
+ * @param isFirst whether no packet came before on the connection
+ * @throws MalformedPacket
+ */
+export function assertFirstByte(firstByte: number, isFirst: boolean): void {
+  const type = typeOf(firstByte)
+  if ((type === types.connect) !== isFirst) {
+    throw new MalformedPacket('CONNECT must be the first packet, and only the first (MQTT-3.1.0-1, -2)')
+  }
+  if (type === types.publish) {
+    const qos = qosOf(firstByte)
+    if (qos === 3) throw new MalformedPacket('the QoS is 3 (MQTT-3.3.1-4)')
+    if (qos === 0 && firstByte & publishFlags.duplicate)
+      throw new MalformedPacket('DUP is set at QoS 0 (MQTT-3.3.1-2)')
+  } else if (fixedFlags.get(type) !== (firstByte & 0x0f)) {
+    throw new MalformedPacket(
+      'a client may not send this packet, or its reserved flags are wrong (MQTT-2.2.2-2)',
+    )
+  }
+}
+
+/** @param longest that is taken, bytes. @throws MalformedPacket */
+export function assertLength({ firstByte, length }: Header, longest: number): void {
+  if (length > longest) {
+    throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`)
+  }
+  const fixed = fixedLengths.get(typeOf(firstByte))
+  if (fixed !== undefined && length !== fixed)
+    throw new MalformedPacket('the packet has a wrong length for its type')
+}
+
+export function typeOf(firstByte: number): number {
+  return firstByte >> 4
+}
+
+/** QoS of a PUBLISH; 3 is none. */
+export function qosOf(firstByte: number): number {
+  return (firstByte >> 1) & 3
+}

@@ -1,0 +1,100 @@
+/** The packets of MQTT 3.1 and 3.1.1 that a client sends, as `decoder.ts` gives them. */
+
+/** Packet types (MQTT-2.2.1, table 2.1). */
+export const types = {
+  connect: 1,
+  connack: 2,
+  publish: 3,
+  puback: 4,
+  pubrec: 5,
+  pubrel: 6,
+  pubcomp: 7,
+  subscribe: 8,
+  suback: 9,
+  unsubscribe: 10,
+  unsuback: 11,
+  pingreq: 12,
+  pingresp: 13,
+  disconnect: 14,
+} as const
+
+/** Flags in the first byte of a PUBLISH (MQTT-3.3.1). */
+export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
+
+export type QoS = 0 | 1 | 2
+
+export interface Connect {
+  readonly cmd: 'connect'
+  /** 3: MQTT 3.1, 4: MQTT 3.1.1. */
+  readonly protocolVersion: 3 | 4
+  readonly clean: boolean
+  /** Seconds; 0: none. */
+  readonly keepalive: number
+  readonly clientId: string
+  readonly username: string | undefined
+  readonly password: Buffer | undefined
+  readonly will: Will | undefined
+}
+
+export interface Will {
+  readonly topic: string
+  readonly payload: Buffer
+  readonly qos: QoS
+  readonly retain: boolean
+}
+
+export interface Publish {
+  readonly cmd: 'publish'
+  /** Never empty, without wildcards. */
+  readonly topic: string
+  /** Lies in what was received. */
+  readonly payload: Buffer
+  readonly qos: QoS
+  readonly dup: boolean
+  readonly retain: boolean
+  /** 1..65,535; 0 at QoS 0. */
+  readonly messageId: number
+}
+
+export interface Ack {
+  readonly cmd: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp'
+  /** 1..65,535 */
+  readonly messageId: number
+}
+
+export interface AskedFilter {
+  readonly topic: string
+  readonly qos: QoS
+}
+
+export interface Subscribe {
+  readonly cmd: 'subscribe'
+  readonly messageId: number
+  /** At least one. */
+  readonly subscriptions: readonly AskedFilter[]
+}
+
+export interface Unsubscribe {
+  readonly cmd: 'unsubscribe'
+  readonly messageId: number
+  /** At least one. */
+  readonly unsubscriptions: readonly string[]
+}
+
+export interface Signal {
+  readonly cmd: 'pingreq' | 'disconnect'
+}
+
+export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
+
+/** A packet that breaks MQTT 3.1.1: it ends the connection (MQTT-4.8.0-1). */
+export class MalformedPacket extends Error {
+  /** CONNACK to be sent before, if any. */
+  readonly returnCode: number | undefined
+
+  constructor(message: string, returnCode?: number) {
+    super(message)
+    this.name = 'MalformedPacket'
+    this.returnCode = returnCode
+  }
+}

@@ -1,0 +1,59 @@
+import type { Commit } from '../../core/ports.ts'
+import { LiveWrite, type LogKeeper } from '../../live/index.ts'
+import { wantedQoS } from './interest.ts'
+import type { MqttSession } from './session.ts'
+import type { MessagePosition } from './unacked.ts'
+
+/** Most messages that a session gets of what it missed, and most bytes of their payloads (contract §7). */
+export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
+
+/** A message that a session is owed. */
+export interface OwedMessage {
+  readonly write: LiveWrite
+  readonly position: MessagePosition
+  /** Under which it was sent before; undefined: it was not, or that is not known. */
+  readonly messageId: number | undefined
+  /** Whether it may have been sent before. */
+  readonly isDuplicate: boolean
+}
+
+/**
+ * What a session is owed of the commits up to `upTo`, in order; where that is too much, the newest of it.
+ *
+ * @returns the messages, and how many are dropped for being too many
+ * @throws ThingwireError of the store
+ */
+export async function findMissed(
+  log: LogKeeper,
+  { interests, unacked, maybeSent }: MqttSession,
+  upTo: number,
+): Promise<{ readonly messages: readonly OwedMessage[]; readonly dropped: number }> {
+  const newestFirst: OwedMessage[] = []
+  const isSent = (messageId: number | undefined, { writeNumber }: Commit) =>
+    messageId !== undefined || writeNumber <= maybeSent
+  let bytes = 0
+  let dropped = 0
+  if (interests.size === 0) return { messages: newestFirst, dropped }
+  const after = Math.max(0, unacked.acked.writeNumber - 1)
+  const isOf = (thingId: string) => interests.covers(thingId)
+  for await (const commit of log.read({ after, before: upTo + 1, order: 'desc', isOf })) {
+    if (!commit.broadcast) continue
+    const write = new LiveWrite(commit)
+    const interest = interests.missedOf(write)
+    for (let place = write.wholePlace; place >= 0; place--) {
+      if (wantedQoS(write, place, interest) === undefined) continue
+      const position = { writeNumber: commit.writeNumber, place }
+      const owed = unacked.owed(position)
+      if (!owed) continue
+      if (dropped === 0) bytes += payloadOf(write, place).length
+      if (newestFirst.length === maximumMissed.messages || bytes > maximumMissed.bytes) dropped++
+      else newestFirst.push({ write, position, ...owed, isDuplicate: isSent(owed.messageId, commit) })
+    }
+  }
+  return { messages: newestFirst.reverse(), dropped }
+}
+
+/** Payload of the message at a place of a write. */
+export function payloadOf(write: LiveWrite, place: number): Buffer {
+  return place === write.wholePlace ? write.whole() : write.value(place)
+}

@@ -1,0 +1,94 @@
+import { listDocuments } from '../../core/list-documents.ts'
+import type { Commit, DocumentStore } from '../../core/ports.ts'
+import { LiveWrite, type LoggedWrite, type LogReader } from '../../live/index.ts'
+import { Coverage } from './coverage.ts'
+import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
+import { maximumMissed, payloadOf } from './missed.ts'
+import { type MqttSessionDocument, sessionPrefix } from './session-documents.ts'
+import { Unacked } from './unacked.ts'
+
+/** What persistent sessions need of the commit log. */
+export class SessionLog implements LogReader {
+  readonly #documents: DocumentStore
+  readonly #coverage = new Coverage()
+
+  private constructor(documents: DocumentStore) {
+    this.#documents = documents
+  }
+
+  /** Reads what the sessions in the store are subscribed to. @throws ThingwireError of the store */
+  static async open(documents: DocumentStore): Promise<SessionLog> {
+    const log = new SessionLog(documents)
+    for await (const [clientId, { subscriptions }] of log.#sessions()) log.cover(clientId, subscriptions)
+    return log
+  }
+
+  /** From here on the log has what these subscriptions, all that a session has, may miss. */
+  cover(clientId: string, subscriptions: Iterable<Omit<Subscription, 'from'>>): void {
+    this.#coverage.set(clientId, refsAtQoS1(subscriptions))
+  }
+
+  wants({ thingId, broadcast }: LoggedWrite): boolean {
+    return broadcast && this.#coverage.has(thingId)
+  }
+
+  async startTrim(): Promise<(commit: Commit) => boolean> {
+    /** By thing id, `+` for every thing. */
+    const needs = new Map<string, Need[]>()
+    for await (const [, session] of this.#sessions()) {
+      const need = new Need(session)
+      for (const ref of refsAtQoS1(session.subscriptions)) needs.set(ref, [...(needs.get(ref) ?? []), need])
+    }
+    return commit => {
+      if (!commit.broadcast) return false
+      const write = new LiveWrite(commit)
+      const ofThing = new Set([...(needs.get(commit.thingId) ?? []), ...(needs.get('+') ?? [])])
+      // Everyone is asked: each counts what it needs.
+      return [...ofThing].filter(need => need.take(write)).length > 0
+    }
+  }
+
+  async *#sessions(): AsyncGenerator<[clientId: string, MqttSessionDocument]> {
+    for await (const [name, document] of listDocuments<MqttSessionDocument>(this.#documents, sessionPrefix)) {
+      yield [decodeURIComponent(name), document]
+    }
+  }
+}
+
+/** What one session may still get of the log, newest first. */
+class Need {
+  readonly #unacked: Unacked
+  readonly #interests: Interests
+  #messages = 0
+  #bytes = 0
+
+  constructor({ acked, sent, subscriptions }: MqttSessionDocument) {
+    this.#unacked = new Unacked(acked, sent)
+    this.#interests = new Interests(subscriptions)
+  }
+
+  /** @returns whether something of the write is needed */
+  take(write: LiveWrite): boolean {
+    if (this.#messages >= maximumMissed.messages || this.#bytes > maximumMissed.bytes) return false
+    const { writeNumber } = write.commit
+    const interest = this.#interests.missedOf(write)
+    let isNeeded = false
+    for (let place = 0; place <= write.wholePlace; place++) {
+      if (wantedQoS(write, place, interest) === undefined) continue
+      if (!this.#unacked.owed({ writeNumber, place })) continue
+      isNeeded = true
+      this.#messages++
+      this.#bytes += payloadOf(write, place).length
+    }
+    return isNeeded
+  }
+}
+
+/** What the subscriptions at QoS 1 are for: thing ids, `+` for every thing. */
+function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<string> {
+  const refs = new Set<string>()
+  for (const subscription of subscriptions) {
+    if (subscription.qos > 0) for (const ref of refsOf(subscription)) refs.add(ref)
+  }
+  return refs
+}

@@ -1,0 +1,234 @@
+import type { Hold, Holds, TakenHold } from '../../core/holds.ts'
+import type { Nodes } from '../../core/nodes.ts'
+import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { Live } from '../../live/index.ts'
+import { clientHold, unlessLost } from './client-hold.ts'
+import type { Subscription } from './interest.ts'
+import { type MqttSession, newSession, storedSession } from './session.ts'
+import { type InFlightWrite, inFlightName } from './session-documents.ts'
+import type { SessionLog } from './session-log.ts'
+import type { StoreRetries } from './store-retries.ts'
+import { StoredSessions, type Usage } from './stored-sessions.ts'
+
+/** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
+const sessionLifetime = 7 * 24 * 3_600_000
+const sweepInterval = 3_600_000
+/** How often it is kept how far connected sessions have acknowledged, milliseconds. */
+const saveInterval = 1_000
+
+/** For so long a connection that has taken a client may need to begin its session, milliseconds: more than a CONNECT may take. */
+const longestBegin = 10_000
+
+/** A persistent session that this node has in memory. */
+interface OpenSession {
+  readonly session: MqttSession
+  /** Of the newest connection: in its name the session is kept. */
+  readonly hold: Hold
+  isInUse: boolean
+  /** When the hold was found to be lost, on the clock of `performance.now()`: for a while a connection here may go on with it. */
+  lostAt?: number
+}
+
+/** A session that a connection has begun, and its QoS 2 packets that are stored and not released. */
+export interface BegunSession {
+  readonly session: MqttSession
+  readonly inFlight: readonly InFlightWrite[]
+}
+
+export interface SessionsParts {
+  readonly documents: DocumentStore
+  readonly nodes: Nodes
+  readonly holds: Holds
+  readonly live: Live
+  /** Covers the sessions in the store. */
+  readonly log: SessionLog
+  readonly retries: StoreRetries
+}
+
+/**
+ * The sessions of clients that are connected, and in the store those of the ones that may come back. Of a persistent one the
+ * store is right, whichever node had it: what is kept, is kept in the name of the connection that has taken the client last.
+ * Only a connection that takes over here from one here goes on with what is in memory, which is newer.
+ */
+export class Sessions {
+  readonly #parts: SessionsParts
+  readonly #stored: StoredSessions
+  /** By client id: those that end with their connection. */
+  readonly #passing = new Map<string, MqttSession>()
+  /** By client id: persistent ones. */
+  readonly #open = new Map<string, OpenSession>()
+  /** Number of the newest write of the process before. */
+  readonly #begin: number
+  readonly #timers: readonly NodeJS.Timeout[]
+  #isSaving = false
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts
+    this.#stored = new StoredSessions(parts.documents, parts.nodes.self)
+    this.#begin = parts.live.writeNumber
+    this.#timers = [
+      setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
+      setInterval(() => void this.#saveAcked(), saveInterval).unref(),
+    ]
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  /** A session that ends with its connection, of a client id under which nothing is kept. */
+  beginNew(clientId: string): MqttSession {
+    const session = newSession(clientId, false, this.#parts.live.writeNumber)
+    this.#passing.set(clientId, session)
+    return session
+  }
+
+  /**
+   * A session that ends with its connection; whatever was kept under the client id is dropped (MQTT-3.1.2-6).
+   *
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async begin(clientId: string, hold: Hold): Promise<MqttSession> {
+    this.#open.delete(clientId)
+    if (await this.#stored.read(clientId)) await this.#forget(clientId, hold)
+    return this.beginNew(clientId)
+  }
+
+  /**
+   * The session of a client that wants to find it again when it comes back, durable when this resolves.
+   *
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async resume(clientId: string, hold: TakenHold): Promise<BegunSession> {
+    const present = this.#open.get(clientId)
+    const isPresent = present !== undefined && present.hold.holder === hold.before
+    const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
+    const open = { session, hold, isInUse: true }
+    // Before anything is waited for: the connection before keeps what it was about to keep no more.
+    if (isPresent) this.#open.set(clientId, open)
+    const left = await this.#stored.inFlight(clientId)
+    // Of one that goes on in memory the store says that it is in use.
+    if (!isPresent || !present.isInUse)
+      await this.#keep(open, session.wasPresent ? {} : removalOf(clientId, left))
+    this.#passing.delete(clientId)
+    this.#open.set(clientId, open)
+    return { session, inFlight: session.wasPresent ? left : [] }
+  }
+
+  async #load(clientId: string): Promise<MqttSession> {
+    const { nodes, live } = this.#parts
+    const stored = await this.#stored.read(clientId)
+    if (!stored) return newSession(clientId, true, live.writeNumber)
+    return storedSession(clientId, stored, { nodes, begin: this.#begin })
+  }
+
+  /**
+   * To be called once for each session that was given out, when its connection is gone and has nothing under way. Resolves when
+   * that is kept.
+   *
+   * @throws ThingwireError of the store, if the service ends before
+   */
+  async leave(session: MqttSession): Promise<void> {
+    const { clientId } = session
+    if (this.#passing.get(clientId) === session) this.#passing.delete(clientId)
+    const open = this.#open.get(clientId)
+    if (open?.session !== session) return
+    open.isInUse = false
+    try {
+      await this.#parts.retries.run(() => this.#keep(open))
+      if (this.#open.get(clientId) === open) this.#open.delete(clientId)
+    } catch (error) {
+      noteLoss(open, error)
+    }
+  }
+
+  /** The session that is kept in the name of this hold. */
+  heldBy(clientId: string, { holder }: Hold): MqttSession | undefined {
+    const open = this.#open.get(clientId)
+    return open?.hold.holder === holder ? open.session : undefined
+  }
+
+  /** Of a client that is connected. */
+  find(clientId: string): MqttSession | undefined {
+    return this.#passing.get(clientId) ?? this.#open.get(clientId)?.session
+  }
+
+  /** To be called before subscriptions are added: the commit log has what they may miss from here on. */
+  cover(
+    { clientId, isPersistent, interests }: MqttSession,
+    added: Iterable<Omit<Subscription, 'from'>>,
+  ): void {
+    if (isPersistent) this.#parts.log.cover(clientId, [...interests, ...added])
+  }
+
+  /** Keeps the session as it is, and that it was in use now. @throws HoldLost @throws ThingwireError of the store */
+  async save(session: MqttSession): Promise<void> {
+    const open = this.#open.get(session.clientId)
+    if (open?.session === session) await this.#keep(open)
+  }
+
+  async #keep(usage: Usage, others: DocumentPut = {}): Promise<void> {
+    this.#parts.log.cover(usage.session.clientId, usage.session.interests)
+    await this.#stored.keep(usage, others)
+  }
+
+  /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
+  async #saveAcked(): Promise<void> {
+    if (this.#isSaving) return
+    this.#isSaving = true
+    const kept: Promise<void>[] = []
+    for (const [clientId, open] of this.#open) {
+      if (open.lostAt === undefined)
+        kept.push(this.#stored.keepChanged(open).catch(error => noteLoss(open, error)))
+      else if (performance.now() - open.lostAt > longestBegin) this.#open.delete(clientId)
+    }
+    // What fails now is kept a second later; who has lost its client, hears of it.
+    await Promise.allSettled(kept)
+    this.#isSaving = false
+  }
+
+  /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
+  async sweep(): Promise<void> {
+    for (const open of this.#open.values()) await this.#keep(open).catch(unlessLost)
+    const isClosed = (clientId: string) => !this.#open.has(clientId)
+    for await (const clientId of this.#stored.forgetOlder(Date.now() - sessionLifetime, isClosed)) {
+      this.#parts.log.cover(clientId, [])
+    }
+  }
+
+  /**
+   * Ends every session of a principal that never comes back.
+   *
+   * @param principal as `principalName` has it
+   * @throws ThingwireError of the store
+   */
+  async end(principal: string): Promise<void> {
+    const { holds } = this.#parts
+    const scope = `${principal}:`
+    const clientIds = new Set([...this.#open.keys()].filter(clientId => clientId.startsWith(scope)))
+    for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
+    for (const clientId of clientIds) {
+      this.#open.delete(clientId)
+      // Whoever still has the client keeps nothing of it any more.
+      const hold = await holds.take(clientHold(clientId))
+      await this.#forget(clientId, hold).catch(unlessLost)
+      await holds.release(hold)
+    }
+  }
+
+  async #forget(clientId: string, hold: Hold): Promise<void> {
+    await this.#stored.forget(clientId, hold)
+    this.#parts.log.cover(clientId, [])
+  }
+}
+
+/** @throws other errors than that the hold is lost */
+function noteLoss(open: OpenSession, error: unknown): void {
+  unlessLost(error)
+  open.lostAt = performance.now()
+}
+
+/** Of what a session that is not there any more has left. */
+function removalOf(clientId: string, packets: readonly InFlightWrite[]): DocumentPut {
+  return Object.fromEntries(packets.map(([messageId]) => [inFlightName(clientId, messageId), null]))
+}

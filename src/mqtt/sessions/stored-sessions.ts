@@ -1,0 +1,129 @@
+import type { Hold } from '../../core/holds.ts'
+import { listDocuments } from '../../core/list-documents.ts'
+import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
+import { maximumMissed } from './missed.ts'
+import type { MqttSession } from './session.ts'
+import {
+  type InFlightDocument,
+  type InFlightWrite,
+  inFlightOf,
+  type MqttSessionDocument,
+  sessionName,
+  sessionPrefix,
+} from './session-documents.ts'
+
+/** A session of this node. */
+export interface Usage {
+  readonly session: MqttSession
+  readonly isInUse: boolean
+  /** In whose name it is kept. */
+  readonly hold: Hold
+}
+
+/** The sessions as the store has them, for all nodes. */
+export class StoredSessions {
+  readonly #documents: DocumentStore
+  /** Name of this node. */
+  readonly #node: string
+  /** What the store has of sessions of this node, as JSON. */
+  readonly #kept = new WeakMap<MqttSession, string>()
+
+  constructor(documents: DocumentStore, node: string) {
+    this.#documents = documents
+    this.#node = node
+  }
+
+  /** @throws ThingwireError of the store */
+  async read(clientId: string): Promise<MqttSessionDocument | undefined> {
+    return (await this.#documents.get(sessionName(clientId))) as MqttSessionDocument | undefined
+  }
+
+  /** Puts a session as it is now, and that it was connected now. @param others put with it. @throws HoldLost */
+  async keep(usage: Usage, others: DocumentPut = {}): Promise<void> {
+    await this.#put(usage, this.#stateOf(usage), others)
+  }
+
+  /** Puts a session that the store has otherwise. @throws HoldLost */
+  async keepChanged(usage: Usage): Promise<void> {
+    const state = this.#stateOf(usage)
+    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, {}, 'upkeep')
+  }
+
+  async #put(
+    { session, hold }: Usage,
+    state: Omit<MqttSessionDocument, 'lastConnected'>,
+    others: DocumentPut = {},
+    purpose?: PutPurpose,
+  ): Promise<void> {
+    const document: MqttSessionDocument = { ...state, lastConnected: Date.now() }
+    try {
+      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, hold, purpose)
+      this.#kept.set(session, JSON.stringify(state))
+    } catch (error) {
+      // It may be there all the same.
+      this.#kept.delete(session)
+      throw error
+    }
+  }
+
+  #stateOf({ session, isInUse }: Usage): Omit<MqttSessionDocument, 'lastConnected'> {
+    const { interests, unacked, maybeSent } = session
+    const newest = unacked.newest(maximumMissed.messages)
+    return {
+      node: this.#node,
+      subscriptions: [...interests],
+      ...newest,
+      ...(maybeSent > newest.acked.writeNumber && { maybeSent }),
+      isInUse,
+    }
+  }
+
+  /** QoS 2 packets that are stored and not released. @throws ThingwireError of the store */
+  async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
+    const packets: InFlightWrite[] = []
+    const documents = listDocuments<InFlightDocument>(this.#documents, inFlightOf(clientId))
+    for await (const [messageId, { write }] of documents) packets.push([Number(messageId), write])
+    return packets
+  }
+
+  /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
+  async forget(clientId: string, hold: Hold): Promise<void> {
+    await this.#documents.put(await this.#removalOf(clientId), hold)
+  }
+
+  async #removalOf(clientId: string): Promise<DocumentPut> {
+    const removal: Record<string, null> = { [sessionName(clientId)]: null }
+    const prefix = inFlightOf(clientId)
+    for await (const [rest] of listDocuments(this.#documents, prefix)) removal[`${prefix}${rest}`] = null
+    return removal
+  }
+
+  /** The client ids of the sessions of a scope, such as `thing.<id>:`. @throws ThingwireError of the store */
+  async *clientIdsIn(scope: string): AsyncGenerator<string> {
+    for await (const [rest] of listDocuments(this.#documents, sessionName(scope))) {
+      yield scope + decodeURIComponent(rest)
+    }
+  }
+
+  /**
+   * Forgets the sessions that were last connected before, milliseconds, unless their clients come back in between.
+   *
+   * @param mayForget whether it is not in use here
+   * @returns the client ids
+   * @throws ThingwireError of the store
+   */
+  async *forgetOlder(before: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
+    const isOld = (session: Document | undefined) =>
+      session !== undefined && (session as MqttSessionDocument).lastConnected < before
+    for await (const [rest, session] of listDocuments(this.#documents, sessionPrefix)) {
+      const clientId = decodeURIComponent(rest)
+      if (!isOld(session) || !mayForget(clientId)) continue
+      const removal = await this.#removalOf(clientId)
+      const isForgotten = await this.#documents.transact([sessionName(clientId)], ([stored]) => ({
+        put: isOld(stored) ? removal : {},
+        result: isOld(stored),
+      }))
+      if (isForgotten) yield clientId
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { setMaxListeners } from 'node:events'
+import { rest } from '../../core/async/retry-until.ts'
+import { listDocuments } from '../../core/list-documents.ts'
+import type { Nodes } from '../../core/nodes.ts'
+import type { DocumentStore } from '../../core/ports.ts'
+import { ThingwireError } from '../../errors.ts'
+import { NodeWatch } from './node-watch.ts'
+import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
+
+/** The task of the node that writes them. */
+export const willsTask = 'wills'
+/** Milliseconds. */
+const lookInterval = 1_000
+/** How long a node that was killed is dead at least when it is missed, milliseconds (`Nodes.alive`, heartbeats). */
+const deadBeforeMissed = 10_000
+const writtenAtOnce = 50
+
+export interface LeftWillsParts {
+  readonly documents: DocumentStore
+  readonly nodes: Nodes
+  /** How long they wait for their clients, milliseconds. */
+  readonly grace: number
+  /** Writes a will unless its client is back; resolves when it is dealt with, or when `stop` is aborted. Must not reject. */
+  readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
+  /** Told of what is no error of the store. */
+  readonly onDefect: (error: unknown) => void
+}
+
+interface Left {
+  readonly will: Will
+  /** On the clock of `performance.now()`, milliseconds. */
+  readonly due: number
+}
+
+/** The wills of clients whose node is gone: one node writes them, when they have waited for their clients. */
+export class LeftWills {
+  readonly #parts: LeftWillsParts
+  readonly #watch: NodeWatch
+  readonly #giveUp: () => Promise<void>
+  /** Whether there are none, nor will be. */
+  isDone = false
+
+  constructor(parts: LeftWillsParts) {
+    this.#parts = parts
+    this.#watch = new NodeWatch(parts.nodes)
+    this.#giveUp = parts.nodes.lead(willsTask, stop => this.#lead(stop))
+  }
+
+  /** What is not written stays in the store, for another node or the next start. */
+  async close(): Promise<void> {
+    this.#watch.close()
+    await this.#giveUp()
+  }
+
+  async #lead(stop: AbortSignal): Promise<void> {
+    const { nodes, onDefect } = this.#parts
+    // Each will that waits for the store listens.
+    setMaxListeners(0, stop)
+    /** By name, of all nodes that are gone; undefined if that is to be found out. */
+    let left: Map<string, Left> | undefined
+    let before: ReadonlySet<string> = new Set()
+    while (!stop.aborted && !this.isDone) {
+      try {
+        const alive = await this.#watch.look()
+        if (!left || [...before].some(node => !alive.has(node))) left = await this.#list(alive)
+        before = alive
+        await this.#writeDue(left, alive, stop)
+        this.isDone = nodes.isAlone === true && left.size === 0
+      } catch (error) {
+        if (!(error instanceof ThingwireError)) onDefect(error)
+        left = undefined
+      }
+      if (!this.isDone) await untilDue(left, stop)
+    }
+  }
+
+  async #list(alive: ReadonlySet<string>): Promise<Map<string, Left>> {
+    const { documents } = this.#parts
+    const left = new Map<string, Left>()
+    for await (const [rest, will] of listDocuments<Will>(documents, willPrefix)) {
+      if (isAbandoned(will, alive)) left.set(`${willPrefix}${rest}`, { will, due: this.#dueOf(will, alive) })
+    }
+    return left
+  }
+
+  #dueOf({ node, isLeft }: Will, alive: ReadonlySet<string>): number {
+    const { grace } = this.#parts
+    // Of this process itself, perhaps, which was attached to a broker before.
+    if (alive.has(node)) return performance.now() + grace
+    const { noticed, wasSeen } = this.#watch.absenceOf(node)
+    return (wasSeen && !isLeft ? noticed - deadBeforeMissed : noticed) + grace
+  }
+
+  async #writeDue(left: Map<string, Left>, alive: ReadonlySet<string>, stop: AbortSignal): Promise<void> {
+    // A node that was held for dead looks after them itself.
+    for (const [name, { will }] of left) if (!isAbandoned(will, alive)) left.delete(name)
+    const due = [...left].filter(([, { due }]) => due <= performance.now())
+    while (due.length > 0 && !stop.aborted) {
+      await Promise.all(
+        due.splice(0, writtenAtOnce).map(async ([name, { will }]) => {
+          await this.#parts.write(name, will, stop)
+          left.delete(name)
+        }),
+      )
+    }
+  }
+}
+
+async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: AbortSignal): Promise<void> {
+  const now = performance.now()
+  const waits = [...(left?.values() ?? [])].map(({ due }) => due - now)
+  const wait = Math.max(
+    0,
+    waits.reduce((least, wait) => Math.min(least, wait), lookInterval),
+  )
+  await rest(wait, stop)
+}

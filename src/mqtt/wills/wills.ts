@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import type { Access } from '../../access/access.ts'
+import { retryUntil } from '../../core/async/retry-until.ts'
+import { type Hold, HoldLost, type Holds } from '../../core/holds.ts'
+import type { Ingest } from '../../core/ingest.ts'
+import { listDocuments } from '../../core/list-documents.ts'
+import type { Nodes } from '../../core/nodes.ts'
+import type { DocumentStore } from '../../core/ports.ts'
+import { ThingwireError } from '../../errors.ts'
+import { clientHold } from '../sessions/client-hold.ts'
+import { LeftWills } from './left-wills.ts'
+import { isAbandoned, type Will, willsOf } from './will-documents.ts'
+
+/** Between attempts while the store is away, milliseconds. */
+const retryInterval = 1_000
+const changedAtOnce = 100
+
+export interface WillsParts {
+  readonly documents: DocumentStore
+  readonly nodes: Nodes
+  readonly holds: Holds
+  readonly ingest: Ingest
+  readonly access: Access
+  /** Whether the CONNECT of a connection of this node was refused: it has no will. @param holder of its client */
+  readonly isRefused: (holder: string) => boolean
+  /** How long the wills of a node that is gone wait for their clients, milliseconds. */
+  readonly grace: number
+  /** Told of wills that could not be read or written for other reasons than their content. */
+  readonly onDefect: (error: unknown) => void
+}
+
+/**
+ * The wills of clients that are connected, and of those whose node is gone: each is a document, and outlives its node. A will is
+ * written in the name of whoever acts for its client then: by the connection that had it, by the one that takes the client
+ * over, or by the node that looks after what is left.
+ */
+export class Wills {
+  readonly #parts: WillsParts
+  readonly #stop = new AbortController()
+  readonly #left: LeftWills
+
+  constructor(parts: WillsParts) {
+    const { documents, nodes, grace, onDefect } = parts
+    this.#parts = parts
+    // Each will that waits for the store listens.
+    setMaxListeners(0, this.#stop.signal)
+    this.#left = new LeftWills({
+      documents,
+      nodes,
+      grace,
+      onDefect,
+      write: (name, will, stop) => this.#writeLeft(name, will, stop),
+    })
+  }
+
+  /** Resolves when the will is durable; gives the name under which it is kept. @throws HoldLost */
+  async keep(will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<string> {
+    const name = `${willsOf(will.owner)}${randomUUID()}`
+    const kept: Will = { ...will, node: this.#parts.nodes.self, holder: hold?.holder ?? '' }
+    await this.#parts.documents.put({ [name]: kept }, hold)
+    return name
+  }
+
+  /** The client took leave as it should, or its will has been written. @throws HoldLost */
+  async discard(name: string, hold: Hold | undefined): Promise<void> {
+    await this.#parts.documents.put({ [name]: null }, hold)
+  }
+
+  /**
+   * The client is here now: what it left to a node that is not there any more, or to a process before this one, does not apply any
+   * more, nor does that of a CONNECT that was refused. A will of a connection that has it no more, of a node that is there, is
+   * written (MQTT-3.1.2-8).
+   *
+   * @param hold of the client. @throws HoldLost @throws ThingwireError of the store
+   */
+  async takeOver(owner: string, hold: Hold, before: string | undefined): Promise<void> {
+    if (before === undefined && this.#left.isDone) return
+    const { documents, nodes, isRefused } = this.#parts
+    const found: [name: string, will: Will][] = []
+    const prefix = willsOf(owner)
+    for await (const [rest, will] of listDocuments<Will>(documents, prefix)) found.push([prefix + rest, will])
+    if (found.length === 0) return
+    const alive = await nodes.alive()
+    for (const [name, will] of found) {
+      if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, hold)
+      // A connection that was refused is forgotten when its will is gone.
+      else if (await documents.get(name)) await this.#append(name, will, hold)
+    }
+  }
+
+  /** This node stops in order: from now on these wait for their clients. @throws ThingwireError of the store */
+  async leave(names: readonly string[]): Promise<void> {
+    for (let from = 0; from < names.length; from += changedAtOnce) {
+      const some = names.slice(from, from + changedAtOnce)
+      await this.#parts.documents.transact(some, wills => ({
+        put: Object.fromEntries(
+          some.flatMap((name, place) => leftIn(name, wills[place] as Will | undefined)),
+        ),
+        result: undefined,
+      }))
+    }
+  }
+
+  /** Writes the will of a client that is lost. While the store is away it is tried again. Never rejects. */
+  async write(name: string, will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<void> {
+    let isRetry = false
+    await this.#persist(async () => {
+      // What the store was late with may be written all the same.
+      if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
+      isRetry = true
+      await this.#append(name, will, hold).catch(async error => {
+        if (!(error instanceof HoldLost) || !hold) throw error
+        // Perhaps to nobody: this node was held for dead for a while.
+        await this.#appendUnheld(name, will, hold.holder)
+      })
+    }, this.#stop.signal)
+  }
+
+  /** Unless its client is back, on whichever node: then it is looked after there. Never rejects. */
+  async #writeLeft(name: string, will: Will, stop: AbortSignal): Promise<void> {
+    await this.#persist(() => this.#appendUnheld(name, will, will.holder), stop)
+  }
+
+  /** Unless its client is held by another connection than its own, which looks after it then. */
+  async #appendUnheld(name: string, will: Omit<Will, 'node' | 'holder'>, holder: string): Promise<void> {
+    const { documents, holds } = this.#parts
+    const hold = await holds.takeFrom(clientHold(will.owner), holder)
+    if (!hold) return
+    if (await documents.get(name)) await this.#append(name, will, hold)
+    await holds.release(hold)
+  }
+
+  /** @throws HoldLost @throws ThingwireError of the store */
+  async #append(name: string, will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<void> {
+    const { access, ingest } = this.#parts
+    const { thingId, credentialHash, body } = will
+    try {
+      await access.authoriseAgain(credentialHash, thingId, 'write')
+      await ingest.write({
+        thingId,
+        door: 'mqtt',
+        body: Buffer.from(body, 'base64'),
+        options: {},
+        isWill: true,
+        documents: { [name]: null },
+        hold,
+      })
+    } catch (error) {
+      if (!(error instanceof ThingwireError) || error.retryable) throw error
+    }
+    // Of a write that had no effect, such as a dry run, the store has not taken the document along.
+    await this.discard(name, hold)
+  }
+
+  /** Does it again for as long as the store is away. */
+  async #persist(task: () => Promise<void>, stop: AbortSignal): Promise<void> {
+    const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof HoldLost)
+    try {
+      await retryUntil(task, { every: retryInterval, stop, isPassing })
+    } catch (error) {
+      // Of a hold that is lost, another connection of the client has written it, or will.
+      if (!(error instanceof HoldLost)) this.#parts.onDefect(error)
+    }
+  }
+
+  /** What is not written stays in the store, for another node or the next start. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#left.close()
+  }
+}
+
+function leftIn(name: string, will: Will | undefined): (readonly [string, Will])[] {
+  return will ? [[name, { ...will, isLeft: true }]] : []
+}

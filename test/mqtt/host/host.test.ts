@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { Aedes } from 'aedes'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createToken } from '../../../src/core/token.ts'
+import { attachThings } from '../../../src/mqtt/index.ts'
+import { isMessageOn } from '../../helpers/mqtt-client.ts'
+import { hostTraffic } from './host-traffic.ts'
+import {
+  connectTo,
+  connectUser,
+  depth,
+  functionsOf,
+  type OwnHost,
+  openOwnHost,
+  storedDepths,
+} from './own-host.ts'
+
+/** `attachThings` on the broker of a host that has topics of its own and keeps them. */
+
+let host: OwnHost
+beforeEach(async () => {
+  host = await openOwnHost()
+})
+
+describe('the clients of a host', () => {
+  let stock: { seen: unknown[]; calls: OwnHost['calls'] }
+  beforeEach(async () => {
+    const plain = await openOwnHost()
+    stock = { seen: await hostTraffic(plain, await plain.serve()), calls: plain.calls }
+  })
+
+  test('see the same, and its hooks are called with the same, as without attachThings()', async () => {
+    const detach = attachThings(host.broker, host.things)
+    expect(await hostTraffic(host, await host.serve())).toEqual(stock.seen)
+    expect(host.calls).toEqual(stock.calls)
+    await detach()
+  })
+
+  test('see the same after detach(), through the handle that a server was given before it', async () => {
+    const detach = attachThings(host.broker, host.things)
+    const url = await host.serve()
+    await detach()
+    expect(await hostTraffic(host, url)).toEqual(stock.seen)
+    expect(host.calls).toEqual(stock.calls)
+  })
+
+  test('see the same after attachThings() was called again', async () => {
+    await attachThings(host.broker, host.things)()
+    const detach = attachThings(host.broker, host.things)
+    expect(await hostTraffic(host, await host.serve())).toEqual(stock.seen)
+    expect(host.calls).toEqual(stock.calls)
+    await detach()
+  })
+})
+
+describe('a SUBSCRIBE of a client of the host', () => {
+  test('is answered with a code for each filter, named twice, refused by the host, of a thing or no filter', async () => {
+    attachThings(host.broker, host.things)
+    const user = await connectUser(await host.serve(), 'panel')
+    const { thingToken } = host
+    const filters = ['plant/a', 'closed/a', 'plant/a', `things/${thingToken}/errors`, 'plant/#/a', 'closed/a']
+    expect(await user.subscribeAll(filters, 2)).toEqual([2, 128, 2, 2, 128, 128])
+    await user.publish('plant/a', 'once')
+    await user.next(isMessageOn('plant/a'))
+    await user.ping()
+    expect(user.received.filter(isMessageOn('plant/a'))).toHaveLength(1)
+  })
+})
+
+describe('a thing at a host', () => {
+  test('is not a matter of the hooks of the host, but for the one that may keep an address out', async () => {
+    attachThings(host.broker, host.things)
+    const { thingToken } = host
+    const thing = await connectTo(await host.serve(), { username: thingToken, clean: false })
+    expect(thing.connack.returnCode).toBe(0)
+    expect(await thing.subscribe(`things/${thingToken}/errors`)).toBe(1)
+    for (const qos of [0, 1, 2] as const) {
+      await thing.publish(`things/${thingToken}/write`, depth(qos), { qos })
+      await thing.publish(`v2/things/${thingToken}`, depth(qos + 3), { qos })
+    }
+    await thing.publish(`things/${thingToken}/write`, 'no JSON')
+    await thing.publish(`things/${thingToken}/values/depth`, 'no write topic')
+    await thing.next(isMessageOn(`things/${thingToken}/errors`))
+    expect(await storedDepths(host)).toEqual([5, 4, 3, 2, 1, 0])
+    // The broker tells all that it carries itself, its own topics too.
+    const called = host.calls.map(({ hook }) => hook).filter(hook => hook !== 'published')
+    expect(called).toEqual(['preConnect'])
+  })
+
+  test('has no part in the topics of the host, whatever the host allows', async () => {
+    attachThings(host.broker, host.things)
+    const url = await host.serve()
+    const thing = await connectTo(url, { username: host.thingToken })
+    const panel = await connectUser(url, 'panel')
+    await panel.subscribe('plant/#')
+    expect(await thing.subscribeAll(['plant/#', '#'])).toEqual([128, 128])
+    // Acknowledged, dropped and on the list of the thing (contract §7.7).
+    await thing.publish('plant/press', 'from a thing')
+    await panel.publish('plant/press', 'from a user')
+    expect(await panel.next(isMessageOn('plant/press'))).toMatchObject({
+      payload: Buffer.from('from a user'),
+    })
+  })
+
+  test('is not seen by a client of the host, whatever the host lets it subscribe to', async () => {
+    attachThings(host.broker, host.things)
+    const { thingId, thingToken } = host
+    const url = await host.serve()
+    const panel = await connectUser(url, 'panel')
+    expect(await panel.subscribe('#')).toBe(1)
+    expect(await panel.subscribe('+/+/errors')).toBe(1)
+    const things = [`things/${thingId}/#`, 'things/+/errors', `v2/things/${thingId}`]
+    expect(await panel.subscribeAll(things)).toEqual([128, 128, 128])
+    const thing = await connectTo(url, { username: thingToken })
+    await thing.subscribe(`things/${thingToken}/errors`)
+    await thing.publish(`things/${thingToken}/write`, depth(1))
+    await thing.publish(`things/${thingToken}/write`, 'no JSON')
+    await thing.next(isMessageOn(`things/${thingToken}/errors`))
+    await panel.publish('plant/press', 'the panel sees its own')
+    await panel.next(isMessageOn('plant/press'))
+    const topics = panel.received.flatMap(packet => (packet.cmd === 'publish' ? [packet.topic] : []))
+    expect(topics.filter(topic => !topic.startsWith('$SYS/'))).toEqual(['plant/press'])
+  })
+
+  test('does not take over the session of a client of the host that has its client id', async () => {
+    attachThings(host.broker, host.things)
+    const url = await host.serve()
+    const panel = await connectUser(url, 'panel')
+    const thing = await connectTo(url, { username: host.thingToken, clientId: 'panel' })
+    await panel.ping()
+    await thing.ping()
+  })
+})
+
+describe('a client of the host', () => {
+  test('writes for the thing whose token it has', async () => {
+    attachThings(host.broker, host.things)
+    const controller = await connectUser(await host.serve(), 'controller')
+    for (const qos of [0, 1, 2] as const) {
+      await controller.publish(`things/${host.thingToken}/write`, depth(qos), { qos })
+    }
+    await controller.publish('plant/press', 'still connected', { qos: 2 })
+    expect(await storedDepths(host)).toEqual([2, 1, 0])
+  })
+
+  test('is disconnected when it writes for a thing that does not exist', async () => {
+    attachThings(host.broker, host.things)
+    const controller = await connectUser(await host.serve(), 'controller')
+    await expect(controller.publish(`things/${createToken()}/write`, depth(1))).rejects.toThrow()
+  })
+
+  test('writes once at QoS 2, sent again before it was released', async () => {
+    attachThings(host.broker, host.things)
+    const controller = await connectUser(await host.serve(), 'controller')
+    const topic = `things/${host.thingToken}/write`
+    const undated = { values: [{ key: 'depth', value: 1 }] }
+    const messageId = await controller.publishUntilPubrec(topic, undated)
+    await controller.publish(topic, undated, { qos: 2, dup: true, messageId })
+    expect(await storedDepths(host)).toEqual([1])
+  })
+})
+
+describe('attachThings() refuses', () => {
+  test('a broker that does not listen yet', () => {
+    const broker = new Aedes()
+    const before = functionsOf(broker)
+    expect(() => attachThings(broker, host.things)).toThrow()
+    expect(functionsOf(broker)).toEqual(before)
+  })
+
+  test('a broker that is closed', async () => {
+    const broker = await Aedes.createBroker()
+    const closed = once(broker, 'closed')
+    broker.close()
+    await closed
+    expect(() => attachThings(broker, host.things)).toThrow()
+  })
+
+  test('a broker to which things are attached already', async () => {
+    const detach = attachThings(host.broker, host.things)
+    const attached = functionsOf(host.broker)
+    expect(() => attachThings(host.broker, host.things)).toThrow()
+    expect(functionsOf(host.broker)).toEqual(attached)
+    await detach()
+  })
+})
