@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { Aedes, type AedesOptions, type Client } from 'aedes'
 import type { FastifyBaseLogger } from 'fastify'
+import mqttPacket from 'mqtt-packet'
 import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
@@ -33,6 +34,9 @@ export interface MqttServer {
   /** Stops listening, finishes the writes in hand, and resolves when the last connection is closed. */
   close(): Promise<void>
 }
+
+// A buffer for each packet id: 65,536 objects for the life of the process, which every collection of garbage looks at.
+mqttPacket.writeToStream.cacheNumbers = false
 
 /** From the connection to its CONNECT, milliseconds: as long as HTTP waits for the head of a request. */
 const connectTimeout = 30_000

@@ -147,7 +147,12 @@ describe('thingwire write --file', () => {
 
     it('says of an empty file that it contains no records', async () => {
       const { run } = await load('\n')
-      expect(await run()).toEqual({ code: 0, stdout: 'records.ndjson contains no records\n', stderr: '' })
+      const { code, stdout, stderr } = await run()
+      expect({ code, stdout, stderr }).toEqual({
+        code: 0,
+        stdout: 'records.ndjson contains no records\n',
+        stderr: '',
+      })
     })
 
     it('says once what is wrong with many lines', async () => {

@@ -32,6 +32,11 @@ const allowed = new Map(
   }),
 )
 
+/** By name, the lines of each walk. */
+const walks = ['A PUBLISH', 'A POST', 'A live message'].map(
+  name => [name, sectionOf(page, name).match(/^\d+\. .*$/gm) ?? []] as const,
+)
+
 describe('docs/architecture.md', () => {
   it('says who may import whom as biome.json does', () => {
     const byBiome = overrides.flatMap(({ includes: [files = ''], linter }) => {
@@ -53,6 +58,28 @@ describe('docs/architecture.md', () => {
     })
     expect(allowed.size).toBeGreaterThan(8)
     expect(against).toEqual([])
+  })
+
+  it.each(walks)('walks %s through files that lead to one another', (_, steps) => {
+    expect(steps.length).toBeGreaterThan(3)
+    expect(steps.length).toBeLessThanOrEqual(15)
+    expect(steps.flatMap(pathsIn).filter(path => !existsSync(path))).toEqual([])
+    const lost = steps.filter((step, index) => {
+      const [file = ''] = pathsIn(step)
+      const [before = ''] = pathsIn(steps[index - 1] ?? '')
+      return index > 0 && !imports(before, file) && !crossesPort(step, before, file)
+    })
+    expect(lost).toEqual([])
+  })
+
+  it('has files call those that it names in passing', () => {
+    const lost = walks.flatMap(([, steps]) => {
+      return steps.flatMap(step => {
+        const [file = '', ...called] = pathsIn(step.replace(/Port .*/, ''))
+        return called.filter(path => !imports(file, path)).map(path => `${file} → ${path}`)
+      })
+    })
+    expect(lost).toEqual([])
   })
 
   it('names every room', () => {
@@ -115,4 +142,32 @@ function importsOf(room: string): { file: string; to: string }[] {
       return { file, to }
     })
   })
+}
+
+function pathsIn(line: string): string[] {
+  return [...line.matchAll(/`(src\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path)
+}
+
+/** Directly, or by the index of a room. */
+function imports(file: string, other: string): boolean {
+  const imported = specifiersOf(file).map(specifier => join(dirname(file), specifier))
+  return imported.some(
+    next => next === other || specifiersOf(next).some(specifier => join(dirname(next), specifier) === other),
+  )
+}
+
+/** Whether the line names a port that is declared where it says, and a file that knows an end of it. */
+function crossesPort(line: string, before: string, file: string): boolean {
+  const [, port = '', declared = '', wired = ''] =
+    /Port `(\w+)` of `([^`]+)`, wired in `([^`]+)`/.exec(line) ?? []
+  const isDeclared = new RegExp(`(interface|type) ${port}\\b`).test(read(declared))
+  return isDeclared && [before, file].some(end => wired === end || imports(wired, end))
+}
+
+function specifiersOf(file: string): string[] {
+  return [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, specifier = '']) => specifier)
+}
+
+function read(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
