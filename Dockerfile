@@ -27,5 +27,6 @@ EXPOSE 8080 1883 8443 8883
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.THINGWIRE_HTTP_PORT || 8080}/readyz`).then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENV MALLOC_ARENA_MAX=2
 ENTRYPOINT ["node", "--heap-growing-percent=70", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "dist/cli/main.js"]
 CMD ["start"]

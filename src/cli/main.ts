@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --heap-growing-percent=70 --max-semi-space-size=16 --no-allocation-site-pretenuring
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --heap-growing-percent=70 --max-semi-space-size=16 --no-allocation-site-pretenuring
 import { CommanderError } from 'commander'
 import { Redactor } from '../core/refusals/redactor.ts'
 import { CommandError, exitStatus } from './exit.ts'

@@ -105,14 +105,18 @@ function launch({
 }: CliSetup): Child {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const run = program === undefined ? [command] : ['--import', tsx, program]
-  const node = [process.execPath, ...nodeFlagsOf(command), ...run, ...args]
+  const started = firstLineOf(command)
+  const flags = started.filter(word => word.startsWith('--'))
+  const node = [process.execPath, ...flags, ...run, ...args]
   const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
   const [file = '', ...rest] = descriptors === undefined ? node : limited
-  return new Child(file, rest, { env: { ...Object.fromEntries(inherited), ...environment } })
+  const own = started.filter(word => word.includes('=') && !word.startsWith('--')).map(word => word.split('='))
+  const env = { ...Object.fromEntries([...inherited, ...own]), ...environment }
+  return new Child(file, rest, { env })
 }
 
-/** What its first line gives to Node, as `npm start` does (docs/inside/decisions/product.md, decision 36). */
-function nodeFlagsOf(command: string): string[] {
+/** What its first line says to `env -S`, as `npm start` does (docs/inside/decisions/product.md, decision 36). */
+function firstLineOf(command: string): string[] {
   const [firstLine = ''] = readFileSync(command, 'utf8').split('\n', 1)
-  return firstLine.split(' ').filter(word => word.startsWith('--'))
+  return firstLine.split(' ')
 }

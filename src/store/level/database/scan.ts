@@ -24,14 +24,14 @@ interface ReadOptions {
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** Most entries that are given at once. Default 256. Fewer are if they are longer than 16 KiB; at least one is. */
+  /** Most entries that are given at once. Default 128. Fewer are if they are longer than 16 KiB; at least one is. */
   readonly atOnce?: number
   /** Most entries in all. Default: all of the range. */
   readonly limit?: number
 }
 
 /** Most entries that the binding is asked for at once, 16 KB of room: it gives no more than 16 KiB of them at once, which is about as many. */
-const mostAtOnce = 256
+const mostAtOnce = 128
 /** Asked for where it is not known how many there are: most ranges are short. */
 const fewAtOnce = 16
 
