@@ -110,7 +110,9 @@ function launch({
   const node = [process.execPath, ...flags, ...run, ...args]
   const limited = ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`, ...node]
   const [file = '', ...rest] = descriptors === undefined ? node : limited
-  const own = started.filter(word => word.includes('=') && !word.startsWith('--')).map(word => word.split('='))
+  const own = started
+    .filter(word => word.includes('=') && !word.startsWith('--'))
+    .map(word => word.split('='))
   const env = { ...Object.fromEntries([...inherited, ...own]), ...environment }
   return new Child(file, rest, { env })
 }

@@ -141,12 +141,15 @@ describe('config/thingwire.service', () => {
   })
 })
 
-test('the command, npm start and the container give Node the same flags', async () => {
+test('the command, npm start and the container give Node the same flags and malloc as many arenas', async () => {
   const [firstLine = ''] = (await readFile('src/cli/main.ts', 'utf8')).split('\n')
-  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(await readFile('Dockerfile', 'utf8')) ?? []
+  const dockerfile = await readFile('Dockerfile', 'utf8')
+  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? []
+  const [, arenas = ''] = /^ENV (MALLOC_ARENA_MAX=\d+)$/m.exec(dockerfile) ?? []
   const flags = await startFlags()
   expect(flags).not.toEqual([])
-  expect(firstLine).toBe(`#!/usr/bin/env -S node ${flags.join(' ')}`)
+  expect(firstLine).toBe(`#!/usr/bin/env -S ${arenas} node ${flags.join(' ')}`)
+  expect(await readFile('package.json', 'utf8')).toContain(`"start": "exec env ${arenas} node `)
   expect(JSON.parse(entry)).toEqual(['node', ...flags, 'dist/cli/main.js'])
 })
 

@@ -30,7 +30,7 @@ export interface ScanOptions extends ReadOptions {
   readonly limit?: number
 }
 
-/** Most entries that the binding is asked for at once, 16 KB of room: it gives no more than 16 KiB of them at once, which is about as many. */
+/** Most entries that the binding is asked for at once, 8 KB of room. It gives no more than 16 KiB of them at once. */
 const mostAtOnce = 128
 /** Asked for where it is not known how many there are: most ranges are short. */
 const fewAtOnce = 16
