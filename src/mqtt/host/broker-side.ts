@@ -1,26 +1,10 @@
 import { Duplex } from 'node:stream'
 
 /** Members of a socket, of TCP or of TLS, that say who is at its other end and how. */
-const socketMembers = [
-  ...['remoteAddress', 'remotePort', 'remoteFamily', 'localAddress', 'localPort', 'localFamily'],
-  ...[
-    'bytesRead',
-    'bytesWritten',
-    'encrypted',
-    'authorized',
-    'authorizationError',
-    'servername',
-    'alpnProtocol',
-  ],
-  ...[
-    'address',
-    'getPeerCertificate',
-    'getPeerX509Certificate',
-    'getCertificate',
-    'getProtocol',
-    'getCipher',
-  ],
-] as const
+const socketMembers =
+  'remoteAddress remotePort remoteFamily localAddress localPort localFamily bytesRead bytesWritten ' +
+  'encrypted authorized authorizationError servername alpnProtocol ' +
+  'address getPeerCertificate getPeerX509Certificate getCertificate getProtocol getCipher'
 
 /** Bytes that the broker may leave unread before the client is not read any more. */
 const mostUnread = 16 * 1024
@@ -78,7 +62,7 @@ export class BrokerSide extends Duplex {
   }
 
   static {
-    for (const name of socketMembers) {
+    for (const name of socketMembers.split(' ')) {
       Object.defineProperty(BrokerSide.prototype, name, {
         get(this: BrokerSide): unknown {
           const value: unknown = Reflect.get(this.#socket, name)
