@@ -24,7 +24,7 @@ export function atomicity({ test }: Suite): void {
       }
     }
     const seen = new Set<number>()
-    await readDuring(appendAll(), async () => void seen.add((await readAll(records)).length))
+    await readDuring(appendAll(), async () => seen.add((await readAll(records)).length))
     for (const length of seen) assert.equal(length % size, 0, `a reader saw ${length} records`)
     assert.equal((await readAll(records)).length, 20 * size)
   })

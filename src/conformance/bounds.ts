@@ -3,8 +3,9 @@ import type { Suite } from './stage.ts'
 import { key, measured, otherThing, thing, valuesOf, type Where, write } from './writes.ts'
 
 /** Bounds over records at 1,000, 2,000 (twice), 3,000 and 4,000 ms, and what must lie in them. */
+const stored = ['1', '2a', '2b', '3', '4']
 const cases: readonly (readonly [description: string, range: Where, values: readonly string[]])[] = [
-  ['no bounds take all', {}, ['1', '2a', '2b', '3', '4']],
+  ['no bounds take all', {}, stored],
   ['from is inclusive', { from: 2_000 }, ['2a', '2b', '3', '4']],
   ['from one millisecond later leaves out', { from: 2_001 }, ['3', '4']],
   ['from one millisecond earlier takes in', { from: 1_999 }, ['2a', '2b', '3', '4']],
@@ -25,13 +26,7 @@ export function bounds({ test }: Suite): void {
   for (const order of ['asc', 'desc'] as const) {
     test(`read() keeps exactly to its bounds (${order})`, async stage => {
       const { records } = await stage.open()
-      const points = [
-        measured(1_000, '1'),
-        measured(2_000, '2a'),
-        measured(2_000, '2b'),
-        measured(3_000, '3'),
-      ]
-      await records.append(write([...points, measured(4_000, '4')]))
+      await records.append(write(stored.map(value => measured(Number.parseInt(value, 10) * 1_000, value))))
       for (const [description, range, values] of cases) {
         const expected = order === 'asc' ? values : values.toReversed()
         assert.deepEqual(await valuesOf(records, { ...range, order }), expected, description)

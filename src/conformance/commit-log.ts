@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { maximumPageText } from '../core/ports.ts'
 import type { Append, Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { listen, plain, put, readWholeLog, state } from './views.ts'
-import { count, key, measured, otherThing, received, thing, write } from './writes.ts'
+import { listen, numbersOf, plain, put, readWholeLog, state } from './views.ts'
+import { count, key, measured, otherThing, readDuring, received, thing, write } from './writes.ts'
 
 const all = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1_000 } as const
 
@@ -68,19 +68,19 @@ export function commitLog({ test, capabilities }: Suite): void {
     const told = listen(records)
     records.logWhen(() => true)
     for (const value of count(20)) await records.append(write([received(value)]))
-    const numbers = told.map(({ writeNumber }) => writeNumber)
+    const numbers = numbersOf(told)
     const [fourth = 0, fifth = 0, ninth = 0] = [numbers[3], numbers[4], numbers[8]]
-    const numbersOf = async (query: Partial<typeof all> | object) =>
-      (await records.readLog({ ...all, ...query })).map(({ writeNumber }) => writeNumber)
-    assert.deepEqual(await numbersOf({ after: fourth, before: ninth }), numbers.slice(4, 8))
+    const read = async (query: Partial<typeof all> | object) =>
+      numbersOf(await records.readLog({ ...all, ...query }))
+    assert.deepEqual(await read({ after: fourth, before: ninth }), numbers.slice(4, 8))
     const backward = { order: 'desc', before: ninth }
-    assert.deepEqual(await numbersOf({ ...backward, limit: 3 }), numbers.slice(5, 8).reverse())
-    assert.deepEqual(await numbersOf({ ...backward, after: fifth }), numbers.slice(5, 8).reverse())
-    assert.deepEqual(await numbersOf({ after: fourth, before: fifth }), [])
-    assert.deepEqual(await numbersOf({ after: ninth, before: fourth }), [])
-    assert.deepEqual(await numbersOf({ after: numbers.at(-1) }), [])
-    assert.deepEqual(await numbersOf({ order: 'desc', before: numbers[0] }), [])
-    assert.deepEqual(await numbersOf({ limit: 1 }), numbers.slice(0, 1))
+    assert.deepEqual(await read({ ...backward, limit: 3 }), numbers.slice(5, 8).reverse())
+    assert.deepEqual(await read({ ...backward, after: fifth }), numbers.slice(5, 8).reverse())
+    assert.deepEqual(await read({ after: fourth, before: fifth }), [])
+    assert.deepEqual(await read({ after: ninth, before: fourth }), [])
+    assert.deepEqual(await read({ after: numbers.at(-1) }), [])
+    assert.deepEqual(await read({ order: 'desc', before: numbers[0] }), [])
+    assert.deepEqual(await read({ limit: 1 }), numbers.slice(0, 1))
     assert.deepEqual(await readWholeLog(records), told)
     assert.deepEqual(await readWholeLog(records, 'desc'), told.toReversed())
   })
@@ -100,7 +100,6 @@ export function commitLog({ test, capabilities }: Suite): void {
       const text = lengthOf(page.slice(0, -1))
       assert.ok(text < maximumPageText, `a page of ${text} characters and one commit more`)
     }
-    const numbersOf = (commits: readonly Commit[]) => commits.map(({ writeNumber }) => writeNumber)
     assert.deepEqual(numbersOf(await readWholeLog(records, 'asc', 1_000)), numbersOf(told))
     assert.deepEqual(numbersOf(await readWholeLog(records, 'desc', 1_000)), numbersOf(told.toReversed()))
   })
@@ -121,15 +120,7 @@ export function commitLog({ test, capabilities }: Suite): void {
       for (let turns = 0; turns < value % 17; turns++) await Promise.resolve()
       await records.append(write([received(value)]))
     })
-    let isAppending = true
-    const done = Promise.all(appending).finally(() => {
-      isAppending = false
-    })
-    while (isAppending) {
-      await readOn()
-      await new Promise(resolve => setImmediate(resolve))
-    }
-    await done
+    await readDuring(Promise.all(appending), readOn)
     while ((await readOn()) > 0) {}
     assert.deepEqual(followed, told)
   })
@@ -162,8 +153,7 @@ export function commitLog({ test, capabilities }: Suite): void {
       await before.records.append(write([received(value)], { states: [state(value)] }))
     const kept = told.toSpliced(3, capabilities.shared ? 0 : 1)
     await before.records.trimLog([told[3]?.writeNumber ?? 0])
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     assert.deepEqual((await records.readLog(all)).map(plain), kept)
     if (!capabilities.shared) await records.append(write([received('not logged')]))
     records.logWhen(() => true)
@@ -179,7 +169,7 @@ function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
     const { records, nodes } = await stage.open()
     const told = listen(records)
     for (const value of count(10)) await records.append(write([received(value)]))
-    await records.trimLog(told.map(({ writeNumber }) => writeNumber))
+    await records.trimLog(numbersOf(told))
     assert.deepEqual((await records.readLog(all)).map(plain), told)
     const { completeAfter, trimmableTo } = await nodes.logBounds()
     assert.ok(completeAfter < (told[0]?.writeNumber ?? 0))
@@ -194,7 +184,7 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
     const told = listen(records)
     records.logWhen(() => true)
     for (const value of count(10)) await records.append(write([received(value)]))
-    const numbers = told.map(({ writeNumber }) => writeNumber)
+    const numbers = numbersOf(told)
     await records.trimLog([])
     await records.trimLog([numbers[7] ?? 0, numbers[2] ?? 0, 1_000_000, numbers[2] ?? 0])
     const kept = told.filter((_, index) => index !== 7 && index !== 2)
@@ -202,7 +192,7 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
     await records.trimLog([numbers[7] ?? 0])
     await records.append(write([received(10)]))
     assert.deepEqual((await records.readLog(all)).map(plain), [...kept, told[10]])
-    await records.trimLog(told.map(({ writeNumber }) => writeNumber))
+    await records.trimLog(numbersOf(told))
     assert.deepEqual((await records.readLog(all)).map(plain), [])
     assert.equal((await records.read(thing, key, { order: 'asc', limit: 100 }))?.records.length, 11)
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Waiting } from '../store/commit-ticket.ts'
 import type { Suite } from './stage.ts'
+import { listen } from './views.ts'
 import {
   appendTo,
   count,
@@ -44,8 +45,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
   test('append() puts the documents of a write that repeats an id, and nothing else of it', async stage => {
     const { records, documents } = await stage.open()
     await records.append(write([received('a')], { id: 'a', answer: { rejected: [rejected] } }))
-    const told: number[] = []
-    records.onCommit(({ writeNumber }) => told.push(writeNumber))
+    const told = listen(records)
     const repeat = write([received('b')], { id: 'a', documents: { mark: { is: 1 } } })
     assert.deepEqual(await records.append(repeat), { writeNumber: 0, answer: { rejected: [rejected] } })
     assert.deepEqual(await documents.get('mark'), { is: 1 })
@@ -126,32 +126,23 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
   })
 
   test('append() of a driver drops the documents of a write whose ticket has expired', async stage => {
-    const driver = stage.place.driver()
-    await driver.open()
-    try {
-      const { records, documents } = driver
-      const append = (id: string, mark: string, waiting: Waiting) =>
-        appendTo(records, write([received(id)], { id, documents: { mark: { is: mark } } }), waiting)
-      const kept = append('a', 'kept', waitedFor())
-      const repeat = append('a', 'repeat', givenUp)
-      const dropped = append('b', 'dropped', givenUp)
-      await assert.rejects(repeat, { reason: 'store_timeout' })
-      await assert.rejects(dropped, { reason: 'store_timeout' })
-      await kept
-      assert.deepEqual(await documents.get('mark'), { is: 'kept' })
-      const none = append('b', '0', givenUp)
-      const [first, second] = [append('b', '1', waitedFor()), append('b', '2', waitedFor())]
-      await assert.rejects(none, { reason: 'store_timeout' })
-      assert.notEqual((await first).writeNumber, 0)
-      assert.equal((await second).writeNumber, 0)
-      assert.deepEqual(await documents.get('mark'), { is: '2' })
-      assert.deepEqual(
-        (await readAll(records)).map(({ value }) => value),
-        ['"a"', '"b"'],
-      )
-    } finally {
-      await driver.close()
-    }
+    const { records, documents } = await stage.openDriver()
+    const append = (id: string, mark: string, waiting: Waiting) =>
+      appendTo(records, write([received(id)], { id, documents: { mark: { is: mark } } }), waiting)
+    const kept = append('a', 'kept', waitedFor())
+    const repeat = append('a', 'repeat', givenUp)
+    const dropped = append('b', 'dropped', givenUp)
+    await assert.rejects(repeat, { reason: 'store_timeout' })
+    await assert.rejects(dropped, { reason: 'store_timeout' })
+    await kept
+    assert.deepEqual(await documents.get('mark'), { is: 'kept' })
+    const none = append('b', '0', givenUp)
+    const [first, second] = [append('b', '1', waitedFor()), append('b', '2', waitedFor())]
+    await assert.rejects(none, { reason: 'store_timeout' })
+    assert.notEqual((await first).writeNumber, 0)
+    assert.equal((await second).writeNumber, 0)
+    assert.deepEqual(await documents.get('mark'), { is: '2' })
+    assert.deepEqual(await valuesOf(records), ['a', 'b'])
   })
 
   if (!capabilities.durable) return

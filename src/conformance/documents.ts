@@ -140,8 +140,7 @@ export function documents({ test, capabilities }: Suite): void {
     const before = await stage.open()
     await put(before.documents, { a: { is: 'a' }, b: { is: 'b' } })
     await put(before.documents, { b: null, c: { is: 'c' } })
-    await before.close()
-    const { documents } = await stage.open()
+    const { documents } = await stage.reopen()
     const all = await documents.list('', { limit: 10 })
     assert.deepEqual(all, [
       ['a', { is: 'a' }],

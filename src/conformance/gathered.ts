@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events'
+
 /** Milliseconds; far beyond what a store needs to tell something. */
 const deadline = 30_000
 
@@ -10,25 +12,19 @@ export interface Gathered<T> {
 /** @param listen adds a listener */
 export function gather<T>(listen: (listener: (item: T) => void) => unknown): Gathered<T> {
   const items: T[] = []
-  let changed = () => {}
+  const told = new EventEmitter()
   listen(item => {
     items.push(item)
-    changed()
+    told.emit('item')
   })
   return {
     async first(count) {
-      let late = false
-      const timer = setTimeout(() => {
-        late = true
-        changed()
-      }, deadline)
-      while (items.length < count && !late) {
-        await new Promise<void>(resolve => {
-          changed = resolve
+      const signal = AbortSignal.timeout(deadline)
+      while (items.length < count) {
+        await once(told, 'item', { signal }).catch(() => {
+          throw new Error(`${items.length} of ${count} were told in ${deadline} ms`)
         })
       }
-      clearTimeout(timer)
-      if (items.length < count) throw new Error(`${items.length} of ${count} were told in ${deadline} ms`)
       return [...items]
     },
   }

@@ -2,20 +2,16 @@ import assert from 'node:assert/strict'
 import { type Hold, HoldLost } from '../core/holds.ts'
 import type { Store } from '../store/contract.ts'
 import { gather } from './gathered.ts'
-import type { Suite } from './stage.ts'
-import { listen, readWholeLog, state, stateful } from './views.ts'
+import type { Stage, Suite } from './stage.ts'
+import { listen, numbersOf, readWholeLog, state, stateful } from './views.ts'
 import { count, key, measured, received, thing, valuesOf, write } from './writes.ts'
 
 const name = 'client/\u{1f600} a "b"\n'
 
 /** Who may act in whose name: on one process, and of a store that is shared also between two. */
 export function holds({ test, capabilities }: Suite): void {
-  const settings = capabilities.shared
-    ? [
-        { where: '', open: one },
-        { where: ' on another node', open: two },
-      ]
-    : [{ where: '', open: one }]
+  const settings = [{ where: '', open: one }]
+  if (capabilities.shared) settings.push({ where: ' on another node', open: two })
   for (const { where, open } of settings) {
     test(`append() in the name of a hold that was taken meanwhile${where} keeps nothing`, async stage => {
       const [before, after] = await open(stage)
@@ -145,19 +141,11 @@ export function holds({ test, capabilities }: Suite): void {
   })
 }
 
-interface OpensStores {
-  open(): Promise<Store>
-}
-
-async function one(stage: OpensStores): Promise<readonly [Store, Store]> {
+async function one(stage: Stage): Promise<readonly [Store, Store]> {
   const store = await stage.open()
   return [store, store]
 }
 
-async function two(stage: OpensStores): Promise<readonly [Store, Store]> {
+async function two(stage: Stage): Promise<readonly [Store, Store]> {
   return [await stage.open(), await stage.open()]
-}
-
-function numbersOf(log: readonly { readonly writeNumber: number }[]): number[] {
-  return log.map(({ writeNumber }) => writeNumber)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
 import { latestNow, put, state, stateful } from './views.ts'
-import { count, measured, otherThing, received, thing, valuesOf, write } from './writes.ts'
+import { count, measured, otherThing, received, refusal, thing, valuesOf, write } from './writes.ts'
 
 /** Keys that are near one another under any separator, prefix or case rule. */
 const keys = [
@@ -81,14 +81,8 @@ export function isolation({ test }: Suite): void {
 
   test('remove() leaves the neighbours of a key alone', async stage => {
     const { records } = await stage.open()
-    for (const thingId of things) {
-      await records.append(
-        write(
-          keys.map(key => received(key, { key })),
-          { thingId },
-        ),
-      )
-    }
+    const all = keys.map(key => received(key, { key }))
+    for (const thingId of things) await records.append(write(all, { thingId }))
     for (const key of ['a', 'a.b', '$settings', 'x'.repeat(127)])
       assert.equal(await records.remove(thing, key, {}), 1)
     const left = keys.filter(key => !['a', 'a.b', '$settings', 'x'.repeat(127)].includes(key))
@@ -99,23 +93,12 @@ export function isolation({ test }: Suite): void {
 
   test('removeThing() takes everything of a thing and nothing of its neighbours', async stage => {
     const { records, refused } = await stage.open()
-    const refusal = {
-      datetime: 1,
-      door: 'http',
-      reason: 'invalid_json',
-      message: 'no',
-      excerpt: '{',
-    } as const
+    const three = count(3).map(value => measured(value, value))
     for (const thingId of things) {
-      await records.append(
-        write(
-          count(3).map(value => measured(value, value)),
-          { thingId, id: 'a' },
-        ),
-      )
+      await records.append(write(three, { thingId, id: 'a' }))
       await records.append(write([received(1, { key: 'other' })], { thingId }))
       await records.append(put([state(thingId), state(thingId, { key: '$settings' })], { thingId }))
-      await refused.add(thingId, refusal)
+      await refused.add(thingId, refusal(1))
     }
     await records.removeThing(thing)
     await records.removeThing(thing)
@@ -129,7 +112,7 @@ export function isolation({ test }: Suite): void {
       assert.deepEqual(await valuesOf(records, { thingId }), [0, 1, 2])
       assert.deepEqual(await records.resources(thingId), ['other', 'temperature'])
       assert.deepEqual(await records.answerOf(thingId, 'a', 0), {})
-      assert.deepEqual(await refused.list(thingId, 10), [refusal])
+      assert.deepEqual(await refused.list(thingId, 10), [refusal(1)])
       assert.deepEqual(await records.state(thingId, stateful), state(thingId).record)
       assert.equal((await latestNow(records, { thingId })).length, 4)
     }

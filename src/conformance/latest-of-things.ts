@@ -78,12 +78,8 @@ export function latestOfThings({ test }: Suite): void {
     const magic = [stateful, '$geo.a', '$settings']
     for (const thingId of things) {
       const states = magic.map(key => state(`${thingId} ${key}`, { key }))
-      await records.append(
-        write(
-          keys.map(key => received(`${thingId} ${key}`, { key })),
-          { thingId, states },
-        ),
-      )
+      const ordinary = keys.map(key => received(`${thingId} ${key}`, { key }))
+      await records.append(write(ordinary, { thingId, states }))
     }
     const all: Row[] = things.flatMap(thingId =>
       [...keys, ...magic].map((key): Row => [thingId, key, `${thingId} ${key}`]),

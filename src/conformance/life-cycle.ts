@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { count, key, received, thing, write } from './writes.ts'
+import { count, key, received, refusal, thing, write } from './writes.ts'
 
 const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'records.append': ({ records }) => records.append(write([received(1)])),
@@ -21,8 +21,7 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'documents.list': ({ documents }) => documents.list('a', { limit: 1 }),
   'documents.put': ({ documents }) => documents.put({ a: {} }),
   'documents.transact': ({ documents }) => documents.transact(['a'], () => ({ put: { a: {} }, result: 1 })),
-  'refused.add': ({ refused }) =>
-    refused.add(thing, { datetime: 1, door: 'http', reason: 'invalid_json', message: 'no', excerpt: '' }),
+  'refused.add': ({ refused }) => refused.add(thing, refusal(1)),
   'refused.list': ({ refused }) => refused.list(thing, 1),
 }
 

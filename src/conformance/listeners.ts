@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record/record.ts'
+import type { Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { listen } from './views.ts'
-import { count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
+import { listen, numbersOf } from './views.ts'
+import { ascending, count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
+
+const valueIn = ({ records: [record] }: Commit) => record?.value
 
 export function listeners({ test }: Suite): void {
   test('onCommit() tells a commit as it was appended, before the append resolves', async stage => {
@@ -36,30 +39,22 @@ export function listeners({ test }: Suite): void {
 
   test('onCommit() tells commits in commit order', async stage => {
     const { records } = await stage.open()
-    const told: { thingId: string; writeNumber: number; value: string | undefined }[] = []
+    const told = listen(records)
     const resolved: number[] = []
-    records.onCommit(({ thingId, writeNumber, records: [record] }) => {
-      told.push({ thingId, writeNumber, value: record?.value })
-    })
     const appends = count(200).map(async value => {
       const more = { thingId: value % 3 === 0 ? otherThing : thing, store: value % 5 !== 0 }
       const { writeNumber } = await records.append(write([received(value)], more))
-      const isTold = told.some(commit => commit.writeNumber === writeNumber && commit.value === String(value))
+      const isTold = told.some(
+        commit => commit.writeNumber === writeNumber && valueIn(commit) === String(value),
+      )
       assert.equal(isTold, true, `the append of ${value} resolved before its commit was told`)
       resolved.push(writeNumber)
     })
     await Promise.all(appends)
-    assert.deepEqual(
-      told.map(({ value }) => value),
-      count(200).map(String),
-    )
+    assert.deepEqual(told.map(valueIn), count(200).map(String))
     for (const thingId of [thing, otherThing]) {
-      const numbers = told.filter(commit => commit.thingId === thingId).map(({ writeNumber }) => writeNumber)
-      assert.deepEqual(
-        numbers,
-        numbers.toSorted((a, b) => a - b),
-      )
-      assert.equal(new Set(numbers).size, numbers.length)
+      const numbers = numbersOf(told.filter(commit => commit.thingId === thingId))
+      assert.deepEqual(numbers, ascending(new Set(numbers)))
     }
     assert.equal(resolved.length, 200)
   })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Commit, RefusedWrite, Store } from '../store/contract.ts'
 import { type Gathered, gather } from './gathered.ts'
+import { full } from './refused-writes.ts'
 import type { Suite } from './stage.ts'
-import { listen, plain, put, readWholeLog, state } from './views.ts'
+import { listen, numbersOf, plain, put, readWholeLog, state } from './views.ts'
 import { count, measured, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
 /** What nodes hear of one another, of a store that several processes have open at once. */
@@ -32,10 +33,7 @@ export function nodes({ test, capabilities }: Suite): void {
     await Promise.all(appends)
     const [first = [], second = []] = await Promise.all(told.map(each => each.first(200)))
     assert.deepEqual(valuesIn(first), valuesIn(second))
-    assert.deepEqual(
-      first.map(({ writeNumber }) => writeNumber),
-      second.map(({ writeNumber }) => writeNumber),
-    )
+    assert.deepEqual(numbersOf(first), numbersOf(second))
     for (const { records } of stores) assert.deepEqual(await valuesOf(records), valuesIn(first))
     const marked = (commits: readonly Commit[]) =>
       commits
@@ -141,14 +139,7 @@ export function nodes({ test, capabilities }: Suite): void {
     const told = gather<[string, RefusedWrite]>(listener =>
       other.nodes.onRefused((...entry) => listener(entry)),
     )
-    const refused = (datetime: number): RefusedWrite => ({
-      datetime,
-      door: 'mqtt',
-      reason: 'invalid_key',
-      message: 'no',
-      errors: [{ index: 0, field: 'key', reason: 'invalid_key', message: 'ü' }],
-      excerpt: '{',
-    })
+    const refused = (datetime: number): RefusedWrite => ({ ...full, datetime })
     await other.refused.add(thing, refused(1))
     await one.refused.add(thing, refused(2))
     await one.refused.add(otherThing, refused(3))

@@ -87,22 +87,16 @@ export function puts({ test, capabilities }: Suite): void {
   })
 
   test('put() of a driver drops what is no longer waited for', async stage => {
-    const driver = stage.place.driver()
-    await driver.open()
-    try {
-      const { documents } = driver
-      const before = putTo(documents, { a: { is: 'before' }, b: { is: 'before' } }, waitedFor())
-      const dropped = putTo(documents, { a: { is: 'dropped' }, b: null, c: {} }, givenUp)
-      await assert.rejects(dropped, { reason: 'store_timeout' })
-      await before
-      const all: (readonly [string, Document])[] = [
-        ['a', { is: 'before' }],
-        ['b', { is: 'before' }],
-      ]
-      assert.deepEqual(await documents.list('', { limit: 10 }), all)
-    } finally {
-      await driver.close()
-    }
+    const { documents } = await stage.openDriver()
+    const before = putTo(documents, { a: { is: 'before' }, b: { is: 'before' } }, waitedFor())
+    const dropped = putTo(documents, { a: { is: 'dropped' }, b: null, c: {} }, givenUp)
+    await assert.rejects(dropped, { reason: 'store_timeout' })
+    await before
+    const all: (readonly [string, Document])[] = [
+      ['a', { is: 'before' }],
+      ['b', { is: 'before' }],
+    ]
+    assert.deepEqual(await documents.list('', { limit: 10 }), all)
   })
 
   if (!capabilities.durable) return

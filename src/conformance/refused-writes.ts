@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import type { RefusedWrite } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { count, otherThing, thing } from './writes.ts'
+import { count, otherThing, refusal, thing } from './writes.ts'
 
-function refusal(datetime: number): RefusedWrite {
-  return { datetime, door: 'http', reason: 'invalid_json', message: 'the body must be JSON', excerpt: '{' }
-}
-
-const full: RefusedWrite = {
+export const full: RefusedWrite = {
   datetime: 7,
   door: 'mqtt',
   reason: 'invalid_key',
@@ -41,8 +37,7 @@ export function refusedWrites({ test, capabilities }: Suite): void {
   test('add() goes on where it was when the store is reopened', async stage => {
     const before = await stage.open()
     for (const datetime of count(99)) await before.refused.add(thing, refusal(datetime))
-    await before.close()
-    const { refused } = await stage.open()
+    const { refused } = await stage.reopen()
     await refused.add(thing, full)
     await refused.add(thing, refusal(100))
     const expected = [refusal(100), full, ...count(99).slice(1).reverse().map(refusal)]

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import type { RecordStore } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { latestNow, listen, plain, state, stateful } from './views.ts'
+import { latestNow, listen, numbersOf, plain, state, stateful } from './views.ts'
 import {
   appendEach,
   count,
@@ -12,12 +11,11 @@ import {
   readAll,
   received,
   removeAllOld,
+  tenSeconds,
   thing,
   valuesOf,
   write,
 } from './writes.ts'
-
-const tenSeconds = count(10).map(value => measured(value * 1_000, value))
 
 export function removalOfOld({ test, capabilities }: Suite): void {
   test('removeOld() takes what was measured before a datetime, and says how many', async stage => {
@@ -48,10 +46,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     const told = listen(records)
     assert.equal(await removeAllOld(records, 1_000_000), 9)
     const last = await records.append(write([measured(20_000, 'next')]))
-    assert.deepEqual(
-      told.map(commit => commit.writeNumber),
-      [last.writeNumber],
-    )
+    assert.deepEqual(numbersOf(told), [last.writeNumber])
     const part = { after: writeNumber, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 10 } as const
     assert.deepEqual((await records.readLog(part)).map(plain), told)
   })
@@ -144,9 +139,9 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.equal(await removeAllOld(records, 5_000), 5)
     const cursorOf = (page: typeof ascending) => page?.next ?? assert.fail('there is no next page')
     const rest = { order: 'asc', limit: 2, cursor: cursorOf(ascending) } as const
-    assert.deepEqual(valuesIn(await records.read(thing, key, rest)), ['5', '6'])
+    assert.deepEqual(await valuesOf(records, rest), [5, 6])
     const older = { order: 'desc', limit: 7, cursor: cursorOf(descending) } as const
-    assert.deepEqual(valuesIn(await records.read(thing, key, older)), [])
+    assert.deepEqual(await records.read(thing, key, older), { records: [] })
   })
 
   test('things() lists every thing that holds records, in pages', async stage => {
@@ -177,8 +172,4 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.ok(bytes >= before.bytes + 1_000_000, `${before.bytes} bytes, then ${bytes}`)
     assert.ok(limit === undefined || limit > 0)
   })
-}
-
-function valuesIn(page: Awaited<ReturnType<RecordStore['read']>>): readonly string[] | undefined {
-  return page?.records.map(({ value }) => value)
 }

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import type { Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { latestNow, listen, plain, put, state, stateful } from './views.ts'
-import { count, key, measured, otherThing, received, thing, valuesOf, write } from './writes.ts'
-
-const tenSeconds = count(10).map(value => measured(value * 1_000, value))
+import { latestNow, listen, numbersOf, plain, put, state, stateful } from './views.ts'
+import {
+  ascending,
+  count,
+  key,
+  measured,
+  otherThing,
+  received,
+  tenSeconds,
+  thing,
+  valuesOf,
+  write,
+} from './writes.ts'
 
 export function removalTold({ test, capabilities }: Suite): void {
   test('remove() of the newest record tells what is latest then, before it resolves', async stage => {
@@ -35,10 +44,7 @@ export function removalTold({ test, capabilities }: Suite): void {
     ])
     const after = await records.append(write([received(2)]))
     const numbers = [before.writeNumber, writeNumber, after.writeNumber]
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].toSorted((a, b) => a - b),
-    )
+    assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
   test('remove() of everything tells that nothing is latest', async stage => {
@@ -103,11 +109,8 @@ export function removalTold({ test, capabilities }: Suite): void {
       assert.equal(follow(told), JSON.stringify((await latestNow(records, { key }))[0]?.[2]))
       if (round % 5 === 0) await records.remove(thing, key, {})
     }
-    const numbers = told.map(({ writeNumber }) => writeNumber)
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].toSorted((a, b) => a - b),
-    )
+    const numbers = numbersOf(told)
+    assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
   test('remove() that is called twice together tells what is latest in the end', async stage => {
@@ -131,8 +134,7 @@ export function removalTold({ test, capabilities }: Suite): void {
     before.records.logWhen(() => true)
     await before.records.append(write(tenSeconds))
     await before.records.remove(thing, key, { from: 9_000 })
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     const { writeNumber } = await records.append(write([received(1)]))
     const toldWith = told[1]?.writeNumber ?? assert.fail('nothing was told')
     assert.ok(writeNumber > toldWith, `write number ${writeNumber} after ${toldWith}`)

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Suite } from './stage.ts'
-import { appendEach, count, key, measured, otherThing, thing, valuesOf, write } from './writes.ts'
-
-const tenSeconds = count(10).map(value => measured(value * 1_000, value))
+import { appendEach, count, key, measured, otherThing, tenSeconds, thing, valuesOf, write } from './writes.ts'
 
 export function removal({ test, capabilities }: Suite): void {
   test('remove() takes the records of a range, from inclusive, to exclusive, and says how many', async stage => {
@@ -97,8 +95,7 @@ export function removal({ test, capabilities }: Suite): void {
     await before.records.append(write([...tenSeconds, measured(1, 1, { key: 'emptied' })]))
     await before.records.remove(thing, key, { from: 2_000 })
     await before.records.remove(thing, 'emptied', {})
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     assert.deepEqual(await valuesOf(records), [0, 1])
     assert.deepEqual(await records.resources(thing), [key])
   })

@@ -169,8 +169,7 @@ export function resend({ test, capabilities }: Suite): void {
     const before = await stage.open()
     await before.records.append(write([...batch, ...crowd]))
     const last = (await readAll(before.records)).at(-1)
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     await records.append(
       write([...crowd.toReversed(), ...batch.slice(0, 3), measured(last?.datetime ?? 0, 'd')]),
     )

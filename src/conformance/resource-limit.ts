@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Append, RecordStore } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
+import { listen } from './views.ts'
 import { count, key, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
 /** A write of one record under each key, to a thing that may have so many resources. */
@@ -20,8 +21,7 @@ async function resourcesOf(records: RecordStore): Promise<string> {
 export function resourceLimit({ test, capabilities }: Suite): void {
   test('append() refuses as a whole a write that makes too many resources', async stage => {
     const { records, documents } = await stage.open()
-    const told: number[] = []
-    records.onCommit(({ writeNumber }) => told.push(writeNumber))
+    const told = listen(records)
     await records.append(limited(3, ['a', 'b']))
     const tooMany = limited(3, ['a', 'c', 'd'], { id: 'w1', documents: { mark: { is: 'put' } } })
     await isRefused(records.append(tooMany))
@@ -107,8 +107,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
   test('append() counts the resources that were there when the store was opened', async stage => {
     const before = await stage.open()
     await before.records.append(limited(3, ['a', 'b']))
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     await isRefused(records.append(limited(3, ['c', 'd'])))
     await records.append(limited(3, ['c']))
     await isRefused(records.append(limited(3, ['d'])))

@@ -32,7 +32,7 @@ const storeTimeout = 60_000
 /** The place of one test and the stores that are open on it. */
 export class Stage {
   readonly place: StorePlace
-  readonly #open: Store[] = []
+  readonly #open: Pick<Store, 'close'>[] = []
 
   constructor(place: StorePlace) {
     this.place = place
@@ -45,8 +45,26 @@ export class Stage {
     return store
   }
 
+  /** Opens a driver on the place without what `openStore` puts before it; it is closed when the test ends. */
+  async openDriver(): Promise<StoreDriver> {
+    const driver = this.place.driver()
+    await driver.open()
+    this.#open.push(driver)
+    return driver
+  }
+
+  /** Closes what is open, and opens a store again. */
+  async reopen(): Promise<Store> {
+    await this.#closeAll()
+    return await this.open()
+  }
+
   async close(): Promise<void> {
-    await Promise.all(this.#open.map(store => store.close()))
+    await this.#closeAll()
     await this.place.cleanUp()
+  }
+
+  async #closeAll(): Promise<void> {
+    await Promise.all(this.#open.splice(0).map(each => each.close()))
   }
 }

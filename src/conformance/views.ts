@@ -68,6 +68,10 @@ export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
   return told
 }
 
+export function numbersOf(commits: readonly Commit[]): number[] {
+  return commits.map(({ writeNumber }) => writeNumber)
+}
+
 /** What a commit says, without how a store keeps it. */
 export function plain(commit: Commit): Commit {
   const { thingId, writeNumber, receivedAt, records, latest, stored, broadcast, isElsewhere } = commit

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { WriteAnswer } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
+import { listen, numbersOf } from './views.ts'
 import { count, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
 const hour = 3_600_000
@@ -13,14 +14,13 @@ const answer: WriteAnswer = {
 export function writeIds({ test, capabilities }: Suite): void {
   test('append() gives a repeated write id the first answer, and has no effect', async stage => {
     const { records } = await stage.open()
-    const told: number[] = []
-    records.onCommit(({ writeNumber }) => told.push(writeNumber))
+    const told = listen(records)
     const first = await records.append(write([received('first')], { id: 'a', answer }))
     const repeat = await records.append(write([received('another body')], { id: 'a' }))
     assert.deepEqual(first.answer, answer)
     assert.deepEqual(repeat, { writeNumber: 0, answer })
     assert.deepEqual(await valuesOf(records), ['first'])
-    assert.deepEqual(told, [first.writeNumber])
+    assert.deepEqual(numbersOf(told), [first.writeNumber])
   })
 
   test('append() takes copies that are in flight together once', async stage => {
@@ -101,8 +101,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     await before.records.append(write([received(1)], { id: 'a', answer }))
     await before.records.append(write([received(1)], { id: 'b', answer, store: false }))
     await Promise.all(count(999).map(id => before.records.append(write([received(id)], { id: `id ${id}` }))))
-    await before.close()
-    const { records } = await stage.open()
+    const { records } = await stage.reopen()
     assert.equal(await records.answerOf(thing, 'a', Date.now()), undefined)
     assert.deepEqual(await records.answerOf(thing, 'b', Date.now()), answer)
     assert.deepEqual(await records.append(write([received(2)], { id: 'b' })), { writeNumber: 0, answer })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Append, Store } from '../store/contract.ts'
-import type { Suite } from './stage.ts'
+import type { Stage, Suite } from './stage.ts'
 import { listen, state } from './views.ts'
 import { count, key, measured, received, thing, write } from './writes.ts'
 
@@ -18,22 +18,20 @@ export function writeNumbers({ test, capabilities }: Suite): void {
   ]
   for (const [name, append] of kept) {
     test(`open() gives no write number again after a commit of ${name}`, async stage => {
-      const told = await tellThenRestart(stage, async ({ records }) => {
+      await givesNoneAgain(stage, async ({ records }) => {
         await records.append(write([measured(1_000, 1)]))
         await records.append(passing(0))
         await records.append(append)
       })
-      assert.ok(told.newest > told.before, `write number ${told.newest} after ${told.before}`)
     })
   }
 
   test('open() gives no write number again after a removal that was told', async stage => {
-    const told = await tellThenRestart(stage, async ({ records }) => {
+    await givesNoneAgain(stage, async ({ records }) => {
       await records.append(write([measured(1_000, 1)]))
       await records.append(passing(0))
       assert.equal(await records.remove(thing, key, {}), 1)
     })
-    assert.ok(told.newest > told.before, `write number ${told.newest} after ${told.before}`)
   })
 
   const puts: readonly (readonly [name: string, put: (store: Store, numbers: object) => Promise<unknown>])[] =
@@ -51,27 +49,23 @@ export function writeNumbers({ test, capabilities }: Suite): void {
     ]
   for (const [name, put] of puts) {
     test(`${name}() lets documents name the numbers of writes that were not kept: none is given again`, async stage => {
-      const told = await tellThenRestart(stage, async store => {
+      await givesNoneAgain(stage, async store => {
         await store.records.append(write([received('kept')]))
         const numbers: number[] = []
         for (const value of count(5)) numbers.push((await store.records.append(passing(value))).writeNumber)
         await put(store, numbers)
       })
-      assert.ok(told.newest > told.before, `write number ${told.newest} after ${told.before}`)
     })
   }
 }
 
-/** @returns the newest number that was told before the store is opened again, and the first after it */
-async function tellThenRestart(
-  stage: Parameters<Parameters<Suite['test']>[1]>[0],
-  writeSome: (store: Store) => Promise<void>,
-): Promise<{ before: number; newest: number }> {
+/** Compares the newest number that was told before the store is opened again with the first after it. */
+async function givesNoneAgain(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
   const store = await stage.open()
   const told = listen(store.records)
   await writeSome(store)
-  await store.close()
-  const { records } = await stage.open()
+  const { records } = await stage.reopen()
   const { writeNumber } = await records.append(write([received('after')]))
-  return { before: told.at(-1)?.writeNumber ?? 0, newest: writeNumber }
+  const before = told.at(-1)?.writeNumber ?? 0
+  assert.ok(writeNumber > before, `write number ${writeNumber} after ${before}`)
 }

@@ -9,6 +9,7 @@ import type {
   PageQuery,
   Receipt,
   RecordStore,
+  RefusedWrite,
 } from '../store/contract.ts'
 
 /** When the suite's records with a datetime of their own were measured, unless a test says otherwise. */
@@ -41,6 +42,10 @@ export function write(records: readonly Sent[], more: Partial<Append> = {}): App
     broadcast: true,
     ...more,
   }
+}
+
+export function refusal(datetime: number): RefusedWrite {
+  return { datetime, door: 'http', reason: 'invalid_json', message: 'the body must be JSON', excerpt: '{' }
 }
 
 /** Of a write that is waited for as long as any test takes. */
@@ -92,7 +97,7 @@ export async function readAll(
 }
 
 /** The values of those records, parsed. */
-export async function valuesOf(records: RecordStore, where: Where = {}): Promise<unknown[]> {
+export async function valuesOf(records: Pick<RecordStore, 'read'>, where: Where = {}): Promise<unknown[]> {
   return (await readAll(records, where)).map(({ value }) => JSON.parse(value))
 }
 
@@ -113,7 +118,7 @@ export async function* pages(
 const readsInARow = 100
 
 /** Calls `read` again and again while `working` is under way, and is done when both are. */
-export async function readDuring(working: Promise<void>, read: () => Promise<void>): Promise<void> {
+export async function readDuring(working: Promise<unknown>, read: () => Promise<unknown>): Promise<void> {
   let isWorking = true
   const settled = working.finally(() => {
     isWorking = false
@@ -134,6 +139,13 @@ export async function readDuring(working: Promise<void>, read: () => Promise<voi
 export function count(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
 }
+
+export function ascending(numbers: Iterable<number>): number[] {
+  return [...numbers].sort((a, b) => a - b)
+}
+
+/** Values 0..9, a second apart. */
+export const tenSeconds = count(10).map(value => measured(value * 1_000, value))
 
 /** What `removeOld` removes of a resource, piece by piece, to its end. */
 export async function removeAllOld(records: RecordStore, before: number, ofKey = key): Promise<number> {
