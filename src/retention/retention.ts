@@ -45,20 +45,16 @@ export class Retention {
   lastRun: number | undefined
   readonly #parts: RetentionParts
   readonly #clock: BelievedClock
-  readonly #giveUp: () => Promise<void>
+  /** Ends within a piece; what is left is too old the next time as well. */
+  readonly close: () => Promise<void>
 
   constructor(parts: RetentionParts) {
     this.#parts = parts
     this.#clock = new BelievedClock(parts.clock)
-    this.#giveUp =
+    this.close =
       parts.rules.length === 0
         ? async () => {}
         : parts.nodes.lead('retention', (...term) => this.#work(...term))
-  }
-
-  /** Ends within a piece; what is left is too old the next time as well. */
-  async close(): Promise<void> {
-    await this.#giveUp()
   }
 
   async #work(stop: AbortSignal, hold: Hold): Promise<void> {

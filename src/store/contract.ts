@@ -4,26 +4,12 @@ import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
   Append,
-  Commit,
-  Document,
-  DocumentChange,
   DocumentPut,
   DocumentStore,
-  Latest,
-  LatestOfThing,
-  LatestQuery,
-  LogQuery,
-  Page,
-  PageQuery,
   PutPurpose,
   Receipt,
   RecordStore,
-  RefusedWrite,
   RefusedWrites,
-  RemovedOld,
-  Snapshot,
-  TimeRange,
-  WriteAnswer,
 } from '../core/ports.ts'
 
 /**
@@ -239,4 +225,4 @@ export type {
   Snapshot,
   TimeRange,
   WriteAnswer,
-}
+} from '../core/ports.ts'

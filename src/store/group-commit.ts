@@ -70,7 +70,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   alone<T>(task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = async () => await task()
-      this.#queue.push(new Task(() => run().then(resolve, reject)))
+      this.#queue.push(() => run().then(resolve, reject))
       this.#start()
     })
   }
@@ -88,8 +88,8 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
       const turn = this.#turn()
       if (turn) await turn
       const first = this.#queue.shift()
-      if (first instanceof Task) await first.run()
-      else if (first) await this.#settle(first.items)
+      if (first instanceof Group) await this.#settle(first.items)
+      else if (first) await first()
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
     this.#running = false
@@ -119,7 +119,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
       // What waits behind it was handed in without knowing: of one sender, it would be committed before what failed is sent again.
       const left: Task[] = []
       for (const entry of this.#queue) {
-        if (entry instanceof Task) left.push(entry)
+        if (!(entry instanceof Group)) left.push(entry)
         else for (const { ticket } of entry.items) ticket.reject(error)
       }
       this.#queue = left
@@ -142,6 +142,9 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   }
 }
 
+/** What runs alone. */
+type Task = () => Promise<void>
+
 /** What is committed together. */
 class Group<Item> {
   readonly items: Item[]
@@ -157,13 +160,5 @@ class Group<Item> {
   add(item: Item, weight: number): void {
     this.items.push(item)
     this.weight += weight
-  }
-}
-
-class Task {
-  readonly run: () => Promise<void>
-
-  constructor(run: () => Promise<void>) {
-    this.run = run
   }
 }

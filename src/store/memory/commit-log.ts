@@ -1,5 +1,5 @@
-import { maximumPageText } from '../../core/ports.ts'
 import type { Commit, LogQuery, RecordStore } from '../contract.ts'
+import { lengthOfPage } from './time-line.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
@@ -20,12 +20,7 @@ export class MemoryCommitLog {
       ({ writeNumber, thingId }) => writeNumber > after && writeNumber < before && isOf(thingId),
     )
     if (order === 'desc') inRange.reverse()
-    let characters = 0
-    const reached = inRange.findIndex(commit => {
-      characters += lengthOf(commit)
-      return characters >= maximumPageText
-    })
-    return inRange.slice(0, reached === -1 ? limit : Math.min(limit, reached + 1))
+    return inRange.slice(0, Math.min(limit, lengthOfPage(inRange, lengthOf)))
   }
 
   trim(writeNumbers: readonly number[]): void {

@@ -46,7 +46,13 @@ export class TimeLine {
     if (order === 'desc') rows.reverse()
     const after = cursor === undefined ? undefined : readCursor(cursor)
     const rest = after === undefined ? rows : rows.filter(row => isAfter(row, after, order))
-    const records = rest.slice(0, Math.min(limit, lengthOfPage(rest)))
+    const records = rest.slice(
+      0,
+      Math.min(
+        limit,
+        lengthOfPage(rest, ({ record }) => record.value.length),
+      ),
+    )
     const last = records.at(-1)
     const page = { records: records.map(row => row.record) }
     return last && rest.length > records.length ? { ...page, next: writeCursor(last) } : page
@@ -92,14 +98,14 @@ export class TimeLine {
   }
 }
 
-/** How many rows there are until their values reach `maximumPageText`, the one with which they do included. */
-function lengthOfPage(rows: readonly Row[]): number {
+/** How many items there are until they reach `maximumPageText`, the one with which they do included. */
+export function lengthOfPage<Item>(items: readonly Item[], lengthOf: (item: Item) => number): number {
   let characters = 0
-  const reached = rows.findIndex(({ record }) => {
-    characters += record.value.length
+  const reached = items.findIndex(item => {
+    characters += lengthOf(item)
     return characters >= maximumPageText
   })
-  return reached === -1 ? rows.length : reached + 1
+  return reached === -1 ? items.length : reached + 1
 }
 
 function startOf(datetime: number): Position {

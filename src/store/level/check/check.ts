@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { bytesOfStore } from '../database/directory-size.ts'
 import { formatProblem } from '../database/identity.ts'
+import { hasCode } from '../database/level-errors.ts'
 import { openError } from '../database/open-error.ts'
 import { formatKey } from '../keys.ts'
 import { EntryCheck } from './entries.ts'
@@ -73,8 +74,7 @@ async function assertFree(location: string): Promise<void> {
     await probe.open()
     await probe.close()
   } catch (error) {
-    const { cause } = error as { cause?: { code?: string } }
-    if (cause?.code === 'LEVEL_LOCKED') throw openError(error, location)
+    if (hasCode((error as Error).cause, 'LEVEL_LOCKED')) throw openError(error, location)
   }
 }
 
@@ -90,7 +90,7 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
     await assertFormat(level)
     await check.run(onProgress)
   } catch (error) {
-    if (!isUnreadable(error)) throw error
+    if (!hasCode(error, 'LEVEL_')) throw error
     faults.add({ where: 'store', fault: `it cannot be read from here on: ${textOf(error, location)}` })
   } finally {
     await level.close()
@@ -103,10 +103,6 @@ async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> 
   // That it is missing is a fault like others.
   const problem = format && formatProblem(format)
   if (problem !== undefined) throw new Error(`cannot check the store: ${problem}`)
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('LEVEL_')
 }
 
 function textOf(error: unknown, location: string): string {

@@ -5,8 +5,8 @@ import { batchKey, counterBytes, identityKey } from '../keys.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { identityOf, mayHoldNewStore } from './identity.ts'
+import { hasCode, isOutOfSpace } from './level-errors.ts'
 import { openError } from './open-error.ts'
-import { isOutOfSpace } from './out-of-space.ts'
 import type { Level } from './scan.ts'
 
 const writeBufferBytes = 4 * 1024 * 1024
@@ -291,10 +291,6 @@ export class Database {
 
 async function storedBatchNumber(level: Level): Promise<number> {
   return (await level.get(batchKey))?.readUIntBE(0, 6) ?? 0
-}
-
-function hasCode(error: unknown, start: string): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
 }
 
 function asStoreError(error: unknown): unknown {

@@ -44,7 +44,7 @@ export class DirectoryWatch {
     const [directory, lock] = await Promise.all([this.#fileAt('.'), this.#fileAt('LOCK')])
     this.#known = { directory, lock, log: (await this.#newestLog()) ?? '' }
     this.#seenAt = begun
-    this.#timer = setInterval(() => void this.#look(), interval)
+    this.#timer = setInterval(() => void this.look(), interval)
     this.#timer.unref()
   }
 
@@ -55,15 +55,11 @@ export class DirectoryWatch {
 
   /** What to wait for before anything is acknowledged: undefined if the newest look is new enough. */
   due(): Promise<void> | undefined {
-    return performance.now() - this.#seenAt < validity ? undefined : this.#look()
+    return performance.now() - this.#seenAt < validity ? undefined : this.look()
   }
 
   /** Looks now, also while it is stopped. Resolves when `onGone` was told, if it had to be. */
   look(): Promise<void> {
-    return this.#look()
-  }
-
-  #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
     })

@@ -1,4 +1,4 @@
-import { isOutOfSpace } from './out-of-space.ts'
+import { hasCode, isOutOfSpace } from './level-errors.ts'
 
 /** What an operator is told of a database that cannot be opened, in one line. */
 export function openError(error: unknown, location: string): Error {
@@ -9,11 +9,10 @@ export function openError(error: unknown, location: string): Error {
 }
 
 function adviceOn(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined
-  if ('code' in cause && cause.code === 'LEVEL_LOCKED') {
+  if (hasCode(cause, 'LEVEL_LOCKED')) {
     return 'another process uses it. Is a server already running on this directory? Stop it first'
   }
-  return isOutOfSpace(cause)
+  return cause instanceof Error && isOutOfSpace(cause)
     ? `the disk is full (${cause.message}). Make room first; it needs 32 MiB at most`
     : undefined
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isOutOfSpace } from './out-of-space.ts'
+import { isOutOfSpace } from './level-errors.ts'
 
 /** The file, beside those of LevelDB, which leaves alone what it does not know. */
 export const reserveName = 'RESERVE'
