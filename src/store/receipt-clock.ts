@@ -5,6 +5,7 @@ import {
   type ClockStep,
   released,
 } from '../core/clock.ts'
+import { Listeners } from './listeners.ts'
 
 /** How often the clock is looked at while nothing is written, milliseconds. */
 const lookInterval = 10_000
@@ -24,7 +25,8 @@ export class ReceiptClock implements Clock {
   steppedBack: ClockStep | undefined
   readonly #wall: () => number
   readonly #monotonic: () => number
-  readonly #listeners = new Set<(step: ClockStep) => void>()
+  readonly #listeners = new Listeners<(step: ClockStep) => void>()
+  readonly onSteppedBack = this.#listeners.listen
   #newest = released
   /** While it is too far behind to be believed at once. */
   #run: Run | undefined
@@ -63,11 +65,6 @@ export class ReceiptClock implements Clock {
 
   behind(): number {
     return Math.max(0, this.#newest - this.#wall())
-  }
-
-  onSteppedBack(listener: (step: ClockStep) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** Believes a clock that is far behind, once it has run for long enough without a step. */

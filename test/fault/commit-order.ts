@@ -1,11 +1,11 @@
 import { ClassicLevel } from 'classic-level'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import {
-  allRecordKeys,
-  allResourceKeys,
+  keysOf,
   namesInThingKey,
   type Position,
   positionInRecordKey,
+  prefix,
   resourceInRecordKey,
 } from '../../src/store/level/keys.ts'
 import { namedRecords } from '../../src/store/level/runs/record-run.ts'
@@ -30,11 +30,11 @@ export async function commitOrders(dataDir: string): Promise<ReadonlyMap<string,
     valueEncoding: 'buffer',
   })
   const thingOf = new Map<number, string>()
-  for await (const [name, number] of level.iterator(allResourceKeys)) {
+  for await (const [name, number] of level.iterator(keysOf(prefix.resource))) {
     thingOf.set(number.readUInt32BE(), namesInThingKey(name).thingId)
   }
   const stored = new Map<string, Stored[]>()
-  for await (const entry of level.iterator(allRecordKeys)) {
+  for await (const entry of level.iterator(keysOf(prefix.record))) {
     for (const { name, record } of namedRecords('', entry)) {
       const thingId = thingOf.get(resourceInRecordKey(name)) ?? ''
       const ofThing = stored.get(thingId) ?? []

@@ -1,4 +1,5 @@
 import { type Hold, HoldLost, type Holds, type TakenHold } from '../../core/holds.ts'
+import { Listeners } from '../listeners.ts'
 
 /**
  * Holds of a store that one process has alone: in memory. Calls are committed in their order, so it is compared when something is
@@ -8,7 +9,8 @@ export class SoleHolds implements Holds {
   readonly node: string
   readonly #committed: () => Promise<unknown>
   readonly #holders = new Map<string, string>()
-  readonly #listeners = new Set<(hold: Hold) => void>()
+  readonly #listeners = new Listeners<(hold: Hold) => void>()
+  readonly onLost = this.#listeners.listen
   #taken = 0
 
   /**
@@ -43,11 +45,6 @@ export class SoleHolds implements Holds {
 
   async release(hold: Hold): Promise<void> {
     if (this.isHeld(hold)) this.#holders.delete(hold.name)
-  }
-
-  onLost(listener: (hold: Hold) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** Takes a hold at once: what the holder before has still under way may not be committed yet. */

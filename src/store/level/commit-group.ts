@@ -127,11 +127,9 @@ export class CommitGroup {
     const write = this.#begin(pending)
     if (!write) return undefined
     if (isLong(pending)) return this.#stageInSlices(write, pending.receivedAt)
-    this.#end(
-      write,
-      pending.receivedAt,
-      write.store ? this.#stageRecords(write, write.records) : write.records,
-    )
+    const { records } = write
+    const added = write.store ? this.records.stage(write, records, this.#writeNumber) : records
+    this.#end(write, pending.receivedAt, added)
     return undefined
   }
 
@@ -204,23 +202,14 @@ export class CommitGroup {
     if (isTrimDue) this.#parts.trimWriteIds(thingId)
   }
 
-  /** @param records all of the write, or the next ones of it @returns those that are new */
-  #stageRecords(write: Append, records: Append['records']): readonly AcceptedRecord[] {
-    return this.records.stage(write, records, this.#writeNumber)
-  }
-
   async #stageInSlices(write: Append, receivedAt: number): Promise<void> {
     const added: AcceptedRecord[] = []
     for (let start = 0; start < write.records.length; start += sliver) {
       await this.slices.pause()
-      added.push(...this.#stageRecords(write, write.records.slice(start, start + sliver)))
+      const some = write.records.slice(start, start + sliver)
+      added.push(...this.records.stage(write, some, this.#writeNumber))
     }
     this.#end(write, receivedAt, added)
-  }
-
-  /** As `StagedRecords.putParts`; what it is not asked for is put when the group is written. */
-  putParts(): Generator<void> {
-    return this.records.putParts()
   }
 
   /** The counters of the store when it is written. */
@@ -239,7 +228,8 @@ export class CommitGroup {
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
-      for (const _ of this.putParts());
+      // What `putParts` was not asked for before.
+      for (const _ of this.records.putParts());
       head.put(this.#batch, counters)
       const added = { [Symbol.iterator]: () => this.records.addedKeys(this.#commits()) }
       await database.write(this.#batch, { sync }, { added, before: this.#before })

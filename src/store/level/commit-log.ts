@@ -4,7 +4,7 @@ import type { Commit, LogQuery, RecordStore } from '../contract.ts'
 import type { Database } from './database/database.ts'
 import { removeKeys } from './database/remove-keys.ts'
 import { scan } from './database/scan.ts'
-import { type KeyRange, logKey, logKeys } from './keys.ts'
+import { type KeyRange, keysOf, logKey, prefix } from './keys.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
@@ -87,7 +87,7 @@ export class LevelCommitLog {
 
   async #learn(): Promise<void> {
     try {
-      for await (const entries of scan(this.#database, logKeys)) {
+      for await (const entries of scan(this.#database, keysOf(prefix.log))) {
         for (const [key, bytes] of entries) this.#note(thingIn(bytes), writeNumberIn(key))
       }
     } catch (error) {
@@ -104,10 +104,8 @@ export class LevelCommitLog {
 
 /** @param from inclusive @param to exclusive */
 function between(from: number, to: number): KeyRange {
-  return {
-    gte: from > 0 ? logKey(from) : logKeys.gte,
-    lt: Number.isFinite(to) ? logKey(Math.max(to, 0)) : logKeys.lt,
-  }
+  const { gte, lt } = keysOf(prefix.log)
+  return { gte: from > 0 ? logKey(from) : gte, lt: Number.isFinite(to) ? logKey(Math.max(to, 0)) : lt }
 }
 
 function encode({ thingId, receivedAt, broadcast, records, latest }: Commit): Buffer {

@@ -105,7 +105,7 @@ export class LevelCommitter {
       const staging = group.stage(each)
       if (staging) await staging
     }
-    for (const _ of group.putParts()) {
+    for (const _ of group.records.putParts()) {
       const pause = group.slices.pause()
       if (pause) await pause
     }

@@ -1,4 +1,5 @@
-import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
+import type { CommitTicket, DocumentPut, DriverDocuments } from '../contract.ts'
+import { documentOf, toTexts } from '../document-texts.ts'
 import type { Database } from './database/database.ts'
 import type { DiskSpace } from './database/disk-space.ts'
 import type { Head } from './database/head.ts'
@@ -23,7 +24,7 @@ export function createDocuments(
 ): DriverDocuments {
   return {
     async get(name) {
-      return decode(await database.use(async () => database.level.get(documentKey(name))))
+      return documentOf(await database.use(async () => database.level.get(documentKey(name))))
     },
 
     async list(prefix, { after, limit }) {
@@ -31,7 +32,7 @@ export function createDocuments(
       const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
       const rest = isInside ? { ...range, gte: behind(documentKey(after)) } : range
       const entries = await database.use(() => firstEntries(database, rest, { limit }))
-      return entries.map(([key, bytes]) => [nameInDocumentKey(key), decode(bytes) ?? {}])
+      return entries.map(([key, bytes]) => [nameInDocumentKey(key), documentOf(bytes) ?? {}])
     },
 
     put(documents, ticket, _hold, purpose) {
@@ -49,7 +50,7 @@ export function createDocuments(
       commits.alone(() =>
         database.use(async () => {
           const stored = await database.level.getMany(names.map(documentKey))
-          const { put, result, purpose } = change(stored.map(decode))
+          const { put, result, purpose } = change(stored.map(documentOf))
           const documents = encodeDocuments(put)
           if (documents.length === 0) return result
           space.assertFor(documents, purpose)
@@ -67,13 +68,9 @@ export function createDocuments(
   }
 }
 
-export function encodeDocuments(documents: DocumentPut = {}): EncodedDocuments {
-  return Object.entries(documents).map(([name, document]) => [
+export function encodeDocuments(documents?: DocumentPut): EncodedDocuments {
+  return toTexts(documents).map(([name, json]) => [
     documentKey(name),
-    document && Buffer.from(JSON.stringify(document)),
+    json === null ? null : Buffer.from(json),
   ])
-}
-
-function decode(bytes: Buffer | undefined): Document | undefined {
-  return bytes && (JSON.parse(bytes.toString()) as Document)
 }

@@ -3,19 +3,30 @@
  * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
  */
 
-/** The letter that each kind of key begins with. */
+/** The letter that each kind of key begins with; what stands behind it → the value. */
 export const prefix = {
   meta: 'm',
+  /** Thing NUL key → resource number. */
   resource: 'k',
+  /** Thing NUL key → nothing: a resource that was written once and then emptied. */
   emptied: 'x',
+  /** Key NUL thing → resource number; nothing for a magic resource that has a state. Finds the things that have the resource. */
   resourceByKey: 'b',
+  /** Thing NUL key → state of a magic resource. */
   state: 's',
+  /** Resource (4) datetime (6) write number (6) place (2) → run of records that begins with that one. */
   record: 'r',
+  /** Resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
   crowd: 'd',
+  /** Write number (6) → entry of the commit log. */
   log: 'l',
+  /** Thing NUL digest of the write id (16) → ordinal, receipt time, answer. */
   writeId: 'i',
+  /** Thing NUL ordinal (6) → digest of the write id. */
   writeIdOrder: 'j',
+  /** Thing NUL ordinal (6) → refused write. */
   refused: 'e',
+  /** Name → document. */
   document: 'o',
 } as const
 
@@ -49,13 +60,13 @@ export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 
-/** `k` thing NUL key → resource number. */
-export function resourceKey(thingId: string, key: string): Buffer {
-  return Buffer.from(`${prefix.resource}${thingId}\0${key}`)
+/** Every key of a kind, or those in which this name stands first. */
+export function keysOf(kind: string, name?: string): KeyRange {
+  return startingWith(Buffer.from(name === undefined ? kind : `${kind}${name}\0`))
 }
 
-export function resourceKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.resource}${thingId}\0`))
+export function resourceKey(thingId: string, key: string): Buffer {
+  return Buffer.from(`${prefix.resource}${thingId}\0${key}`)
 }
 
 /** The number of a resource as it is stored. */
@@ -72,12 +83,9 @@ export function counterBytes(counter: number): Buffer {
   return bytes
 }
 
-/** Those of all things. */
-export const allResourceKeys: KeyRange = startingWith(Buffer.from(prefix.resource))
-
-/** Those of the thing's ordinary resources: no name of one begins with a character before `-`. */
+/** `resourceKey`s of the thing's ordinary resources: no name of one begins with a character before `-`. */
 export function ordinaryResourceKeys(thingId: string): KeyRange {
-  return { ...resourceKeys(thingId), gte: resourceKey(thingId, '-') }
+  return { ...keysOf(prefix.resource, thingId), gte: resourceKey(thingId, '-') }
 }
 
 /** The thing in a key that is `<letter>` thing NUL and something else. */
@@ -87,53 +95,26 @@ export function thingInKey(bytes: Buffer): string {
 
 /** Thing and key in a key that is `<letter>` thing NUL key. */
 export function namesInThingKey(bytes: Buffer): { thingId: string; key: string } {
-  const [thingId, key] = namesIn(bytes)
-  return { thingId, key }
+  return { thingId: thingInKey(bytes), key: secondName(bytes) }
 }
 
-/** The resource's name in a key of `resourceKeys(thingId)`. */
-export function nameInResourceKey(key: Buffer, thingId: string): string {
-  return key.toString('utf8', prefix.resource.length + thingId.length + 1)
+/** What stands behind the NUL of a key with two names. */
+export function secondName(bytes: Buffer): string {
+  return bytes.toString('utf8', bytes.indexOf(0) + 1)
 }
 
-/** `x` thing NUL key → nothing: a resource that was written once and then emptied. */
 export function emptiedKey(thingId: string, key: string): Buffer {
   return Buffer.from(`${prefix.emptied}${thingId}\0${key}`)
 }
 
-export function emptiedKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.emptied}${thingId}\0`))
-}
-
-/**
- * `b` key NUL thing → resource number; nothing for a magic resource that has a state. Finds the things that have a
- * resource of this name.
- */
 export function resourceByKeyKey(key: string, thingId: string): Buffer {
   return Buffer.from(`${prefix.resourceByKey}${key}\0${thingId}`)
 }
 
-export function resourceByKeyKeys(key: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.resourceByKey}${key}\0`))
-}
-
-export function thingInResourceByKeyKey(bytes: Buffer): string {
-  const [, thingId] = namesIn(bytes)
-  return thingId
-}
-
-/** `s` thing NUL key → state of a magic resource. */
 export function stateKey(thingId: string, key: string): Buffer {
   return Buffer.from(`${prefix.state}${thingId}\0${key}`)
 }
 
-export function stateKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.state}${thingId}\0`))
-}
-
-export const allStateKeys: KeyRange = startingWith(Buffer.from(prefix.state))
-
-/** `l` write number (6) → entry of the commit log. */
 export function logKey(writeNumber: number): Buffer {
   const key = Buffer.allocUnsafe(7)
   key.write(prefix.log, 'latin1')
@@ -141,9 +122,6 @@ export function logKey(writeNumber: number): Buffer {
   return key
 }
 
-export const logKeys: KeyRange = startingWith(Buffer.from(prefix.log))
-
-/** `r` resource (4) datetime (6) write number (6) place (2) → run of records that begins with that one. */
 export function recordKey(resource: number, datetime: number, writeNumber: number, place: number): Buffer {
   const key = Buffer.allocUnsafe(recordKeyLength)
   writeRecordKey(key, resource, datetime, writeNumber, place)
@@ -204,15 +182,11 @@ export function keyAtPosition(resource: number, text: string): Buffer | undefine
   return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
 }
 
-/** Those of all resources. */
-export const allRecordKeys: KeyRange = startingWith(Buffer.from(prefix.record))
-
 /** Record keys of a resource from `from` (inclusive) to `to` (exclusive), milliseconds. */
 export function recordKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(recordPrefix, resource, from, to)
 }
 
-/** `d` resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
 export function crowdKey(resource: number, datetime: number, digest: Buffer): Buffer {
   return Buffer.concat([timeKey(crowdPrefix, resource, datetime), digest])
 }
@@ -227,43 +201,23 @@ export function crowdParts(key: Buffer): { resource: number; datetime: number } 
   return { resource: key.readUInt32BE(1), datetime: key.readUIntBE(5, 6) }
 }
 
-/** Those of all things. */
-export const allEmptiedKeys: KeyRange = startingWith(Buffer.from(prefix.emptied))
-export const allWriteIdOrderKeys: KeyRange = startingWith(Buffer.from(prefix.writeIdOrder))
-export const allRefusedKeys: KeyRange = startingWith(Buffer.from(prefix.refused))
-
-/** `i` thing NUL digest of the write id (16) → ordinal, receipt time, answer. */
 export function writeIdKey(thingId: string, digest: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${prefix.writeId}${thingId}\0`), digest])
 }
 
-export function writeIdKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.writeId}${thingId}\0`))
-}
-
-/** `j` thing NUL ordinal (6) → digest of the write id. */
-export function writeIdOrderKey(thingId: string, ordinal: number): Buffer {
-  return ordinalKey(prefix.writeIdOrder, thingId, ordinal)
-}
-
-export function writeIdOrderKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.writeIdOrder}${thingId}\0`))
-}
-
-/** `e` thing NUL ordinal (6) → refused write. */
-export function refusedKey(thingId: string, ordinal: number): Buffer {
-  return ordinalKey(prefix.refused, thingId, ordinal)
-}
-
-export function refusedKeys(thingId: string): KeyRange {
-  return startingWith(Buffer.from(`${prefix.refused}${thingId}\0`))
+/** A key of a kind in which an ordinal stands behind the thing. */
+export function ordinalKey(kind: string, thingId: string, ordinal: number): Buffer {
+  const name = `${kind}${thingId}\0`
+  const key = Buffer.allocUnsafe(name.length + 6)
+  key.write(name, 'latin1')
+  key.writeUIntBE(ordinal, name.length, 6)
+  return key
 }
 
 export function ordinalInKey(key: Buffer): number {
   return key.readUIntBE(key.length - 6, 6)
 }
 
-/** `o` name → document. */
 export function documentKey(name: string): Buffer {
   return Buffer.from(`${prefix.document}${name}`)
 }
@@ -274,19 +228,6 @@ export function documentKeys(namePrefix: string): KeyRange {
 
 export function nameInDocumentKey(key: Buffer): string {
   return key.toString('utf8', prefix.document.length)
-}
-
-function ordinalKey(kind: string, thingId: string, ordinal: number): Buffer {
-  const name = `${kind}${thingId}\0`
-  const key = Buffer.allocUnsafe(name.length + 6)
-  key.write(name, 'latin1')
-  key.writeUIntBE(ordinal, name.length, 6)
-  return key
-}
-
-function namesIn(bytes: Buffer): [string, string] {
-  const end = bytes.indexOf(0)
-  return [bytes.toString('utf8', 1, end), bytes.toString('utf8', end + 1)]
 }
 
 function timeKey(kind: number, resource: number, datetime: number): Buffer {

@@ -1,3 +1,4 @@
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { RefusedWrite } from '../contract.ts'
 
 /** A refused write that is kept in memory. */
@@ -13,12 +14,7 @@ const mostOfAll = 2_000
 /** Refused writes that came while the disk was short of room. They go with the process, and the oldest before that. */
 export class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
-  readonly #mostOfThing: number
   #count = 0
-
-  constructor(mostOfThing: number) {
-    this.#mostOfThing = mostOfThing
-  }
 
   add(thingId: string, refusal: RecentRefusal): void {
     const ofThing = this.#ofThings.get(thingId) ?? []
@@ -27,7 +23,7 @@ export class RecentRefusals {
     this.#ofThings.set(thingId, ofThing)
     ofThing.push(refusal)
     this.#count++
-    if (ofThing.length > this.#mostOfThing) this.#dropOldest(thingId, ofThing)
+    if (ofThing.length > keptRefusals) this.#dropOldest(thingId, ofThing)
     while (this.#count > mostOfAll) {
       for (const [oldest, refusals] of this.#ofThings) {
         this.#dropOldest(oldest, refusals)

@@ -2,14 +2,14 @@ import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { RefusedWrite, RefusedWrites } from '../contract.ts'
 import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
-import { ordinalInKey, refusedKey, refusedKeys } from './keys.ts'
+import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 import { RecentRefusals } from './recent-refusals.ts'
 
 /** Refused writes: not waited for on the disk, since a refusal is no promise, and not put where it is short of room. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
-  readonly #recent = new RecentRefusals(keptRefusals)
+  readonly #recent = new RecentRefusals()
   /** Ordinal of each thing's newest refused write, as far as it is known. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
@@ -34,15 +34,17 @@ export class LevelRefusedWrites implements RefusedWrites {
     const ordinal = newest + 1
     this.#newest.set(thingId, ordinal)
     const batch = this.#database.batch()
-    batch.put(refusedKey(thingId, ordinal), Buffer.from(JSON.stringify(refused)))
-    if (ordinal > keptRefusals) batch.del(refusedKey(thingId, ordinal - keptRefusals))
+    batch.put(ordinalKey(prefix.refused, thingId, ordinal), Buffer.from(JSON.stringify(refused)))
+    if (ordinal > keptRefusals) batch.del(ordinalKey(prefix.refused, thingId, ordinal - keptRefusals))
     await this.#database.write(batch, { sync: false })
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
     const most = Math.min(limit, keptRefusals)
     const options = { limit: most, reverse: true }
-    const stored = await this.#database.use(() => firstEntries(this.#database, refusedKeys(thingId), options))
+    const stored = await this.#database.use(() =>
+      firstEntries(this.#database, keysOf(prefix.refused, thingId), options),
+    )
     const recent = this.#recent.of(thingId).map(({ behind, refused }) => ({ ordinal: behind, refused }))
     const all = stored.map(([key, bytes]) => ({
       ordinal: ordinalInKey(key),
@@ -64,15 +66,10 @@ export class LevelRefusedWrites implements RefusedWrites {
   #load(thingId: string): Promise<void> {
     const underWay = this.#loading.get(thingId)
     if (underWay) return underWay
-    const loading = this.#newestStored(thingId)
-      .then(newest => void this.#newest.set(thingId, newest))
+    const loading = lastEntry(this.#database, keysOf(prefix.refused, thingId))
+      .then(newest => void this.#newest.set(thingId, newest ? ordinalInKey(newest[0]) : 0))
       .finally(() => this.#loading.delete(thingId))
     this.#loading.set(thingId, loading)
     return loading
-  }
-
-  async #newestStored(thingId: string): Promise<number> {
-    const newest = await lastEntry(this.#database, refusedKeys(thingId))
-    return newest ? ordinalInKey(newest[0]) : 0
   }
 }

@@ -1,7 +1,7 @@
 import type { Append } from '../contract.ts'
 import type { Database } from './database/database.ts'
 import { Cursor, scan } from './database/scan.ts'
-import { allResourceKeys, nameInResourceKey, resourceKey, resourceKeys, thingInKey } from './keys.ts'
+import { keysOf, prefix, resourceKey, secondName, thingInKey } from './keys.ts'
 import { newestRecord } from './runs/time-line.ts'
 
 /** What appending needs to know of a resource. */
@@ -67,7 +67,8 @@ export class Resources {
         growing.set(thingId, 0)
         return
       }
-      this.remember(thingId, key, { number, newest: await this.#newest(number), atNewest: undefined })
+      const newest = (await newestRecord(this.#database, '', number))?.datetime ?? -1
+      this.remember(thingId, key, { number, newest, atNewest: undefined })
     })
     await Promise.all(loading)
     const counting = [...growing.keys()].map(async thingId => {
@@ -135,16 +136,16 @@ export class Resources {
 
   /** Ids of things that have resources, sorted: at most `limit` behind `after`. */
   async things({ after, limit }: { after?: string; limit: number }): Promise<string[]> {
-    const { gte, lt } = allResourceKeys
+    const { gte, lt } = keysOf(prefix.resource)
     const found: string[] = []
-    const start = after === undefined ? gte : resourceKeys(after).lt
+    const start = after === undefined ? gte : keysOf(prefix.resource, after).lt
     const cursor = new Cursor(this.#database, { gte: start, lt })
     try {
       for (let entry = await cursor.next(); entry; entry = await cursor.next()) {
         const thingId = thingInKey(entry[0])
         found.push(thingId)
         if (found.length === limit) break
-        cursor.seek(resourceKeys(thingId).lt)
+        cursor.seek(keysOf(prefix.resource, thingId).lt)
       }
     } finally {
       await cursor.close()
@@ -154,21 +155,17 @@ export class Resources {
 
   async names(thingId: string): Promise<string[]> {
     const names: string[] = []
-    for await (const entries of scan(this.#database, resourceKeys(thingId))) {
-      for (const [key] of entries) names.push(nameInResourceKey(key, thingId))
+    for await (const entries of scan(this.#database, keysOf(prefix.resource, thingId))) {
+      for (const [key] of entries) names.push(secondName(key))
     }
     return names
   }
 
   async #count(thingId: string): Promise<number> {
     let count = 0
-    for await (const entries of scan(this.#database, resourceKeys(thingId))) {
+    for await (const entries of scan(this.#database, keysOf(prefix.resource, thingId))) {
       count += entries.length
     }
     return count
-  }
-
-  async #newest(resource: number): Promise<number> {
-    return (await newestRecord(this.#database, '', resource))?.datetime ?? -1
   }
 }

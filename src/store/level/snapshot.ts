@@ -5,16 +5,14 @@ import { latestPages } from '../latest-pages.ts'
 import type { Database } from './database/database.ts'
 import { scan } from './database/scan.ts'
 import {
-  allResourceKeys,
-  allStateKeys,
   type KeyRange,
+  keysOf,
   namesInThingKey,
   ordinaryResourceKeys,
-  resourceByKeyKeys,
+  prefix,
   resourceKey,
+  secondName,
   stateKey,
-  stateKeys,
-  thingInResourceByKeyKey,
 } from './keys.ts'
 import { NewestRecords } from './runs/newest-records.ts'
 import { newestRecord } from './runs/time-line.ts'
@@ -45,10 +43,14 @@ export class LevelSnapshot implements Snapshot {
 
   #find({ thingId, key }: LatestQuery): AsyncIterable<readonly LatestOfThing[]> {
     if (thingId !== undefined && key !== undefined) return this.#findOne(thingId, key)
-    if (key !== undefined) return isMagicKey(key) ? this.#findStates(key) : this.#findByKey(key)
+    if (key !== undefined) {
+      if (isMagicKey(key)) return this.#findStates(key)
+      const ofKey = keysOf(prefix.resourceByKey, key)
+      return this.#readNewest(ofKey, name => ({ thingId: secondName(name), key }))
+    }
     return thingId === undefined
-      ? this.#findAll(allResourceKeys, allStateKeys)
-      : this.#findAll(ordinaryResourceKeys(thingId), stateKeys(thingId))
+      ? this.#findAll(keysOf(prefix.resource), keysOf(prefix.state))
+      : this.#findAll(ordinaryResourceKeys(thingId), keysOf(prefix.state, thingId))
   }
 
   async *#findOne(thingId: string, key: string): AsyncIterable<readonly LatestOfThing[]> {
@@ -64,14 +66,10 @@ export class LevelSnapshot implements Snapshot {
   }
 
   async *#findStates(key: string): AsyncIterable<readonly LatestOfThing[]> {
-    for await (const entries of this.#scan(resourceByKeyKeys(key))) {
-      const things = entries.map(([name]) => thingInResourceByKeyKey(name))
+    for await (const entries of this.#scan(keysOf(prefix.resourceByKey, key))) {
+      const things = entries.map(([name]) => secondName(name))
       yield await this.#readStates(things, key)
     }
-  }
-
-  async *#findByKey(key: string): AsyncIterable<readonly LatestOfThing[]> {
-    yield* this.#readNewest(resourceByKeyKeys(key), name => ({ thingId: thingInResourceByKeyKey(name), key }))
   }
 
   async *#findAll(resources: KeyRange, states: KeyRange): AsyncIterable<readonly LatestOfThing[]> {

@@ -5,7 +5,7 @@ import { Database } from './database/database.ts'
 import { bytesOfStore } from './database/directory-size.ts'
 import { DiskSpace } from './database/disk-space.ts'
 import { createDocuments } from './documents.ts'
-import { LevelRecords } from './records.ts'
+import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
   /** Directory of the database; made if it is not there. */
@@ -33,30 +33,35 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   const { observer, onCreated, onLost } = options
   const space = new DiskSpace(options.location, options.minFreeSpace ?? 0)
   const database = new Database(options.location, { create: true, space, onLost })
-  const records = new LevelRecords(database, space, options.durability !== 'written', observer)
+  const { records, commits, head, clock, refused } = createRecords(
+    database,
+    space,
+    options.durability !== 'written',
+    observer,
+  )
   return {
     capabilities: { durable: true, shared: false, backup: true },
     records,
-    documents: createDocuments(database, records.head, space, {
-      put: (documents, ticket) => records.commits.push({ documents, ticket, receivedAt: Number.NaN }),
-      alone: task => records.commits.alone(task),
+    documents: createDocuments(database, head, space, {
+      put: (documents, ticket) => commits.push({ documents, ticket, receivedAt: Number.NaN }),
+      alone: task => commits.alone(task),
     }),
-    refused: records.refused,
-    clock: records.clock,
+    refused,
+    clock,
     backup: () => backUp(database),
     isReady: () => database.isUsable(),
     size: async () => ({ bytes: await bytesOfStore(options.location) }),
     async open() {
       const isCreated = await database.open()
-      await records.head.load(database)
-      records.clock.start(records.head.counters.newestReceipt)
+      await head.load(database)
+      clock.start(head.counters.newestReceipt)
       await space.start()
       if (isCreated) onCreated?.()
     },
     async close() {
-      records.clock.stop()
+      clock.stop()
       await space.stop()
-      await records.commits.alone(async () => {})
+      await commits.alone(async () => {})
       await database.close()
     },
   }

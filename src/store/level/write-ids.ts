@@ -2,7 +2,7 @@ import type { WriteAnswer } from '../contract.ts'
 import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Database } from './database/database.ts'
 import { lastEntry, scan } from './database/scan.ts'
-import { ordinalInKey, writeIdKey, writeIdOrderKey, writeIdOrderKeys } from './keys.ts'
+import { keysOf, ordinalInKey, ordinalKey, prefix, writeIdKey } from './keys.ts'
 
 /** After so many new ids of a thing, its forgotten ones are removed from the disk. */
 const trimEvery = 256
@@ -44,7 +44,7 @@ export class WriteIds {
     const known: KnownWrite = { ordinal, receivedAt, answer }
     const put: [Buffer, Buffer][] = [
       [writeIdKey(thingId, digestOfWriteId(id)), Buffer.from(JSON.stringify(known))],
-      [writeIdOrderKey(thingId, ordinal), digestOfWriteId(id)],
+      [ordinalKey(prefix.writeIdOrder, thingId, ordinal), digestOfWriteId(id)],
     ]
     return { put, known, isTrimDue: ordinal > rememberedIds && ordinal % trimEvery === 0 }
   }
@@ -52,7 +52,8 @@ export class WriteIds {
   /** Removes the ids of a thing that are no longer remembered. */
   async trim(thingId: string): Promise<void> {
     const last = (await this.#newestOrdinal(thingId)) - rememberedIds
-    const range = { ...writeIdOrderKeys(thingId), lt: writeIdOrderKey(thingId, last + 1) }
+    const { gte } = keysOf(prefix.writeIdOrder, thingId)
+    const range = { gte, lt: ordinalKey(prefix.writeIdOrder, thingId, last + 1) }
     const batch = this.#database.batch()
     for await (const order of scan(this.#database, range)) {
       const idKeys = order.map(([, digestOfId]) => writeIdKey(thingId, digestOfId))
@@ -75,7 +76,7 @@ export class WriteIds {
   async #newestOrdinal(thingId: string): Promise<number> {
     const cached = this.#newest.get(thingId)
     if (cached !== undefined) return cached
-    const stored = await lastEntry(this.#database, writeIdOrderKeys(thingId))
+    const stored = await lastEntry(this.#database, keysOf(prefix.writeIdOrder, thingId))
     const newest = Math.max(stored ? ordinalInKey(stored[0]) : 0, this.#newest.get(thingId) ?? 0)
     this.#newest.set(thingId, newest)
     return newest

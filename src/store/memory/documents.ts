@@ -1,14 +1,12 @@
 import { ThingwireError } from '../../errors.ts'
 import { settle } from '../commit-ticket.ts'
-import type { Document, DocumentPut, DriverDocuments } from '../contract.ts'
+import type { Document, DriverDocuments } from '../contract.ts'
+import { type DocumentTexts, documentOf, toTexts } from '../document-texts.ts'
 import type { GroupCommit } from '../group-commit.ts'
-
-/** Documents are kept as JSON text, so that nobody shares an object with the store; null removes. */
-type Texts = readonly (readonly [name: string, text: string | null])[]
 
 export interface MemoryDocuments extends DriverDocuments {
   /** Puts at once, as part of a commit. */
-  putTexts(texts: Texts): void
+  putTexts(texts: DocumentTexts): void
 }
 
 export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>, 'alone'>): MemoryDocuments {
@@ -37,7 +35,7 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
     putTexts,
   }
 
-  function putTexts(texts: Texts): void {
+  function putTexts(texts: DocumentTexts): void {
     for (const [name, text] of texts) {
       if (text === null) stored.delete(name)
       else stored.set(name, text)
@@ -45,11 +43,6 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
   }
 
   function read(name: string): Document | undefined {
-    const text = stored.get(name)
-    return text === undefined ? undefined : (JSON.parse(text) as Document)
+    return documentOf(stored.get(name))
   }
-}
-
-export function toTexts(documents: DocumentPut = {}): Texts {
-  return Object.entries(documents).map(([name, document]) => [name, document && JSON.stringify(document)])
 }

@@ -12,10 +12,12 @@ import type {
   Receipt,
   TimeRange,
 } from '../contract.ts'
+import { toTexts } from '../document-texts.ts'
 import type { GroupCommit } from '../group-commit.ts'
+import { Listeners } from '../listeners.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
 import { MemoryCommitLog } from './commit-log.ts'
-import { type MemoryDocuments, toTexts } from './documents.ts'
+import type { MemoryDocuments } from './documents.ts'
 import { createMemorySnapshot } from './snapshot.ts'
 import { TimeLine } from './time-line.ts'
 import { WriteIds } from './write-ids.ts'
@@ -38,7 +40,7 @@ export function createMemoryRecords(
   clock: Pick<ReceiptClock, 'receive' | 'newest'>,
 ): DriverRecords {
   const things = new Map<string, Thing>()
-  const listeners = new Set<(commit: Commit) => void>()
+  const listeners = new Listeners<(commit: Commit) => void>()
   const log = new MemoryCommitLog()
   let newestWriteNumber = 0
 
@@ -79,10 +81,7 @@ export function createMemoryRecords(
         things.delete(thingId)
         log.removeThing(thingId)
       }),
-    onCommit: listener => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onCommit: listeners.listen,
     logWhen: isWanted => {
       log.isWanted = isWanted
     },

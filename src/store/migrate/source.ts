@@ -5,14 +5,13 @@ import { Database } from '../level/database/database.ts'
 import { type Counters, Head } from '../level/database/head.ts'
 import { type Entry, scan } from '../level/database/scan.ts'
 import {
-  allRecordKeys,
-  allResourceKeys,
   behind,
-  documentKeys,
   isWithin,
   type KeyRange,
+  keysOf,
   namesInThingKey,
   positionInRecordKey,
+  prefix,
   recordKey,
   recordKeyLength,
   resourceInRecordKey,
@@ -86,7 +85,7 @@ export class Source {
   /** How many records there are. @param after key of the record behind which to begin */
   async countRecords(after?: Buffer): Promise<number> {
     let count = 0
-    for await (const entries of this.records(allRecordKeys, after)) {
+    for await (const entries of this.records(keysOf(prefix.record), after)) {
       // What a crash has left of a removed resource is no record.
       for (const [key] of entries) if (this.resources.has(resourceInRecordKey(key))) count++
     }
@@ -111,7 +110,7 @@ export class Source {
 
 async function resourcesIn(database: Database): Promise<Map<number, ResourceName>> {
   const resources = new Map<number, ResourceName>()
-  for await (const entries of scan(database, allResourceKeys)) {
+  for await (const entries of scan(database, keysOf(prefix.resource))) {
     for (const [key, bytes] of entries) resources.set(bytes.readUInt32BE(0), namesInThingKey(key))
   }
   return resources
@@ -119,7 +118,7 @@ async function resourcesIn(database: Database): Promise<Map<number, ResourceName
 
 async function fingerprintOf(database: Database, counters: Counters): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(counters))
-  for await (const entries of scan(database, documentKeys(''))) {
+  for await (const entries of scan(database, keysOf(prefix.document))) {
     for (const [key, bytes] of entries)
       hash.update(`${key.length} ${bytes.length} `).update(key).update(bytes)
   }

@@ -3,17 +3,12 @@ import type { Document } from '../contract.ts'
 import { decodeCommit } from '../level/commit-log.ts'
 import type { Entry } from '../level/database/scan.ts'
 import {
-  allEmptiedKeys,
-  allRecordKeys,
-  allRefusedKeys,
-  allStateKeys,
-  allWriteIdOrderKeys,
-  documentKeys,
   type KeyRange,
-  logKeys,
+  keysOf,
   nameInDocumentKey,
   namesInThingKey,
   positionInRecordKey,
+  prefix,
   resourceInRecordKey,
   thingInKey,
 } from '../level/keys.ts'
@@ -23,6 +18,7 @@ import type { Keys } from '../redis/keys.ts'
 import { commitText } from '../redis/log/logged-commit.ts'
 import { encodeMember, encodeNumberedState, encodePayload, identityOf } from '../redis/record-member.ts'
 import type { Argument } from '../redis/script.ts'
+import { comparedOneByOne } from '../resend.ts'
 import type { Source } from './source.ts'
 import { movedWriteIds } from './write-ids.ts'
 
@@ -49,16 +45,13 @@ export interface Stage {
   readonly commands: (entries: readonly Entry[], move: Move) => Command[] | Promise<Command[]>
 }
 
-/** Records of one datetime that are compared one by one (commit.lua); those behind are in the crowd, too. */
-const compared = 256
-
 const records: Stage = {
-  range: allRecordKeys,
-  read: (source, after) => source.records(allRecordKeys, after),
+  range: keysOf(prefix.record),
+  read: (source, after) => source.records(keysOf(prefix.record), after),
   async commands(entries, { source, keys, numberOf }) {
     const ofResources = new Map<number, { members: Argument[]; crowd: Argument[] }>()
     const [first] = entries
-    let before = first ? await source.countBefore(first[0], compared) : 0
+    let before = first ? await source.countBefore(first[0], comparedOneByOne) : 0
     let [resource, datetime] = first
       ? [resourceInRecordKey(first[0]), positionInRecordKey(first[0]).datetime]
       : []
@@ -71,7 +64,8 @@ const records: Stage = {
       ofResources.set(resource, { members, crowd })
       const payload = encodePayload(decodeRecord('', datetime, bytes))
       members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
-      if (before >= compared) crowd.push(datetime, crowdEntry(datetime, payload))
+      // Those behind them are in the crowd, too.
+      if (before >= comparedOneByOne) crowd.push(datetime, crowdEntry(datetime, payload))
       before++
     }
     return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
@@ -92,7 +86,7 @@ const records: Stage = {
 
 /** The embedded store does not know by which write a state was put: the newest will do, as nothing reads behind it. */
 const states: Stage = {
-  range: allStateKeys,
+  range: keysOf(prefix.state),
   commands: (entries, { source, keys, numberOf }) =>
     entries.flatMap(([name, bytes]) => {
       const { thingId, key } = namesInThingKey(name)
@@ -106,7 +100,7 @@ const states: Stage = {
 }
 
 const emptied: Stage = {
-  range: allEmptiedKeys,
+  range: keysOf(prefix.emptied),
   commands: (entries, { keys }) =>
     entries.map(([name]) => {
       const { thingId, key } = namesInThingKey(name)
@@ -115,7 +109,7 @@ const emptied: Stage = {
 }
 
 const writeIds: Stage = {
-  range: allWriteIdOrderKeys,
+  range: keysOf(prefix.writeIdOrder),
   async commands(entries, { source, keys }) {
     const moved = await movedWriteIds(source, entries)
     return moved.flatMap(({ thingId, digest, ordinal, text }): Command[] => [
@@ -126,13 +120,13 @@ const writeIds: Stage = {
 }
 
 const refused: Stage = {
-  range: allRefusedKeys,
+  range: keysOf(prefix.refused),
   commands: (entries, { keys }) =>
     entries.map(([name, json]) => ['LPUSH', keys.refused(thingInKey(name)), json]),
 }
 
 const log: Stage = {
-  range: logKeys,
+  range: keysOf(prefix.log),
   commands: (entries, { keys, numberOf }) =>
     entries.map(([key, bytes]) => {
       const commit = decodeCommit(key, bytes)
@@ -142,7 +136,7 @@ const log: Stage = {
 }
 
 const documents: Stage = {
-  range: documentKeys(''),
+  range: keysOf(prefix.document),
   commands: (entries, { keys, documentOf }) =>
     entries.flatMap(([key, bytes]): Command[] => {
       const name = nameInDocumentKey(key)

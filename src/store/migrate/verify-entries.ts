@@ -1,73 +1,66 @@
 import type { Commit, Document } from '../contract.ts'
 import { decodeCommit } from '../level/commit-log.ts'
-import {
-  allEmptiedKeys,
-  allRefusedKeys,
-  allStateKeys,
-  allWriteIdOrderKeys,
-  documentKeys,
-  logKeys,
-  nameInDocumentKey,
-  namesInThingKey,
-  thingInKey,
-} from '../level/keys.ts'
+import type { Entry } from '../level/database/scan.ts'
+import { keysOf, nameInDocumentKey, namesInThingKey, prefix, thingInKey } from '../level/keys.ts'
 import { decodeState } from '../level/states.ts'
 import { readLog } from '../redis/commit-log.ts'
 import type { RedisDatabase } from '../redis/connection/database.ts'
 import { readState } from '../redis/resources.ts'
-import { differs } from './differs.ts'
 import type { Move } from './stages.ts'
 import { movedWriteIds } from './write-ids.ts'
 
+/**
+ * What was moved is not the same on both sides.
+ *
+ * @throws Error for the operator, naming it
+ */
+export function differs(what: string, here: string, there: string): never {
+  throw new Error(
+    `the two stores differ in ${what}: the embedded store has ${here}, Redis has ${there}. No server starts on the store in Redis: remove its keys, and migrate again`,
+  )
+}
+
 /** Each compares one kind of what was moved, but for records, and says how many there are. All throw as `differs`. */
 
-export async function verifyStates({ source }: Move, database: RedisDatabase): Promise<number> {
-  let count = 0
-  for await (const entries of source.entries(allStateKeys)) {
+export function verifyStates(move: Move, database: RedisDatabase): Promise<number> {
+  return countOf(move, prefix.state, async entries => {
     const comparing = entries.map(async ([name, bytes]) => {
       const { thingId, key } = namesInThingKey(name)
       const there = await readState(database, thingId, key)
       if (JSON.stringify(there) === JSON.stringify(decodeState(key, bytes))) return
       differs(`state ${key} of thing ${thingId}`, 'it', there ? 'another' : 'none')
     })
-    await Promise.all(comparing)
-    count += entries.length
-  }
-  return count
+    return (await Promise.all(comparing)).length
+  })
 }
 
-export async function verifyDocuments(
-  { source, documentOf }: Move,
-  database: RedisDatabase,
-): Promise<number> {
-  let count = 0
-  for await (const entries of source.entries(documentKeys(''))) {
+export async function verifyDocuments(move: Move, database: RedisDatabase): Promise<number> {
+  const count = await countOf(move, prefix.document, async entries => {
     const moved = entries.flatMap(([key, bytes]): [name: string, json: string][] => {
       const name = nameInDocumentKey(key)
-      const document = documentOf(name, JSON.parse(bytes.toString()) as Document)
+      const document = move.documentOf(name, JSON.parse(bytes.toString()) as Document)
       return document ? [[name, JSON.stringify(document)]] : []
     })
-    if (moved.length === 0) continue
+    if (moved.length === 0) return 0
     const names = moved.map(([name]) => name)
     const there = (await database.call('HMGET', database.keys.documents, ...names)) as (Buffer | null)[]
     const different = moved.find(([, json], index) => there[index]?.toString() !== json)
     // Their names can hold what a client chose: they are not for a terminal.
     if (different) differs(`a document`, 'it', 'another or none')
-    count += moved.length
-  }
+    return moved.length
+  })
   const listed = Number(await database.call('ZCARD', database.keys.documentNames))
   if (listed !== count) differs('the documents', `${count}`, `${listed}`)
   return count
 }
 
 /** Of write numbers it is their order that is moved, so each is compared as it is in Redis. */
-export async function verifyLog({ source, numberOf }: Move, database: RedisDatabase): Promise<number> {
-  let count = 0
+export async function verifyLog(move: Move, database: RedisDatabase): Promise<number> {
   let after = 0
-  for await (const entries of source.entries(logKeys)) {
+  const count = await countOf(move, prefix.log, async entries => {
     const here = entries.map(([key, bytes]) => {
       const commit = decodeCommit(key, bytes)
-      return textOf({ ...commit, writeNumber: numberOf(commit.writeNumber) })
+      return textOf({ ...commit, writeNumber: move.numberOf(commit.writeNumber) })
     })
     while (here.length > 0) {
       const query = { after, before: Number.POSITIVE_INFINITY, order: 'asc', limit: here.length } as const
@@ -75,44 +68,40 @@ export async function verifyLog({ source, numberOf }: Move, database: RedisDatab
       const expected = here.splice(0, Math.max(there.length, 1))
       if (there.map(textOf).join('\n') !== expected.join('\n')) differs('the commit log', 'it', 'another')
       after = there.at(-1)?.writeNumber ?? after
-      count += there.length
     }
-  }
+    return entries.length
+  })
   const there = Number(await database.call('XLEN', database.keys.log))
   if (there !== count) differs('the commit log', `${count} entries`, `${there}`)
   return count
 }
 
-export async function verifyEmptied({ source }: Move, database: RedisDatabase): Promise<void> {
-  for await (const entries of source.entries(allEmptiedKeys)) {
+export function verifyEmptied(move: Move, database: RedisDatabase): Promise<number> {
+  return countOf(move, prefix.emptied, async entries => {
     const comparing = entries.map(async ([name]) => {
       const { thingId, key } = namesInThingKey(name)
       const isThere = (await database.call('SISMEMBER', database.keys.emptied(thingId), key)) === 1
       if (!isThere) differs(`resource ${key} of thing ${thingId}`, 'no records any more', 'never had one')
     })
-    await Promise.all(comparing)
-  }
+    return (await Promise.all(comparing)).length
+  })
 }
 
-export async function verifyWriteIds({ source }: Move, database: RedisDatabase): Promise<number> {
+export function verifyWriteIds(move: Move, database: RedisDatabase): Promise<number> {
   const { keys } = database
-  let count = 0
-  for await (const entries of source.entries(allWriteIdOrderKeys)) {
-    const moved = await movedWriteIds(source, entries)
+  return countOf(move, prefix.writeIdOrder, async entries => {
+    const moved = await movedWriteIds(move.source, entries)
     const comparing = moved.map(async ({ thingId, digest, ordinal, text }) => {
       const there = await database.call('HGET', keys.writeIds(thingId), digest)
       const order = await database.call('ZSCORE', keys.writeIdOrder(thingId), digest)
       if (String(there) === text && Number(order) === ordinal) return
       differs(`a write id of thing ${thingId}`, 'it', there ? 'another answer' : 'none')
     })
-    await Promise.all(comparing)
-    count += moved.length
-  }
-  return count
+    return (await Promise.all(comparing)).length
+  })
 }
 
-export async function verifyRefused({ source }: Move, database: RedisDatabase): Promise<number> {
-  let count = 0
+export async function verifyRefused(move: Move, database: RedisDatabase): Promise<number> {
   let ofThing: { readonly thingId: string; readonly newestFirst: string[] } | undefined
   const compare = async () => {
     if (!ofThing) return
@@ -121,7 +110,7 @@ export async function verifyRefused({ source }: Move, database: RedisDatabase): 
     if (there.map(String).join('\n') === newestFirst.join('\n')) return
     differs(`the refused writes of thing ${thingId}`, `${newestFirst.length}`, `${there.length}, or others`)
   }
-  for await (const entries of source.entries(allRefusedKeys)) {
+  const count = await countOf(move, prefix.refused, async entries => {
     for (const [name, json] of entries) {
       const thingId = thingInKey(name)
       if (thingId !== ofThing?.thingId) {
@@ -130,9 +119,20 @@ export async function verifyRefused({ source }: Move, database: RedisDatabase): 
       }
       ofThing.newestFirst.unshift(json.toString())
     }
-    count += entries.length
-  }
+    return entries.length
+  })
   await compare()
+  return count
+}
+
+/** What `compare` says of all entries of a kind together, some at a time. */
+async function countOf(
+  { source }: Move,
+  kind: string,
+  compare: (entries: readonly Entry[]) => Promise<number>,
+): Promise<number> {
+  let count = 0
+  for await (const entries of source.entries(keysOf(kind))) count += await compare(entries)
   return count
 }
 

@@ -4,9 +4,9 @@ import { readPage as readSource } from '../level/pages.ts'
 import type { RedisDatabase } from '../redis/connection/database.ts'
 import { readPage as readTarget } from '../redis/pages.ts'
 import { resourceNames } from '../redis/resources.ts'
-import { differs } from './differs.ts'
 import type { Move } from './stages.ts'
 import {
+  differs,
   verifyDocuments,
   verifyEmptied,
   verifyLog,

@@ -16,7 +16,7 @@ interface MovedWriteId {
 /**
  * The write ids that are moved. Those that count no more for any write to come stay behind: receipt times never go back.
  *
- * @param entries of `allWriteIdOrderKeys`
+ * @param entries of the order of write ids
  */
 export async function movedWriteIds(
   { database, counters }: Source,

@@ -11,12 +11,12 @@ import {
   documentKey,
   formatKey,
   headKey,
-  logKeys,
+  keysOf,
+  prefix,
   recordKeys,
   resourceByKeyKey,
   resourceKey,
   stateKey,
-  writeIdOrderKeys,
 } from '../../../src/store/level/keys.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -287,7 +287,7 @@ describe('checkLevelStore()', () => {
     [
       'an entry of the log that is cut off',
       async level => {
-        const name = await firstKey(level, logKeys)
+        const name = await firstKey(level, keysOf(prefix.log))
         await level.put(name, (await bytesOf(level, name)).subarray(0, 30))
       },
       /not a valid commit/,
@@ -295,7 +295,7 @@ describe('checkLevelStore()', () => {
     ],
     [
       'a write id without its place in the order',
-      async level => level.del(await firstKey(level, writeIdOrderKeys(thing))),
+      async level => level.del(await firstKey(level, keysOf(prefix.writeIdOrder, thing))),
       /missing in the order/,
       'i',
     ],

@@ -1,10 +1,7 @@
-import type { ClassicLevel } from 'classic-level'
 import { isMagicKey, isOrdinaryKey } from '../../../core/record/key.ts'
 import { decodeCommit } from '../commit-log.ts'
-import { type Entry, lastEntry, scan } from '../database/scan.ts'
+import { type Entry, type Level, lastEntry, scan } from '../database/scan.ts'
 import {
-  allRecordKeys,
-  allResourceKeys,
   batchKey,
   crowdParts,
   everyKey,
@@ -12,7 +9,9 @@ import {
   headKey,
   identityKey,
   isWithin,
+  keysOf,
   namesInThingKey,
+  ordinalKey,
   positionInRecordKey,
   prefix,
   recordKey,
@@ -21,14 +20,11 @@ import {
   resourceInRecordKey,
   stateKey,
   thingInKey,
-  writeIdOrderKey,
 } from '../keys.ts'
 import { isRun, namedRecords } from '../runs/record-run.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
-
-type Level = ClassicLevel<Buffer, Buffer>
 
 /** A resource by what `k` says of it, and what was found of it. */
 interface Found {
@@ -47,7 +43,7 @@ export class EntryCheck {
   readonly #resources = new Map<number, Found>()
   #head = { writeNumber: 0, nextResource: 0 }
   /** The key that the last record which was looked at would have alone. */
-  #lastRecord = allRecordKeys.gte
+  #lastRecord = keysOf(prefix.record).gte
 
   constructor(level: Level, faults: Faults) {
     this.#level = level
@@ -116,14 +112,14 @@ export class EntryCheck {
     }
     if (bytes?.length === 16) {
       this.#head = { writeNumber: bytes.readUIntBE(0, 6), nextResource: bytes.readUInt32BE(12) }
-    } else if (bytes || (await lastEntry({ level: this.#level }, allResourceKeys))) {
+    } else if (bytes || (await lastEntry({ level: this.#level }, keysOf(prefix.resource)))) {
       this.#faults.addOf(headKey, bytes ? 'it is not a valid head: its length is wrong' : 'it is missing')
     }
   }
 
   async #readResources(): Promise<void> {
     let thing = ''
-    for await (const entries of scan({ level: this.#level }, allResourceKeys)) {
+    for await (const entries of scan({ level: this.#level }, keysOf(prefix.resource))) {
       for (const [key, bytes] of entries) {
         const { thingId, key: name } = namesInThingKey(key)
         if (thingId !== thing) this.counts.things++
@@ -220,7 +216,7 @@ export class EntryCheck {
     const { ordinal, receivedAt, answer } = known
     const isKnown = Number.isSafeInteger(ordinal) && typeof receivedAt === 'number' && isObject(answer)
     if (!isKnown) return 'it is not a valid write id'
-    const digest = await this.#level.get(writeIdOrderKey(thingInKey(key), Number(ordinal)))
+    const digest = await this.#level.get(ordinalKey(prefix.writeIdOrder, thingInKey(key), Number(ordinal)))
     return digest?.equals(key.subarray(-digestLength))
       ? undefined
       : 'it is missing in the order of the write ids'

@@ -2,7 +2,7 @@ import type { AbstractSnapshot } from 'abstract-level'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Database } from '../database/database.ts'
 import { Cursor } from '../database/scan.ts'
-import { allRecordKeys, lastRecordKey, resourceInRecordKey } from '../keys.ts'
+import { keysOf, lastRecordKey, prefix, resourceInRecordKey } from '../keys.ts'
 import { newestIn } from './record-run.ts'
 
 /** As many as there are threads for them; more would only keep appends from theirs. */
@@ -39,7 +39,7 @@ export class NewestRecords {
     }
     const snapshot = this.#snapshot
     while (this.#cursors.length < Math.min(cursorCount, resources.length)) {
-      this.#cursors.push(new Cursor(this.#database, allRecordKeys, { reverse: true, snapshot }))
+      this.#cursors.push(new Cursor(this.#database, keysOf(prefix.record), { reverse: true, snapshot }))
     }
     await Promise.all(this.#cursors.map(readOn))
     return found
