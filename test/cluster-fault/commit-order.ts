@@ -1,9 +1,9 @@
 import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { Keys } from '../../src/store/redis/keys.ts'
-import { decodeMember, positionInMember } from '../../src/store/redis/record-member.ts'
+import { redisKeys } from '../../src/store/redis/keys.ts'
+import { decodeMember, writeNumberInState } from '../../src/store/redis/record-member.ts'
 import { type CommitOrder, orderOf, type Stored } from '../fault/commit-order.ts'
 
-const keys = new Keys('thingwire')
+const keys = redisKeys('thingwire')
 
 /** By thing id; of things of which all values are texts. @param url of the Redis */
 export async function commitOrders(
@@ -17,7 +17,8 @@ export async function commitOrders(
       for (const key of await client.zrange(keys.resources(thingId), 0, -1)) {
         for (const member of await client.zrangeBuffer(keys.records(thingId, key), 0, -1)) {
           const value = String(JSON.parse(decodeMember(key, 0, member).value))
-          stored.push({ datetime: 0, ...positionInMember(member), value })
+          const [writeNumber, place] = [writeNumberInState(member), member.readUInt16BE(7)]
+          stored.push({ datetime: 0, writeNumber, place, value })
         }
       }
       return [thingId, orderOf(stored)] as const

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { Keys } from '../../src/store/redis/keys.ts'
+import { redisKeys } from '../../src/store/redis/keys.ts'
 import type { RunningNodes } from '../helpers/cluster.ts'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
 import { nodesOfTest, nodesOfTests } from '../helpers/of-test.ts'
@@ -185,7 +185,7 @@ describe('a node that has missed commits', () => {
 
 /** Does to the log what time does: what is in it now is trimmed, when these nodes have read it. */
 async function forgetLog({ redis, node }: RunningNodes, readers: readonly ServerProcess[]): Promise<void> {
-  const keys = new Keys('thingwire')
+  const keys = redisKeys('thingwire')
   const client = await openClient(redis.url)
   const newest = await client.hget(keys.head, 'number')
   for (const reader of readers) {

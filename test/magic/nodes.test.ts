@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/core/ports.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
-import { Keys } from '../../src/store/redis/keys.ts'
+import { redisKeys } from '../../src/store/redis/keys.ts'
 import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { type OpenRetained, openRetained, startThing } from './open-retained.ts'
 
@@ -31,7 +31,7 @@ async function openTwo() {
   const open = () =>
     openRetained({ driver: createRedisStore({ url: redis.url, prefix }), magicResources: [list] })
   const nodes = [await open(), await open()] as const
-  const { holds } = new Keys(prefix)
+  const { holds } = redisKeys(prefix)
   const task = 'task/magic'
   return {
     nodes,

@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
-import { Keys } from '../../src/store/redis/keys.ts'
+import { redisKeys } from '../../src/store/redis/keys.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
@@ -193,7 +193,7 @@ describe('Target.load()', () => {
       client.disconnect()
       await source.close()
     })
-    const database = new RedisDatabase(new Keys(randomUUID()), 'migrate', client)
+    const database = new RedisDatabase(redisKeys(randomUUID()), 'migrate', client)
     const [one, other] = [await Target.claim(database, source), await Target.claim(database, source)]
     await one?.load(Buffer.from('r1'), [['HSET', database.keys.documents, 'things/a', '{}']])
     const loading = other?.load(Buffer.from('r2'), [['HSET', database.keys.documents, 'things/b', '{}']])

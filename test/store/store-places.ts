@@ -9,8 +9,9 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { formatKey } from '../../src/store/level/keys.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
-import { metaKey, formatVersion as redisFormatVersion } from '../../src/store/redis/connection/format.ts'
+import { formatVersion as redisFormatVersion } from '../../src/store/redis/connection/format.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
+import { redisKeys } from '../../src/store/redis/keys.ts'
 
 /** What the conformance suite needs to know of a store. */
 export type StoreUnderTest = Omit<ConformanceOptions, 'test'>
@@ -47,7 +48,7 @@ export function redisAt(url: () => string): StoreUnderTest {
         cleanUp: async () => {},
         writeNewerFormat: async () => {
           const client = await openClient(url())
-          await client.hset(metaKey(prefix), 'format', redisFormatVersion + 1)
+          await client.hset(redisKeys(prefix).meta, 'format', redisFormatVersion + 1)
           client.disconnect()
         },
       }

@@ -4,7 +4,7 @@ import { openClient } from '../redis/connection/connection.ts'
 import { RedisDatabase } from '../redis/connection/database.ts'
 import { checkDurability, type DurabilityOptions } from '../redis/connection/durability.ts'
 import { waitingForReplicas } from '../redis/connection/replicas.ts'
-import { Keys } from '../redis/keys.ts'
+import { redisKeys } from '../redis/keys.ts'
 import type { Client } from '../redis/script.ts'
 import { Source } from './source.ts'
 import { type Move, stages } from './stages.ts'
@@ -67,7 +67,7 @@ async function migrateTo(
   options: MigrateOptions,
 ): Promise<Verified | undefined> {
   const { prefix = 'thingwire', documentOf, onProgress } = options
-  const keys = new Keys(prefix)
+  const keys = redisKeys(prefix)
   const database = new RedisDatabase(keys, 'migrate', client)
   // Over the same connection: replicas that have what it says last have all that it has said.
   const durable = options.replicas

@@ -1,6 +1,6 @@
 import type { RedisDatabase } from '../redis/connection/database.ts'
 import { formatVersion } from '../redis/connection/format.ts'
-import { Script } from '../redis/script.ts'
+import { pairsIn, Script } from '../redis/script.ts'
 import type { Source } from './source.ts'
 import type { Command } from './stages.ts'
 
@@ -32,18 +32,8 @@ export class Target {
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters
-    const reply = (await database.run(
-      claimScript,
-      fingerprint,
-      writeNumber,
-      newestReceipt,
-    )) as readonly Buffer[]
-    const fields = new Map(
-      Array.from({ length: reply.length / 2 }, (_, index) => [
-        String(reply[2 * index]),
-        reply[2 * index + 1],
-      ]),
-    )
+    const claimed = await database.run(claimScript, fingerprint, writeNumber, newestReceipt)
+    const fields = new Map(pairsIn(claimed))
     const begun = fields.get('migration')?.toString()
     if (begun === fingerprint) {
       return new Target(database, source, Number(fields.get('offset')), fields.get('position'))
@@ -73,7 +63,7 @@ export class Target {
 
   /** Opens it to servers. @param durable the same database, over a connection that waits for what has to be durable */
   async finish(durable: RedisDatabase): Promise<void> {
-    const meta = metaOf(durable)
+    const { meta } = durable.keys
     await load(durable, this.position, Buffer.alloc(0), [
       ['HSET', meta, 'format', formatVersion, 'partitions', 1, 'migrated', this.#source.fingerprint],
       ['HDEL', meta, 'migration', 'offset', 'position'],
@@ -83,12 +73,8 @@ export class Target {
   /** Resolves when what was finished before is durable. @param durable as of `finish` */
   static async confirm(durable: RedisDatabase, { fingerprint }: Source): Promise<void> {
     // Only behind a write of its own does a connection wait.
-    await durable.call('HSET', metaOf(durable), 'migrated', fingerprint)
+    await durable.call('HSET', durable.keys.meta, 'migrated', fingerprint)
   }
-}
-
-function metaOf({ keys }: RedisDatabase): string {
-  return `${keys.base}meta`
 }
 
 async function load(

@@ -4,9 +4,9 @@ import { storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Waiting } from '../commit-ticket.ts'
 import type { Append, Receipt, WriteAnswer } from '../contract.ts'
+import type { DocumentTexts } from '../document-texts.ts'
 import { comparedOneByOne, digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Deadline, NumberedWrites } from './connection/numbered-writes.ts'
-import type { EncodedDocuments } from './documents.ts'
 import type { Follower } from './log/follower.ts'
 import type { LogEntry, ShortEntries } from './log/log-entry.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
@@ -20,7 +20,7 @@ export interface RedisPendingCommit {
 
 interface PendingChange {
   readonly write?: Append
-  readonly documents: EncodedDocuments
+  readonly documents: DocumentTexts
   /** In whose name it is. */
   readonly hold?: Hold | undefined
 }

@@ -1,15 +1,13 @@
 import type { Hold } from '../../core/holds.ts'
-import type { CommitTicket, Document, DocumentPut, DriverDocuments } from '../contract.ts'
+import type { CommitTicket, DriverDocuments } from '../contract.ts'
+import { type DocumentTexts, documentOf, toTexts } from '../document-texts.ts'
 import type { RedisDatabase } from './connection/database.ts'
 import type { NumberedWrites } from './connection/numbered-writes.ts'
-import { Script } from './script.ts'
-
-/** Documents as Redis has them, as JSON; null removes. */
-export type EncodedDocuments = readonly (readonly [name: string, json: string | null])[]
+import { pairsIn, Script } from './script.ts'
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: EncodedDocuments, ticket: CommitTicket<unknown>, hold: Hold | undefined): undefined
+  put(documents: DocumentTexts, ticket: CommitTicket<unknown>, hold: Hold | undefined): undefined
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -40,8 +38,8 @@ export function createDocuments(
 
   return {
     async get(name) {
-      const [text = null] = await read([name])
-      return decode(text)
+      const [text] = await read([name])
+      return documentOf(text)
     },
 
     async list(prefix, { after, limit }) {
@@ -49,19 +47,19 @@ export function createDocuments(
       const from = isInside ? `(${after}` : `[${prefix}`
       // No UTF-8 text has this byte.
       const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
-      const found = (await database.run(listDocuments, from, to, limit)) as readonly Buffer[]
-      return pairs(found).map(([name, text]) => [name, decode(text) ?? {}])
+      const found = pairsIn(await database.run(listDocuments, from, to, limit))
+      return found.map(([name, json]) => [name, documentOf(json) ?? {}])
     },
 
-    put: (documents, ticket, hold) => commits.put(encodeDocuments(documents), ticket, hold),
+    put: (documents, ticket, hold) => commits.put(toTexts(documents), ticket, hold),
 
     transact: (names, change) =>
       commits.alone(async () => {
         // Each round that fails is one in which another node has changed something: somebody always gets on.
         for (;;) {
           const texts = await read(names)
-          const { put, result } = change(texts.map(decode))
-          const documents = encodeDocuments(put)
+          const { put, result } = change(texts.map(documentOf))
+          const documents = toTexts(put)
           if (documents.length === 0) return result
           const expected = names.flatMap((name, index) => [name, texts[index] ?? ''])
           const changed = documents.flatMap(([name, json]) => [name, json ?? ''])
@@ -72,19 +70,4 @@ export function createDocuments(
         }
       }),
   }
-}
-
-export function encodeDocuments(documents: DocumentPut = {}): EncodedDocuments {
-  return Object.entries(documents).map(([name, document]) => [name, document && JSON.stringify(document)])
-}
-
-function decode(text: string | null): Document | undefined {
-  return text === null ? undefined : (JSON.parse(text) as Document)
-}
-
-function pairs(list: readonly Buffer[]): [name: string, text: string][] {
-  return Array.from({ length: list.length / 2 }, (_, index) => [
-    String(list[2 * index]),
-    String(list[2 * index + 1]),
-  ])
 }

@@ -4,116 +4,63 @@
  *
  * A thing id holds no colon and stands before what may hold one.
  */
-export class Keys {
-  /** What every name begins with. */
-  readonly base: string
+export type Keys = ReturnType<typeof redisKeys>
 
-  constructor(prefix: string) {
-    this.base = `${prefix}:{0}:`
-  }
-
-  /**
-   * HASH `number`: newest write number; `receipt`: newest receipt time, milliseconds; `trimmed`: newest write number that was
-   * ever trimmed from the log; `logged`: how many entries it was given, large ones counted several times; `terms`: how often a node began to lead a task. While the clock is far behind, `behind-since`
-   * and `behind-seen`: when it was first and last looked at; once it was believed, `stepped-from` and `stepped-to`: the newest
-   * receipt time before and what the clock showed, all in milliseconds.
-   */
-  get head(): string {
-    return `${this.base}head`
-  }
-
-  /** STREAM of commits, and of what else nodes tell one another, `<write number>-0` (log-entry.ts). */
-  get log(): string {
-    return `${this.base}log`
-  }
-
-  /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
-  get logMarks(): string {
-    return `${this.base}log-marks`
-  }
-
-  /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
-  get logPassing(): string {
-    return `${this.base}log-passing`
-  }
-
-  /** ZSET of nodes, score: when each is held for dead unless it is heard of, milliseconds by Redis' clock. */
-  get nodes(): string {
-    return `${this.base}nodes`
-  }
-
-  /** HASH name of a hold → its holder (core/holds.ts); of the task that a node leads, `<node>:<term>`. */
-  get holds(): string {
-    return `${this.base}h`
-  }
-
-  /** HASH task → until when a node leads it unless it says so again, milliseconds by Redis' clock. */
-  get leadEnds(): string {
-    return `${this.base}lead-ends`
-  }
-
-  /** ZSET, by name: ids of the things of which anything is kept. */
-  get things(): string {
-    return `${this.base}a`
-  }
-
-  /** HASH document name → JSON. */
-  get documents(): string {
-    return `${this.base}o`
-  }
-
-  /** ZSET, by name: the names of all documents. */
-  get documentNames(): string {
-    return `${this.base}n`
-  }
-
-  /** ZSET, by name: keys of the thing that hold records. */
-  resources(thingId: string): string {
-    return `${this.base}k:${thingId}`
-  }
-
-  /** SET: keys of the thing that held records and do not now. */
-  emptied(thingId: string): string {
-    return `${this.base}x:${thingId}`
-  }
-
-  /** ZSET, by name: ids of the things that have the ordinary resource, or a state of the magic one. */
-  thingsWith(key: string): string {
-    return `${this.base}b:${key}`
-  }
-
-  /** ZSET of one resource: score datetime, member as in record-member.ts. */
-  records(thingId: string, key: string): string {
-    return `${this.base}r:${thingId}:${key}`
-  }
-
-  /** ZSET of one resource: score datetime, member 6 bytes of datetime and an identity (record-member.ts). */
-  crowd(thingId: string, key: string): string {
-    return `${this.base}d:${thingId}:${key}`
-  }
-
-  /** HASH key → state, as in record-member.ts. */
-  states(thingId: string): string {
-    return `${this.base}s:${thingId}`
-  }
-
-  /** HASH digest of a write id → `<ordinal>:<receipt time>:<answer>`; `#` → newest ordinal. */
-  writeIds(thingId: string): string {
-    return `${this.base}i:${thingId}`
-  }
-
-  /** ZSET: score ordinal, member digest of a write id. */
-  writeIdOrder(thingId: string): string {
-    return `${this.base}j:${thingId}`
-  }
-
-  /** LIST of JSON, newest first: the last 100 refused writes. */
-  refused(thingId: string): string {
-    return `${this.base}e:${thingId}`
-  }
-
-  /** STRING that expires: what came of the newest group of commits of a node. */
-  group(node: string): string {
-    return `${this.base}g:${node}`
+export function redisKeys(prefix: string) {
+  const base = `${prefix}:{0}:`
+  return {
+    /** What every name begins with. */
+    base,
+    /**
+     * HASH `format`, `partitions`: what a store was made with; or `migration`, of one that `thingwire migrate` has not
+     * finished (scripts/claim.lua).
+     */
+    meta: `${base}meta`,
+    /**
+     * HASH `number`: newest write number; `receipt`: newest receipt time, milliseconds; `trimmed`: newest write number that
+     * was ever trimmed from the log; `logged`: how many entries it was given, large ones counted several times; `terms`: how
+     * often a node began to lead a task. While the clock is far behind, `behind-since` and `behind-seen`: when it was first
+     * and last looked at; once it was believed, `stepped-from` and `stepped-to`: the newest receipt time before and what the
+     * clock showed, all in milliseconds.
+     */
+    head: `${base}head`,
+    /** STREAM of commits, and of what else nodes tell one another, `<write number>-0` (log-entry.ts). */
+    log: `${base}log`,
+    /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
+    logMarks: `${base}log-marks`,
+    /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
+    logPassing: `${base}log-passing`,
+    /** ZSET of nodes, score: when each is held for dead unless it is heard of, milliseconds by Redis' clock. */
+    nodes: `${base}nodes`,
+    /** HASH name of a hold → its holder (core/holds.ts); of the task that a node leads, `<node>:<term>`. */
+    holds: `${base}h`,
+    /** HASH task → until when a node leads it unless it says so again, milliseconds by Redis' clock. */
+    leadEnds: `${base}lead-ends`,
+    /** ZSET, by name: ids of the things of which anything is kept. */
+    things: `${base}a`,
+    /** HASH document name → JSON. */
+    documents: `${base}o`,
+    /** ZSET, by name: the names of all documents. */
+    documentNames: `${base}n`,
+    /** ZSET, by name: keys of the thing that hold records. */
+    resources: (thingId: string) => `${base}k:${thingId}`,
+    /** SET: keys of the thing that held records and do not now. */
+    emptied: (thingId: string) => `${base}x:${thingId}`,
+    /** ZSET, by name: ids of the things that have the ordinary resource, or a state of the magic one. */
+    thingsWith: (key: string) => `${base}b:${key}`,
+    /** ZSET of one resource: score datetime, member as in record-member.ts. */
+    records: (thingId: string, key: string) => `${base}r:${thingId}:${key}`,
+    /** ZSET of one resource: score datetime, member 6 bytes of datetime and an identity (record-member.ts). */
+    crowd: (thingId: string, key: string) => `${base}d:${thingId}:${key}`,
+    /** HASH key → state, as in record-member.ts. */
+    states: (thingId: string) => `${base}s:${thingId}`,
+    /** HASH digest of a write id → `<ordinal>:<receipt time>:<answer>`; `#` → newest ordinal. */
+    writeIds: (thingId: string) => `${base}i:${thingId}`,
+    /** ZSET: score ordinal, member digest of a write id. */
+    writeIdOrder: (thingId: string) => `${base}j:${thingId}`,
+    /** LIST of JSON, newest first: the last 100 refused writes. */
+    refused: (thingId: string) => `${base}e:${thingId}`,
+    /** STRING that expires: what came of the newest group of commits of a node. */
+    group: (node: string) => `${base}g:${node}`,
   }
 }

@@ -65,11 +65,6 @@ export function identityOf(payload: Buffer): Buffer {
   return payload.length <= 24 ? payload : Buffer.from(createHash('sha1').update(payload).digest('hex'))
 }
 
-/** Where a member stands among those of its datetime. */
-export function positionInMember(member: Buffer): { writeNumber: number; place: number } {
-  return { writeNumber: readNumber(member, 0), place: member.readUInt16BE(7) }
-}
-
 /** @param datetime the member's score */
 export function decodeMember(key: string, datetime: number, member: Buffer): StoredRecord {
   return decodePayload(key, datetime, member.subarray(memberHead))
@@ -91,8 +86,9 @@ export function decodeState(key: string, state: Buffer): StoredRecord {
   return decodePayload(key, state.readUIntBE(7, 6), state.subarray(stateHead))
 }
 
+/** Seven bytes, big-endian: more than Node reads at once. */
 export function writeNumberInState(state: Buffer): number {
-  return readNumber(state, 0)
+  return state.readUIntBE(0, 3) * 2 ** 32 + state.readUInt32BE(3)
 }
 
 function numberBytes(writeNumber: number): Buffer {
@@ -100,11 +96,6 @@ function numberBytes(writeNumber: number): Buffer {
   bytes.writeUIntBE(Math.floor(writeNumber / 2 ** 32), 0, 3)
   bytes.writeUInt32BE(writeNumber % 2 ** 32, 3)
   return bytes
-}
-
-/** Seven bytes, big-endian: more than Node reads at once. */
-function readNumber(bytes: Buffer, offset: number): number {
-  return bytes.readUIntBE(offset, 3) * 2 ** 32 + bytes.readUInt32BE(offset + 3)
 }
 
 function isStructured(payload: Buffer): boolean {

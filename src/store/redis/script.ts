@@ -14,6 +14,15 @@ export interface Caller {
 /** What a script gives back: integers, bulk strings as bytes, null, and lists of these. */
 export type Reply = number | Buffer | null | readonly Reply[]
 
+/** Names and values, which a reply gives in turn. */
+export function pairsIn(reply: Reply): [name: string, value: Buffer][] {
+  const list = reply as readonly Buffer[]
+  return Array.from({ length: list.length / 2 }, (_, at) => [
+    String(list[2 * at]),
+    list[2 * at + 1] as Buffer,
+  ])
+}
+
 const library = readScript('lib')
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Observer } from '../../core/observer.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { DriverDocuments, StoreDriver, StoreSize } from '../contract.ts'
+import type { StoreDriver } from '../contract.ts'
 import { duplicateForBlocking, openClient } from './connection/connection.ts'
 import { RedisDatabase } from './connection/database.ts'
 import { checkDurability, type DurabilityOptions } from './connection/durability.ts'
@@ -12,14 +12,15 @@ import { waitingForReplicas } from './connection/replicas.ts'
 import type { Statement } from './connection/statement.ts'
 import { tellOutages } from './connection/tell-outages.ts'
 import { createDocuments } from './documents.ts'
-import { Keys } from './keys.ts'
+import { type Keys, redisKeys } from './keys.ts'
 import { Follower } from './log/follower.ts'
 import { RedisHolds } from './nodes/holds.ts'
 import { RedisNodes } from './nodes/nodes.ts'
 import { RedisReceipts } from './nodes/receipt-clock.ts'
 import { RedisClock } from './nodes/redis-clock.ts'
-import { RedisRecords } from './records.ts'
-import { RedisRefusedWrites } from './refused-writes.ts'
+import { createRecords } from './records.ts'
+import { createRefusedWrites } from './refused-writes.ts'
+import { newestWriteNumber } from './removals.ts'
 import type { Client } from './script.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
@@ -35,101 +36,64 @@ export interface RedisStoreOptions extends DurabilityOptions {
 
 /** The store for many nodes: Redis 7 or Redis Cluster. */
 export function createRedisStore(options: RedisStoreOptions): StoreDriver {
-  return new RedisStore(options)
-}
-
-class RedisStore implements StoreDriver {
-  readonly capabilities = { durable: true, shared: true, backup: false }
-  readonly #options: RedisStoreOptions
-  #parts: Parts | undefined
-
-  constructor(options: RedisStoreOptions) {
-    this.#options = options
+  const { url, prefix = 'thingwire', onStatement = () => {} } = options
+  let parts: Awaited<ReturnType<typeof openParts>> | undefined
+  const opened = () => {
+    if (!parts) throw new ThingwireError('store_unavailable', 'the store is not open')
+    return parts
   }
-
-  async open(): Promise<void> {
-    const { url, prefix = 'thingwire', onStatement = () => {} } = this.#options
-    const client = await openClient(url)
-    try {
-      const { statements, warnings } = await checkDurability(client, this.#options)
-      for (const text of statements) onStatement({ level: 'info', text })
-      for (const text of warnings) onStatement({ level: 'warn', text })
-      await openFormat(client, prefix)
-      this.#parts = await openParts(client, new Keys(prefix), this.#options)
-    } catch (error) {
-      client.disconnect()
-      throw error
-    }
-  }
-
-  get records() {
-    return this.#opened.records
-  }
-
-  get documents() {
-    return this.#opened.documents
-  }
-
-  get refused() {
-    return this.#opened.refused
-  }
-
-  get nodes() {
-    return this.#opened.nodes
-  }
-
-  get holds() {
-    return this.#opened.holds
-  }
-
-  get clock() {
-    return this.#opened.clock
-  }
-
-  backup(): never {
-    throw new ThingwireError(
-      'not_found',
-      'a store in Redis has no backup command: see docs/use/several-nodes.md',
-    )
-  }
-
-  isReady(): boolean {
-    return this.#opened.client.status === 'ready'
-  }
-
-  size(): Promise<StoreSize> {
-    return memorySize(this.#opened.client)
-  }
-
-  async close(): Promise<void> {
-    const { nodes, follower, clients, stopTelling } = this.#opened
-    await nodes.close()
-    await follower.close()
-    stopTelling()
-    for (const client of clients) client.disconnect()
-  }
-
-  get #opened(): Parts {
-    if (!this.#parts) throw new ThingwireError('store_unavailable', 'the store is not open')
-    return this.#parts
+  return {
+    capabilities: { durable: true, shared: true, backup: false },
+    async open() {
+      const client = await openClient(url)
+      try {
+        const { statements, warnings } = await checkDurability(client, options)
+        for (const text of statements) onStatement({ level: 'info', text })
+        for (const text of warnings) onStatement({ level: 'warn', text })
+        await openFormat(client, prefix)
+        parts = await openParts(client, redisKeys(prefix), options)
+      } catch (error) {
+        client.disconnect()
+        throw error
+      }
+    },
+    get records() {
+      return opened().records
+    },
+    get documents() {
+      return opened().documents
+    },
+    get refused() {
+      return opened().refused
+    },
+    get nodes() {
+      return opened().nodes
+    },
+    get holds() {
+      return opened().holds
+    },
+    get clock() {
+      return opened().clock
+    },
+    backup() {
+      throw new ThingwireError(
+        'not_found',
+        'a store in Redis has no backup command: see docs/use/several-nodes.md',
+      )
+    },
+    isReady: () => opened().client.status === 'ready',
+    size: () => memorySize(opened().client),
+    async close() {
+      const { nodes, follower, clients, stopTellingOutages } = opened()
+      await nodes.close()
+      await follower.close()
+      stopTellingOutages()
+      for (const client of clients) client.disconnect()
+    },
   }
 }
 
-interface Parts {
-  readonly client: Client
-  readonly clients: readonly Client[]
-  readonly follower: Follower
-  readonly records: RedisRecords
-  readonly documents: DriverDocuments
-  readonly refused: RedisRefusedWrites
-  readonly nodes: RedisNodes
-  readonly holds: RedisHolds
-  readonly clock: RedisReceipts
-  /** Of lost connections. */
-  readonly stopTelling: () => void
-}
-
-async function openParts(client: Client, keys: Keys, options: RedisStoreOptions): Promise<Parts> {
+async function openParts(client: Client, keys: Keys, options: RedisStoreOptions) {
   const { onStatement = () => {} } = options
   const clients = [client]
   const another = async () => {
@@ -146,29 +110,27 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const clock = new RedisClock()
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
-    const records = new RedisRecords(database, durable, writes, follower, options.observer)
-    const holds = new RedisHolds(database, follower, (change, ticket) =>
-      records.commits.push({ change, ticket }),
-    )
+    const { records, commits } = createRecords(database, durable, writes, follower, options.observer)
+    const holds = new RedisHolds(database, follower, (change, ticket) => commits.push({ change, ticket }))
     const receipts = new RedisReceipts(clock, follower.listeners)
     const nodes = new RedisNodes(database, follower.listeners, clock, receipts, holds, onStatement)
     const documents = createDocuments(database, writes, {
-      put: (encoded, ticket, hold) => records.commits.push({ change: { documents: encoded, hold }, ticket }),
-      alone: task => records.commits.alone(task),
+      put: (encoded, ticket, hold) => commits.push({ change: { documents: encoded, hold }, ticket }),
+      alone: task => commits.alone(task),
     })
     await nodes.open()
-    await records.open()
+    follower.start(await newestWriteNumber(database))
     return {
       client,
       clients,
       follower,
       records,
       documents,
-      refused: new RedisRefusedWrites(database),
+      refused: createRefusedWrites(database),
       nodes,
       holds,
       clock: receipts,
-      stopTelling: tellOutages(client, onStatement),
+      stopTellingOutages: tellOutages(client, onStatement),
     }
   } catch (error) {
     for (const opened of clients) opened.disconnect()

@@ -1,5 +1,5 @@
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
 import { untilDone } from '../participant.ts'
@@ -13,7 +13,7 @@ import { Releaser } from './releaser.ts'
 import { Session } from './session.ts'
 import { Testator } from './testator.ts'
 
-const keys = new Keys('thingwire')
+const keys = redisKeys('thingwire')
 /** The task whose leader is paused. */
 const task = 'magic'
 

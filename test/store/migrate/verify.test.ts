@@ -3,7 +3,7 @@ import { otherThing, thing } from '../../../src/conformance/writes.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { type Keys, redisKeys } from '../../../src/store/redis/keys.ts'
 import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { interrupt, stageMigration } from './stage.ts'
 
@@ -72,7 +72,7 @@ for (const { what, named, change } of changes) {
   test(`migrate() names ${what} that is not the same, and leaves the store closed`, async () => {
     const options = await stageMigration(redis.url)
     await interrupt(options, 'verified')
-    await change(new Keys(options.prefix ?? ''))
+    await change(redisKeys(options.prefix ?? ''))
     await expect(migrate(options)).rejects.toThrow(named)
     await expect(openStore(createRedisStore(options))).rejects.toThrow('thingwire migrate has not finished')
   })

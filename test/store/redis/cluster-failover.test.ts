@@ -4,7 +4,7 @@ import { readAll, received, write } from '../../../src/conformance/writes.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Statement } from '../../../src/store/redis/connection/statement.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import { type RedisCluster, startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { redisOfTest } from '../../helpers/redis-of-test.ts'
 import { freePort, type RedisServer } from '../../helpers/redis-server.ts'
@@ -24,7 +24,7 @@ async function asking<T>(server: RedisServer, task: (redis: Redis) => Promise<T>
 
 /** The master that has the store. */
 async function masterOf({ nodes }: RedisCluster): Promise<RedisServer> {
-  const key = new Keys(prefix).head
+  const key = redisKeys(prefix).head
   for (const node of nodes) {
     const isThere = await asking(node, redis => redis.exists(key)).catch(() => undefined)
     if (isThere !== undefined) return node

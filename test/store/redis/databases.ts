@@ -4,7 +4,7 @@ import type { Append, Receipt } from '../../../src/store/contract.ts'
 import { RedisCommitter } from '../../../src/store/redis/committer.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 
 let newest = 0
@@ -12,7 +12,7 @@ let newest = 0
 /** A database that is new and empty, as one node has it. */
 export function newDatabase(client: Client): RedisDatabase {
   newest++
-  return new RedisDatabase(new Keys(`test${newest}`), `node${newest}`, client)
+  return new RedisDatabase(redisKeys(`test${newest}`), `node${newest}`, client)
 }
 
 /** The same database over another connection: another node's. */

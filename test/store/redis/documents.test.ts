@@ -6,8 +6,8 @@ import type { Document, DocumentChange, DriverDocuments } from '../../../src/sto
 import { GroupCommit } from '../../../src/store/group-commit.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
-import { createDocuments, encodeDocuments } from '../../../src/store/redis/documents.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { createDocuments } from '../../../src/store/redis/documents.ts'
+import { type Keys, redisKeys } from '../../../src/store/redis/keys.ts'
 import type { Client } from '../../../src/store/redis/script.ts'
 import { redisClientOfTest, redisOfTests } from '../../helpers/redis-of-test.ts'
 
@@ -15,7 +15,7 @@ const redis = redisOfTests()
 
 let keys: Keys
 beforeEach(() => {
-  keys = new Keys(randomUUID())
+  keys = redisKeys(randomUUID())
 })
 
 /** Does what another node does before each put is run. */
@@ -138,12 +138,4 @@ test('transact() rejects with store_unavailable when Redis is away', async () =>
   client.disconnect()
   await expect(documents.transact(['a'], increment)).rejects.toMatchObject({ reason: 'store_unavailable' })
   await expect(documents.get('a')).rejects.toMatchObject({ reason: 'store_unavailable' })
-})
-
-test('encodeDocuments() gives JSON, and null for what is to be removed', () => {
-  expect(encodeDocuments({ a: { is: 1 }, b: null })).toEqual([
-    ['a', '{"is":1}'],
-    ['b', null],
-  ])
-  expect(encodeDocuments()).toEqual([])
 })

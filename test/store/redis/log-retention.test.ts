@@ -4,7 +4,7 @@ import { count, measured, otherThing, received, thing, write } from '../../../sr
 import { logBounds, trimLog } from '../../../src/store/redis/commit-log.ts'
 import type { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { type LogEntry, writeNumberOf } from '../../../src/store/redis/log/log-entry.ts'
-import { RedisRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
+import { createRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
 import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, crowdLog, newDatabase } from './databases.ts'
 
@@ -64,7 +64,7 @@ test('commits are marked at every 1,000th entry, of which a large one counts as 
 
 test('entries that nobody reads later leave the log when they may and others of their kind come', async () => {
   const database = newDatabase(redis.client)
-  const refused = new RedisRefusedWrites(database)
+  const refused = createRefusedWrites(database)
   const passing = { datetime: 1, door: 'http', reason: 'invalid_json', message: 'no', excerpt: '' } as const
   const same = measured(1_000, 1)
   const [kept] = await append(

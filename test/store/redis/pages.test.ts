@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { maximumPageText } from '../../../src/core/ports.ts'
 import type { Page, PageQuery } from '../../../src/store/contract.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import { readNewest, readPage } from '../../../src/store/redis/pages.ts'
 import { encodePayload } from '../../../src/store/redis/record-member.ts'
 import { redisOfTests } from '../../helpers/redis-of-test.ts'
@@ -69,7 +69,7 @@ function valuesOf({ records }: Page): string[] {
 }
 
 beforeEach(() => {
-  database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', redis.client)
+  database = new Interrupted(redisKeys(`test-${randomUUID()}`), 'node', redis.client)
 })
 
 describe('readPage()', () => {
@@ -89,7 +89,7 @@ describe('readPage()', () => {
       fc.integer({ min: 1, max: 20 }),
       fc.constantFrom('asc', 'desc'),
       async (records, from, to, limit, order) => {
-        database = new Interrupted(new Keys(`test-${randomUUID()}`), 'node', redis.client)
+        database = new Interrupted(redisKeys(`test-${randomUUID()}`), 'node', redis.client)
         await put(records.map(each => ({ ...each, value: JSON.stringify(nameOf(each)) })))
         const range = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
         const expected = records

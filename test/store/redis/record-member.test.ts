@@ -5,7 +5,7 @@ import {
   encodeMember,
   encodePayload,
   identityOf,
-  positionInMember,
+  writeNumberInState,
 } from '../../../src/store/redis/record-member.ts'
 
 const head = '008000000000050102'
@@ -31,7 +31,7 @@ test('encodeMember() and decodeMember() keep to format 1, byte for byte', () => 
     const member = encodeMember(writeNumber, place, encodePayload(record))
     expect(member.toString('hex')).toBe(head + payload)
     expect(decodeMember('a', datetime, member)).toEqual(record)
-    expect(positionInMember(member)).toEqual({ writeNumber, place })
+    expect(writeNumberInState(member)).toBe(writeNumber)
   }
 })
 

@@ -4,7 +4,7 @@ import { collect, type Row, rowsOf, state } from '../../../src/conformance/views
 import { count, measured, otherThing, thing, write } from '../../../src/conformance/writes.ts'
 import type { LatestQuery } from '../../../src/store/contract.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import { Follower } from '../../../src/store/redis/log/follower.ts'
 import { remove } from '../../../src/store/redis/removals.ts'
 import { RedisSnapshot } from '../../../src/store/redis/snapshot.ts'
@@ -21,7 +21,7 @@ let other: RedisDatabase
 let follower: Follower
 
 beforeEach(() => {
-  const keys = new Keys(`test-${randomUUID()}`)
+  const keys = redisKeys(`test-${randomUUID()}`)
   database = new Interrupted(keys, 'node', redis.client)
   other = new RedisDatabase(keys, 'other', redis.client)
   follower = new Follower(redis.client.duplicate(), keys, 'node')

@@ -7,7 +7,7 @@ import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { NumberedWrites } from '../../../src/store/redis/connection/numbered-writes.ts'
 import { waitingForReplicas } from '../../../src/store/redis/connection/replicas.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { Keys } from '../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../src/store/redis/keys.ts'
 import type { Caller } from '../../../src/store/redis/script.ts'
 import { replicatedRedisOfTest } from '../../helpers/redis-of-test.ts'
 import { noFollower } from './databases.ts'
@@ -56,7 +56,7 @@ test('a commit whose reply was lost is acknowledged when the replicas have it, a
     isCut = false
     const change = { write: write([received(1)], { id: 'a' }), documents: [] }
     return new RedisCommitter(
-      new NumberedWrites(new RedisDatabase(new Keys('lost'), 'node', caller)),
+      new NumberedWrites(new RedisDatabase(redisKeys('lost'), 'node', caller)),
       noFollower,
     ).commit([{ change, ticket: waitedFor() }])
   }

@@ -1,44 +1,27 @@
 import type { Hold } from '../../../core/holds.ts'
 import type { Nodes } from '../../../core/nodes.ts'
 import type { Commit } from '../../contract.ts'
+import { Listeners } from '../../listeners.ts'
 import type { DecodedEntry } from './log-entry.ts'
-
-type DocumentsListener = Parameters<Nodes['onDocuments']>[0]
-type RefusedListener = Parameters<Nodes['onRefused']>[0]
 
 /** Whom a node tells of the log: of commits and holds whoever made them, of all else what other nodes did. */
 export class LogListeners {
   readonly #node: string
-  readonly #commits = new Set<(commit: Commit) => void>()
-  readonly #documents = new Set<DocumentsListener>()
-  readonly #refused = new Set<RefusedListener>()
-  readonly #gaps = new Set<() => void>()
-  readonly #takings = new Set<(taken: Hold) => void>()
+  readonly #commits = new Listeners<(commit: Commit) => void>()
+  readonly #documents = new Listeners<Parameters<Nodes['onDocuments']>[0]>()
+  readonly #refused = new Listeners<Parameters<Nodes['onRefused']>[0]>()
+  readonly #gaps = new Listeners<() => void>()
+  readonly #takings = new Listeners<(taken: Hold) => void>()
+  readonly onCommit = this.#commits.listen
+  readonly onDocuments = this.#documents.listen
+  readonly onRefused = this.#refused.listen
+  readonly onGap = this.#gaps.listen
+  /** Of each hold that is taken, by whichever node. */
+  readonly onTaken = this.#takings.listen
 
   /** @param node that does not need to be told what it did itself */
   constructor(node: string) {
     this.#node = node
-  }
-
-  onCommit(listener: (commit: Commit) => void): () => void {
-    return adding(this.#commits, listener)
-  }
-
-  onDocuments(listener: DocumentsListener): () => void {
-    return adding(this.#documents, listener)
-  }
-
-  onRefused(listener: RefusedListener): () => void {
-    return adding(this.#refused, listener)
-  }
-
-  /** Of each hold that is taken, by whichever node. */
-  onTaken(listener: (taken: Hold) => void): () => void {
-    return adding(this.#takings, listener)
-  }
-
-  onGap(listener: () => void): () => void {
-    return adding(this.#gaps, listener)
   }
 
   /** Documents first: who is told of a commit finds them as they are behind it. */
@@ -59,9 +42,4 @@ export class LogListeners {
     for (const listener of this.#documents) listener(undefined)
     for (const listener of this.#gaps) listener()
   }
-}
-
-function adding<L>(listeners: Set<L>, listener: L): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }

@@ -1,10 +1,11 @@
 import { type Hold, HoldLost, type TakenHold } from '../../../core/holds.ts'
 import { promised, settle } from '../../commit-ticket.ts'
 import type { CommitTicket, DriverHolds } from '../../contract.ts'
+import { Listeners } from '../../listeners.ts'
 import type { Committed, HoldChange } from '../committer.ts'
 import type { RedisDatabase } from '../connection/database.ts'
 import type { Follower } from '../log/follower.ts'
-import { Script } from '../script.ts'
+import { pairsIn, type Reply, Script } from '../script.ts'
 
 const dropHolds = new Script('drop-holds')
 const readAtOnce = 500
@@ -14,7 +15,8 @@ export class RedisHolds implements DriverHolds {
   readonly #database: RedisDatabase
   readonly #follower: Follower
   readonly #commit: (change: HoldChange, ticket: CommitTicket<Committed>) => void
-  readonly #listeners = new Set<(hold: Hold) => void>()
+  readonly #listeners = new Listeners<(hold: Hold) => void>()
+  readonly onLost = this.#listeners.listen
   /** Of this node, by name, as the log has told them. */
   readonly #own = new Map<string, string>()
   /** Holders of this node whose taking the log has not told. */
@@ -65,11 +67,6 @@ export class RedisHolds implements DriverHolds {
     this.#commit({ kind: 'release', hold }, ticket)
   }
 
-  onLost(listener: (hold: Hold) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
   /** Looks which holds are still those of this node. @throws ThingwireError store_unavailable */
   async check(): Promise<void> {
     const own = [...this.#own].map(([name, holder]) => ({ name, holder }))
@@ -84,13 +81,11 @@ export class RedisHolds implements DriverHolds {
     let cursor = '0'
     do {
       const reply = await this.#database.call('HSCAN', keys.holds, cursor, 'COUNT', readAtOnce)
-      const [next, found] = reply as readonly [Buffer, readonly Buffer[]]
-      const left: string[] = []
-      for (let at = 0; at < found.length; at += 2) {
-        const [name = '', holder = ''] = [String(found[at]), String(found[at + 1])]
-        if (nodes.some(node => holder.startsWith(`${node}:`))) left.push(name, holder)
-      }
-      if (left.length > 0) await this.#database.run(dropHolds, ...left)
+      const [next, found] = reply as readonly [Buffer, Reply]
+      const left = pairsIn(found).filter(([, holder]) =>
+        nodes.some(node => `${holder}`.startsWith(`${node}:`)),
+      )
+      if (left.length > 0) await this.#database.run(dropHolds, ...left.flat())
       cursor = next.toString('latin1')
     } while (cursor !== '0')
   }

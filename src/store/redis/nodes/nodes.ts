@@ -32,7 +32,9 @@ type HeartbeatReply = readonly [
 /** This node among those that use one Redis. All times between them are by Redis' clock. */
 export class RedisNodes implements Nodes {
   readonly #database: RedisDatabase
-  readonly #listeners: LogListeners
+  readonly onDocuments: Nodes['onDocuments']
+  readonly onRefused: Nodes['onRefused']
+  readonly onGap: Nodes['onGap']
   readonly #clock: RedisClock
   readonly #receipts: RedisReceipts
   readonly #holds: RedisHolds
@@ -57,7 +59,9 @@ export class RedisNodes implements Nodes {
     say: (statement: Statement) => void,
   ) {
     this.#database = database
-    this.#listeners = listeners
+    this.onDocuments = listeners.onDocuments
+    this.onRefused = listeners.onRefused
+    this.onGap = listeners.onGap
     this.#clock = clock
     this.#receipts = receipts
     this.#holds = holds
@@ -88,18 +92,6 @@ export class RedisNodes implements Nodes {
       await candidacy.giveUp()
       if (this.#candidacies.get(task) === candidacy) this.#candidacies.delete(task)
     }
-  }
-
-  onDocuments(listener: Parameters<Nodes['onDocuments']>[0]): () => void {
-    return this.#listeners.onDocuments(listener)
-  }
-
-  onRefused(listener: Parameters<Nodes['onRefused']>[0]): () => void {
-    return this.#listeners.onRefused(listener)
-  }
-
-  onGap(listener: () => void): () => void {
-    return this.#listeners.onGap(listener)
   }
 
   logBounds(): Promise<LogBounds> {

@@ -1,4 +1,5 @@
 import type { ClockStep, ReceiptClock } from '../../../core/clock.ts'
+import { Listeners } from '../../listeners.ts'
 import type { Follower } from '../log/follower.ts'
 import type { RedisClock } from './redis-clock.ts'
 
@@ -6,7 +7,8 @@ import type { RedisClock } from './redis-clock.ts'
 export class RedisReceipts implements ReceiptClock {
   steppedBack: ClockStep | undefined
   readonly #clock: RedisClock
-  readonly #listeners = new Set<(step: ClockStep) => void>()
+  readonly #listeners = new Listeners<(step: ClockStep) => void>()
+  readonly onSteppedBack = this.#listeners.listen
   #newest = 0
   /** What the clock showed when it was believed last, before this node began. */
   #knownStep: number | undefined
@@ -35,11 +37,6 @@ export class RedisReceipts implements ReceiptClock {
 
   behind(): number {
     return Math.max(0, this.#newest - this.#clockNow())
-  }
-
-  onSteppedBack(listener: (step: ClockStep) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   #clockNow(): number {

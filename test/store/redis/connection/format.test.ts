@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { formatVersion, metaKey, openFormat } from '../../../../src/store/redis/connection/format.ts'
+import { formatVersion, openFormat } from '../../../../src/store/redis/connection/format.ts'
+import { redisKeys } from '../../../../src/store/redis/keys.ts'
 import { redisOfTests } from '../../../helpers/redis-of-test.ts'
 
 const redis = redisOfTests()
@@ -10,7 +11,7 @@ beforeEach(() => {
   prefix = randomUUID()
 })
 
-const stored = () => redis.client.hgetall(metaKey(prefix))
+const stored = () => redis.client.hgetall(redisKeys(prefix).meta)
 
 test('openFormat() writes down what a new store is made with, and takes it again', async () => {
   await openFormat(redis.client, prefix)
@@ -23,7 +24,7 @@ test('openFormat() leaves what another node makes at the same moment', async () 
   const made = { format: String(formatVersion), partitions: '2' }
   vi.spyOn(redis.client, 'hgetall').mockImplementationOnce(async key => {
     const seen = await read(String(key))
-    await redis.client.hset(metaKey(prefix), made)
+    await redis.client.hset(redisKeys(prefix).meta, made)
     return seen
   })
   await expect(openFormat(redis.client, prefix)).rejects.toThrow('it has 2 partitions, not 1')
@@ -36,8 +37,8 @@ test('openFormat() refuses another format and another number of partitions, and 
     [{ format: 'x', partitions: '1' }, 'it has format x'],
     [{ format: String(formatVersion), partitions: '2' }, 'it has 2 partitions, not 1'],
   ] as const) {
-    await redis.client.del(metaKey(prefix))
-    await redis.client.hset(metaKey(prefix), meta)
+    await redis.client.del(redisKeys(prefix).meta)
+    await redis.client.hset(redisKeys(prefix).meta, meta)
     await expect(openFormat(redis.client, prefix)).rejects.toThrow(message)
     expect(await stored()).toEqual(meta)
   }

@@ -5,7 +5,7 @@ import { received, valuesOf, write } from '../../../../src/conformance/writes.ts
 import { type Hold, HoldLost } from '../../../../src/core/holds.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
-import { Keys } from '../../../../src/store/redis/keys.ts'
+import { redisKeys } from '../../../../src/store/redis/keys.ts'
 import { redisOfTests } from '../../../helpers/redis-of-test.ts'
 
 const redis = redisOfTests()
@@ -14,7 +14,7 @@ async function open() {
   const prefix = randomUUID()
   const store = await openStore(createRedisStore({ url: redis.url, prefix }))
   onTestFinished(() => store.close())
-  return { store, keys: new Keys(prefix) }
+  return { store, keys: redisKeys(prefix) }
 }
 
 it('ends the holds of a node that is dead, however many, and no others', async () => {

@@ -10,7 +10,7 @@ import { openStore } from '../../../../src/store/open-store.ts'
 import { openClient } from '../../../../src/store/redis/connection/connection.ts'
 import type { Statement } from '../../../../src/store/redis/connection/statement.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
-import { Keys } from '../../../../src/store/redis/keys.ts'
+import { type Keys, redisKeys } from '../../../../src/store/redis/keys.ts'
 import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
 
 let server: RedisServer
@@ -22,7 +22,7 @@ beforeEach(async () => {
   server = await startRedis()
   client = (await openClient(server.url)) as Redis
   prefix = randomUUID()
-  keys = new Keys(prefix)
+  keys = redisKeys(prefix)
   return async () => {
     client.disconnect()
     await server.end()

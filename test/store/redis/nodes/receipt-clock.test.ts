@@ -6,7 +6,7 @@ import type { Store } from '../../../../src/store/contract.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import type { RedisDatabase } from '../../../../src/store/redis/connection/database.ts'
 import { createRedisStore } from '../../../../src/store/redis/index.ts'
-import { Keys } from '../../../../src/store/redis/keys.ts'
+import { type Keys, redisKeys } from '../../../../src/store/redis/keys.ts'
 import { Script } from '../../../../src/store/redis/script.ts'
 import { redisOfTests } from '../../../helpers/redis-of-test.ts'
 import { append, newDatabase } from '../databases.ts'
@@ -109,7 +109,7 @@ describe('heartbeat.lua', () => {
 describe('the clock of a store', () => {
   it('is stepped back on every node at one time, each says so once, and one that comes later does not', async () => {
     const prefix = randomUUID()
-    const keys = new Keys(prefix)
+    const keys = redisKeys(prefix)
     const open = async (): Promise<[Store, ClockStep[]]> => {
       const store = await openStore(createRedisStore({ url: redis.url, prefix }))
       onTestFinished(() => store.close())
