@@ -1,26 +1,19 @@
-import {
-  type Access,
-  type AccessSessionRegistry,
-  type ActivationCodes,
-  createAccess,
-  type ThingRegistry,
-} from './access/index.ts'
+import { type ActivationCodes, createAccess } from './access/index.ts'
 import { type LimitOptions, Limits } from './access/limits/limits.ts'
-import type { ReceiptClock } from './core/clock.ts'
 import { recordCount } from './core/commit-outline.ts'
-import type { Holds } from './core/holds.ts'
-import { createIngest, type Ingest } from './core/ingest.ts'
-import type { Nodes } from './core/nodes.ts'
+import { createIngest } from './core/ingest.ts'
 import type { Observer } from './core/observer.ts'
-import type { Commit, DocumentStore, RecordStore, RefusedWrites } from './core/ports.ts'
+import type { RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record/record-text.ts'
-import { Live, type LiveParts } from './live/index.ts'
+import type { HttpThings } from './http/http-things.ts'
+import { Live } from './live/index.ts'
+import { EventIds } from './live/streams/event-ids.ts'
 import { OwnStreamLog } from './live/streams/own-stream-log.ts'
 import { SharedStreamLog } from './live/streams/shared-stream-log.ts'
-import type { StreamLog } from './live/streams/stream-log.ts'
 import type { MagicResource } from './magic/magic-resource.ts'
 import { createMagicRegistry } from './magic/registry.ts'
 import { RetainedState } from './magic/retained-state.ts'
+import type { MqttThings } from './mqtt/mqtt-things.ts'
 import { SessionLog } from './mqtt/sessions/session-log.ts'
 import { Retention } from './retention/retention.ts'
 import type { RetentionRule } from './retention/rules.ts'
@@ -49,42 +42,17 @@ export interface ThingsOptions {
 }
 
 /** The service without its doors: what `thingwire/http` and `thingwire/mqtt` are plugged onto. */
-export interface Things {
-  readonly ingest: Ingest
+export interface Things extends HttpThings, MqttThings {
   readonly records: RecordStore
   readonly refused: RefusedWrites
-  /** What the doors keep beside the records, such as wills. */
-  readonly documents: DocumentStore
-  /** The processes that share the store. */
-  readonly nodes: Nodes
-  /** Who acts for which client. */
-  readonly holds: Holds
-  /** How long a write may wait for its commit, milliseconds. */
-  readonly storeTimeout: number
-  readonly access: Access
-  readonly registry: ThingRegistry
-  readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
-  readonly limits: Limits
-  /** Of receipt times. */
-  readonly clock: ReceiptClock
-  /** As it was given. */
-  readonly observer: Observer | undefined
-  /** Commits on their way to whoever is subscribed. */
-  readonly live: Live
-  /** What clients of the doors may have to read again of it. */
-  readonly sessionLog: SessionLog
-  readonly streamLog: StreamLog
-  /** States of magic resources. */
   readonly magic: RetainedState
   /** What it has removed. */
   readonly retention: Pick<Retention, 'removed' | 'lastRun'>
+  /** How long a write may wait for its commit, milliseconds. */
+  readonly storeTimeout: number
   /** What the store takes now. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
-  /** A consistent copy of the store, as a stream of bytes. @throws ThingwireError not_found without `backup` */
-  backup(): AsyncIterable<Uint8Array>
-  /** Whether the store works now. */
-  isReady(): boolean
   /** Finishes what was called, then closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -101,11 +69,11 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   const store = await openStore(options.store, { storeTimeout })
   const { records, documents, refused, nodes, holds, clock } = store
   const isShared = store.capabilities.shared
-  const live = await openLive({ records, nodes, isShared, observer })
+  const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
   // Before anything is written, and be it a state that the process before had no time for: their clients may miss it.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
-    ? await SharedStreamLog.open(documents, live, nodes)
+    ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
     : await OwnStreamLog.open(documents, live)
   live.log.keepFor(sessionLog)
   const access = await createAccess({
@@ -117,7 +85,11 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))
-  if (observer) records.onCommit(commit => tellStored(commit, observer))
+  if (observer) {
+    records.onCommit(commit => {
+      if (commit.stored && !commit.isElsewhere) observer.stored(recordCount(commit))
+    })
+  }
   const ingest = createIngest({
     records,
     refused,
@@ -176,12 +148,4 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
 
 function warnOfDefect(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
-}
-
-function tellStored(commit: Commit, observer: Observer): void {
-  if (commit.stored && !commit.isElsewhere) observer.stored(recordCount(commit))
-}
-
-async function openLive(parts: LiveParts): Promise<Live> {
-  return new Live(parts, await parts.records.catchUp())
 }

@@ -1,12 +1,12 @@
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import { Redactor } from '../core/refusals/redactor.ts'
-import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from './access.ts'
+import type { Access, AccessSessionRegistry, ActivationCodes, Revocation, ThingRegistry } from './access.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
+import { type Ended, revocationOf } from './revocation/ended.ts'
 import { EndedElsewhere, telling } from './revocation/ended-elsewhere.ts'
 import { NodeAbsence } from './revocation/node-absence.ts'
-import { type Ended, Revocations } from './revocation/revocations.ts'
 import { SessionExpiry } from './sessions/session-expiry.ts'
 import { createAccessSessionRegistry } from './sessions/session-registry.ts'
 import { createActivationCodes } from './things/activation-codes.ts'
@@ -49,7 +49,10 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     const isOwnWrite = commit.stored && !commit.isElsewhere && commit.records.length > 0
     if (isOwnWrite) lastSeen.noteWrite(commit.thingId, commit.receivedAt)
   })
-  const revocations = new Revocations()
+  const listeners = new Set<(revocation: Revocation) => void>()
+  const tell = (revocation: Revocation) => {
+    for (const listener of listeners) listener(revocation)
+  }
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
   const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
   const forget = ({ tokens: hashes = [], things = [] }: Ended) => {
@@ -61,7 +64,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     for (const hash of ended.tokens ?? []) expiry.forget(hash)
     for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
     if (ended.things?.length) removed.wake()
-    revocations.tell(ended)
+    tell(revocationOf(ended))
   }
   const expiry = new SessionExpiry(documents, onEnd)
   const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange: forget, onEnd })
@@ -70,7 +73,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     tokens.forgetAll()
     authorisation.forgetThings()
     removed.wake()
-    revocations.tellAll()
+    tell({ hashes: new Set(), principals: new Set(), all: true })
   }
   const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, doubtAll)
   const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
@@ -79,7 +82,10 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     access: {
       ...authorisation,
       redactor: new Redactor(adminKey),
-      onRevoke: listener => revocations.onRevoke(listener),
+      onRevoke: listener => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
     },
     registry: createRegistry({ documents, list, onEnd }),
     sessions: createAccessSessionRegistry({ documents, identify: authorisation.identify, onEnd }),

@@ -114,19 +114,12 @@ function use(hash: string, token: TokenDocument | undefined, code: ActivationCod
   return { put, result: token.thingId, purpose: 'essential' as const }
 }
 
-/** A token that is about to be given out. */
-export interface IssuedToken {
-  readonly thingToken: string
-  readonly entry: TokenEntry
-  /** Its document and the name of that, to be put. */
-  readonly put: Readonly<Record<string, TokenDocument>>
-}
-
-export function issueToken(thingId: string, activationCode?: string): IssuedToken {
+/** A token that is about to be given out. @returns in `put` its document, by name */
+export function issueToken(thingId: string, activationCode?: string) {
   const thingToken = createToken()
-  const entry = { tokenId: randomBytes(6).toString('hex'), hash: hashToken(thingToken) }
+  const entry: TokenEntry = { tokenId: randomBytes(6).toString('hex'), hash: hashToken(thingToken) }
   const document = { thingId, tokenId: entry.tokenId, createdAt: Date.now(), used: false }
-  const put = {
+  const put: Readonly<Record<string, TokenDocument>> = {
     [tokenName(entry.hash)]: activationCode === undefined ? document : { ...document, activationCode },
   }
   return { thingToken, entry, put }

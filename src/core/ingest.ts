@@ -13,7 +13,7 @@ import type {
   WriteAnswer,
   WriteLimits,
 } from './ports.ts'
-import { DoorRefusals } from './refusals/door-refusals.ts'
+import { createDoorRefusals } from './refusals/door-refusals.ts'
 import { Redactor } from './refusals/redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals/refusals.ts'
 import { Room } from './room.ts'
@@ -103,14 +103,12 @@ export function createIngest(parts: IngestParts): Ingest {
   const { records, refused, magic, clock, limits, observer } = parts
   const { rate } = limits
   const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
-  const ofDoors = new DoorRefusals(refusals, rate, clock, observer)
   const room = new Room(parts.live, parts.storeTimeout)
   const outcomes: Outcomes = { kept, failed, refused: tellRefused }
   return {
     write: request => promiseOf(ticket => submit(request, ticket)),
     submit,
-    noteRefused: refusal => ofDoors.note(refusal),
-    noteTurnedAway: (thingId, error) => ofDoors.noteTurnedAway(thingId, error),
+    ...createDoorRefusals(refusals, rate, clock, observer),
     onRefused: listener => refusals.onRefused(listener),
     hurry: () => rate.hurry(),
   }

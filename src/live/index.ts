@@ -1,4 +1,4 @@
-export { Live, type LiveParts } from './live.ts'
+export { Live } from './live.ts'
 export { LiveWrite, valuePayload } from './live-write.ts'
 export { type LoggedWrite, LogKeeper, type LogReader } from './log-keeper.ts'
 export { Outbox, type Slot } from './outbox.ts'

@@ -2,15 +2,12 @@ import type { Nodes } from '../core/nodes.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Commit, RecordStore, Snapshot } from '../core/ports.ts'
 import { LiveWrite } from './live-write.ts'
-import { LogKeeper } from './log-keeper.ts'
+import { LogKeeper, type LogKeeperParts } from './log-keeper.ts'
 import { Sequencer } from './sequencer.ts'
 import { type Subscriber, Subscribers } from './subscribers.ts'
 
-export interface LiveParts {
-  readonly records: RecordStore
+interface LiveParts extends LogKeeperParts {
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds' | 'onGap'>
-  /** Whether other nodes write to the store. */
-  readonly isShared: boolean
   readonly observer?: Observer | undefined
 }
 

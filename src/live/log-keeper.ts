@@ -1,3 +1,4 @@
+import { rest } from '../core/async/retry-until.ts'
 import { sizeOf } from '../core/commit-outline.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
@@ -18,7 +19,7 @@ export interface LogReader {
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
 
-interface LogKeeperParts {
+export interface LogKeeperParts {
   readonly records: RecordStore
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
   /** Whether other nodes write to the store: then every commit is in the log. */
@@ -48,7 +49,8 @@ export class LogKeeper {
   /** Of what was logged since the newest trim began, and of what that left. */
   #grown = { commits: 0, bytes: 0 }
   #left = { commits: 0, bytes: 0 }
-  #hasGrown = () => {}
+  /** Aborted when it has grown so much that it is to be trimmed before its time. */
+  #due = new AbortController()
   #handedOn = 0
 
   constructor(parts: LogKeeperParts) {
@@ -76,7 +78,7 @@ export class LogKeeper {
     const isLarge =
       this.#grown.commits > Math.max(this.#pace.commits, this.#left.commits) ||
       this.#grown.bytes > Math.max(this.#pace.bytes, this.#left.bytes)
-    if (isLarge) this.#hasGrown()
+    if (isLarge) this.#due.abort()
   }
 
   /** The commits of a part of the log, in either order. */
@@ -133,24 +135,12 @@ export class LogKeeper {
 
   /** Never rejects. */
   async #keepTrimmed(stop: AbortSignal, hold: Hold): Promise<void> {
+    stop.addEventListener('abort', () => this.#due.abort(), { once: true })
     while (!stop.aborted) {
-      await this.#untilDue(stop)
+      this.#due = new AbortController()
+      await rest(this.#pace.interval + this.#left.commits * delayPerCommit, this.#due.signal)
       // One that fails leaves more in the log than is needed; the next one finds it.
       if (!stop.aborted) await this.trim(stop, hold).catch(() => {})
     }
-  }
-
-  #untilDue(stop: AbortSignal): Promise<void> {
-    return new Promise(resolve => {
-      const due = () => {
-        clearTimeout(timer)
-        stop.removeEventListener('abort', due)
-        resolve()
-      }
-      const timer = setTimeout(due, this.#pace.interval + this.#left.commits * delayPerCommit)
-      timer.unref()
-      stop.addEventListener('abort', due)
-      this.#hasGrown = due
-    })
   }
 }

@@ -25,21 +25,13 @@ interface OutboxParts<Item> {
   readonly onStuck: (why: string) => void
 }
 
-/** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
-export interface Slot<Item> {
-  push(item: Item): void
-  /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
-  whenTaken(): Promise<boolean>
-  close(): void
-}
-
 /**
  * What waits to be sent to one subscriber, in order. Whoever pushes is never held up: the outbox paces by the sink,
  * and gives up a subscriber whose sink is stuck or too far behind.
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
-  #queue: (Item | FillableSlot<Item>)[] = []
+  #queue: (Item | Slot<Item>)[] = []
   #next = 0
   /** Bytes of the items that are not in a slot: whoever fills a slot waits for it to be taken. */
   #waiting = 0
@@ -80,7 +72,7 @@ export class Outbox<Item> {
   }
 
   openSlot(): Slot<Item> {
-    const slot = new FillableSlot<Item>(() => this.#schedule())
+    const slot = new Slot<Item>(() => this.#schedule())
     if (this.#isClosed) slot.abandon()
     else this.#queue.push(slot)
     return slot
@@ -124,7 +116,7 @@ export class Outbox<Item> {
     clearInterval(this.#look)
     this.#parts.sink.removeListener('drain', this.#onDrain)
     const left = this.#queue.splice(0)
-    for (const entry of left) if (entry instanceof FillableSlot) entry.abandon()
+    for (const entry of left) if (entry instanceof Slot) entry.abandon()
   }
 
   #schedule(): void {
@@ -152,7 +144,7 @@ export class Outbox<Item> {
 
   #take(): Uint8Array | undefined {
     for (let head = this.#queue[this.#next]; head !== undefined; head = this.#queue[this.#next]) {
-      if (!(head instanceof FillableSlot)) {
+      if (!(head instanceof Slot)) {
         const bytes = this.#parts.encode(head)
         if (bytes === undefined) return undefined
         this.#first ??= head
@@ -215,7 +207,8 @@ export class Outbox<Item> {
   }
 }
 
-class FillableSlot<Item> implements Slot<Item> {
+/** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
+export class Slot<Item> {
   readonly #onChange: () => void
   #items: Item[] = []
   #next = 0
@@ -233,6 +226,7 @@ class FillableSlot<Item> implements Slot<Item> {
     this.#onChange()
   }
 
+  /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
   whenTaken(): Promise<boolean> {
     if (this.#items.length === 0) return Promise.resolve(!this.#isAbandoned)
     return new Promise(resolve => this.#taken.push(resolve))

@@ -1,7 +1,7 @@
 import { retryUntil } from '../../core/async/retry-until.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import { accessSessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
-import type { Ended } from './revocations.ts'
+import type { Ended } from './ended.ts'
 
 /** Milliseconds. */
 const retryAfter = 500

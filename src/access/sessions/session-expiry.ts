@@ -1,7 +1,7 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import { type AccessSessionDocument, accessSessionPrefix } from '../documents.ts'
-import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endSessions } from './end-sessions.ts'
 
 /** Milliseconds: what a session opened is to be closed within a second of its end (contract §6). */

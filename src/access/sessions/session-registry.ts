@@ -14,7 +14,7 @@ import {
   thingPrefix,
   tokenName,
 } from '../documents.ts'
-import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf, endSessions } from './end-sessions.ts'
 
 /** Seconds. */

@@ -94,15 +94,13 @@ export class LastSeen {
       for (const [index, [thingId, own]] of times.entries()) {
         const known = found[names.length + index] as SeenDocument | undefined
         // A thing that was removed in the meantime must leave nothing behind; another node may have seen it later.
-        if (found[index] && isNews(own, known)) put[seenName(thingId)] = joined(own, known)
+        const seen = joined(own, known)
+        const isNews = seen.at !== known?.at || seen.written !== known?.written
+        if (found[index] && isNews) put[seenName(thingId)] = seen
       }
       return { put, result: undefined, purpose: 'upkeep' }
     })
   }
-}
-
-function isNews(times: Times, known: SeenDocument = {}): boolean {
-  return latest(times.at, known.at) !== known.at || latest(times.written, known.written) !== known.written
 }
 
 function joined(times: Times, known: SeenDocument = {}): SeenDocument {

@@ -11,9 +11,9 @@ import {
   thingName,
   tokenName,
 } from '../documents.ts'
-import { type Ended, endedWith } from '../revocation/revocations.ts'
+import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf } from '../sessions/end-sessions.ts'
-import { type IssuedToken, issueToken } from '../tokens.ts'
+import { issueToken } from '../tokens.ts'
 
 const maximumTokens = 10
 const maximumNameLength = 200
@@ -112,19 +112,13 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
   }
 }
 
-interface NewThing {
-  readonly thingId: string
-  readonly token: IssuedToken
-  /** Documents by name, to be put. */
-  readonly put: Readonly<Record<string, Document>>
-}
-
-/** @param activationCode the code by which the thing registers itself */
-export function newThing(name: string, activationCode?: string): NewThing {
+/** @param activationCode the code by which the thing registers itself @returns in `put` its documents, by name */
+export function newThing(name: string, activationCode?: string) {
   const thingId = createThingId()
   const token = issueToken(thingId, activationCode)
   const thing: ThingDocument = { name, createdAt: Date.now(), tokens: [token.entry] }
-  return { thingId, token, put: { ...token.put, [thingName(thingId)]: thing } }
+  const put: Readonly<Record<string, Document>> = { ...token.put, [thingName(thingId)]: thing }
+  return { thingId, token, put }
 }
 
 function summarise({ tokenId, createdAt, used }: TokenDocument): TokenSummary {

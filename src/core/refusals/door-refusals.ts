@@ -7,52 +7,41 @@ import { TurnedAway } from './turned-away.ts'
 
 const noBody = new Uint8Array()
 
-/** What doors refuse themselves: writes before they are parsed, and connections. It costs the thing as much as a write. */
-export class DoorRefusals {
-  readonly #refusals: Refusals
-  readonly #rate: Pick<WriteRate, 'enter' | 'mayNote'>
-  readonly #clock: Pick<ReceiptClock, 'now'>
-  readonly #observer: Observer | undefined
-  readonly #turnedAway = new TurnedAway((thingId, error, count) => {
+/**
+ * `Ingest.noteRefused` and `Ingest.noteTurnedAway`: what doors refuse themselves, writes before they are parsed and connections. It
+ * costs the thing as much as a write.
+ */
+export function createDoorRefusals(
+  refusals: Refusals,
+  rate: Pick<WriteRate, 'enter' | 'mayNote'>,
+  clock: Pick<ReceiptClock, 'now'>,
+  observer: Observer | undefined,
+) {
+  const turnedAway = new TurnedAway((thingId, error, count) => {
     const refusal = { thingId, door: 'mqtt', error, ...(count > 1 && { count }) } as const
-    void this.#refusals.note(refusal, this.#clock.now()).catch(() => {})
+    void refusals.note(refusal, clock.now()).catch(() => {})
   })
+  return {
+    noteTurnedAway: (thingId: string, error: ThingwireError) => turnedAway.tell(thingId, error),
 
-  constructor(
-    refusals: Refusals,
-    rate: Pick<WriteRate, 'enter' | 'mayNote'>,
-    clock: Pick<ReceiptClock, 'now'>,
-    observer: Observer | undefined,
-  ) {
-    this.#refusals = refusals
-    this.#rate = rate
-    this.#clock = clock
-    this.#observer = observer
-  }
-
-  /** As `Ingest.noteRefused`. */
-  async note(refusal: Refusal): Promise<void> {
-    // For its rate it was refused as a write before.
-    if (!isRateExceeded(refusal.error)) this.#observer?.refusedWrite(refusal.door, refusal.error.reason)
-    const receivedAt = this.#clock.now()
-    try {
-      await this.#pay(refusal)
-    } catch {
-      return
-    }
-    await this.#refusals.note(refusal, receivedAt)
-  }
-
-  /** As `Ingest.noteTurnedAway`. */
-  noteTurnedAway(thingId: string, error: ThingwireError): void {
-    this.#turnedAway.tell(thingId, error)
+    async noteRefused(refusal: Refusal): Promise<void> {
+      // For its rate it was refused as a write before.
+      if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
+      const receivedAt = clock.now()
+      try {
+        await pay(refusal)
+      } catch {
+        return
+      }
+      await refusals.note(refusal, receivedAt)
+    },
   }
 
   /** @throws ThingwireError if it is not to be noted */
-  #pay({ thingId, door, error, body = noBody }: Refusal): Promise<void> | undefined {
+  function pay({ thingId, door, error, body = noBody }: Refusal): Promise<void> | undefined {
     if (door === 'magic') return undefined
-    if (!isRateExceeded(error)) return this.#rate.enter({ thingId, door, body })
-    if (!this.#rate.mayNote(thingId)) throw error
+    if (!isRateExceeded(error)) return rate.enter({ thingId, door, body })
+    if (!rate.mayNote(thingId)) throw error
     return undefined
   }
 }

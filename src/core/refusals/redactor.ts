@@ -50,7 +50,7 @@ export class Redactor {
     const looked = text.slice(0, longest + lookAhead)
     const layers = unescapedLayers(looked)
     const spans = [
-      ...layers.flatMap(layer => this.#spansOfKey(layer)),
+      ...layers.flatMap(layer => spansOfPieces(this.#piecesOfKey, layer)),
       ...spansOfSecrets(layers.at(-1) ?? layers[0]),
     ]
     return without(spans, looked, Math.min(longest, looked.length)).slice(0, longest)
@@ -61,10 +61,6 @@ export class Redactor {
     const length = Math.min(body.byteLength, (excerptCharacters + lookAhead) * 4)
     const text = Buffer.from(body.buffer, body.byteOffset, length).toString('utf8')
     return this.redact(text, excerptCharacters)
-  }
-
-  #spansOfKey(layer: Derived): readonly Span[] {
-    return spansOfPieces(this.#piecesOfKey, layer)
   }
 }
 

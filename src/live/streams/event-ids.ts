@@ -28,25 +28,16 @@ export class EventIds {
   /**
    * Begins an epoch.
    *
-   * @param from write number behind which it begins
+   * @param from write number behind which it begins; undefined: it goes on with the epoch that there is, of a store whose write
+   * numbers are never given again, whichever node opens it
    */
-  static async begin(documents: DocumentStore, from: number): Promise<EventIds> {
+  static async begin(documents: DocumentStore, from?: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')
     const epochs = await documents.transact([epochsName], ([document]) => {
       const before = document ? (document as EpochsDocument).runs : []
-      const result = [...before, { id, from }].slice(-maximumEpochs)
+      if (document && from === undefined) return { put: {}, result: before }
+      const result = [...before, { id, from: from ?? 0 }].slice(-maximumEpochs)
       return { put: { [epochsName]: { runs: result } }, result, purpose: 'essential' }
-    })
-    return new EventIds(epochs, id)
-  }
-
-  /** The one epoch of a store whose write numbers are never given again, whichever node opens it. */
-  static async shared(documents: DocumentStore): Promise<EventIds> {
-    const id = randomBytes(6).toString('base64url')
-    const epochs = await documents.transact([epochsName], ([document]) => {
-      if (document) return { put: {}, result: (document as EpochsDocument).runs }
-      const result = [{ id, from: 0 }]
-      return { put: { [epochsName]: { runs: result } }, result }
     })
     return new EventIds(epochs, epochs.at(-1)?.id ?? id)
   }

@@ -1,8 +1,8 @@
 import type { Nodes } from '../../core/nodes.ts'
-import type { Commit, DocumentStore } from '../../core/ports.ts'
+import type { Commit } from '../../core/ports.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Live } from '../index.ts'
-import { EventIds } from './event-ids.ts'
+import type { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './stream-log.ts'
 
 /** The log of a shared store has every commit for a while: a stream can be resumed on any node, over what it still has. */
@@ -11,19 +11,10 @@ export class SharedStreamLog implements StreamLog {
   readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
   readonly #eventIds: EventIds
 
-  private constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, eventIds: EventIds) {
+  constructor(live: Live, nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>, eventIds: EventIds) {
     this.#live = live
     this.#nodes = nodes
     this.#eventIds = eventIds
-  }
-
-  /** @throws ThingwireError of the store */
-  static async open(
-    documents: DocumentStore,
-    live: Live,
-    nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>,
-  ): Promise<SharedStreamLog> {
-    return new SharedStreamLog(live, nodes, await EventIds.shared(documents))
   }
 
   async enter(thingId: string, lastEventId?: string): Promise<Streamed> {
@@ -61,10 +52,7 @@ export class SharedStreamLog implements StreamLog {
   }
 
   async #assertComplete(after: number): Promise<void> {
-    if (!(await this.#isComplete(after))) throw new ThingwireError('not_found', 'the log begins behind it')
-  }
-
-  async #isComplete(after: number): Promise<boolean> {
-    return after >= (await this.#nodes.logBounds()).completeAfter
+    const { completeAfter } = await this.#nodes.logBounds()
+    if (after < completeAfter) throw new ThingwireError('not_found', 'the log begins behind it')
   }
 }

@@ -70,69 +70,46 @@ export async function admit(
   ownsBroker: boolean,
   connection: Identified,
 ): Promise<Admission> {
-  const credential = await identify(packet, access, connection)
-  const { tokens } = connection
+  const credential = await credentialOf(packet, access, connection)
   if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
-  const given = withoutSecret(packet.clientId ?? '', access.redactor)
-  if (credential === 'unknown' || (credential === 'none' && !ownsBroker)) {
-    // Nobody is to pose as a client of ours.
-    if (scopePattern.test(packet.clientId)) throw new ConnectRefused(2, 'the client id is reserved')
-    const will = await willOf(packet, undefined, access, tokens, true)
-    return {
-      kind: 'host',
-      credential: undefined,
-      clientId: packet.clientId,
-      givenClientId: given,
-      will,
-    }
+  const known = typeof credential === 'object' ? credential : undefined
+  const kind = known ? 'principal' : ownsBroker ? 'anonymous' : 'host'
+  assertClientId(packet, kind)
+  const givenClientId = withoutSecret(packet.clientId ?? '', access.redactor)
+  return {
+    kind,
+    credential: known?.secret,
+    clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, givenClientId),
+    givenClientId,
+    will: await willOf(packet, known?.secret, access, connection.tokens, kind),
   }
-  assertClientId(packet)
-  if (credential === 'none') {
-    if (!packet.clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
-    const will = await willOf(packet, undefined, access, tokens, false)
-    const clientId = `anonymous.${randomUUID()}:${given}`
-    return {
-      kind: 'anonymous',
-      credential: undefined,
-      clientId,
-      givenClientId: given,
-      will,
-    }
-  }
-  const { principal, secret } = credential
-  const will = await willOf(packet, secret, access, tokens, false)
+}
+
+/** @param principal undefined: it is not known for whom the client is */
+function scopedId(principal: Principal | undefined, clientId: string): string {
+  if (!principal) return `anonymous.${randomUUID()}:${clientId}`
   // Of the thing, not the token: a thing keeps its session when its token is changed.
-  const clientId = `${principalName(principal)}:${given === '' ? randomUUID() : given}`
-  return { kind: 'principal', credential: secret, clientId, givenClientId: given, will }
+  return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** Whom the credential of a CONNECT names, which the connection is told. @throws ThingwireError of the store, if it is away */
-async function identify(
-  packet: ConnectPacket,
-  access: Access,
-  connection: Identified,
-): ReturnType<typeof credentialOf> {
-  const credential = await credentialOf(packet, access, connection.tokens)
-  if (typeof credential === 'object') connection.principal = credential.principal
-  return credential
-}
-
-/** The password, if it is one; else the username, if that is a thing token. */
+/** The password, if it is one; else the username, if that is a thing token. @throws ThingwireError of the store, if it is away */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
-  tokens: Pick<UsedTokens, 'relyOn'>,
+  connection: Identified,
 ): Promise<{ readonly principal: Principal; readonly secret: string } | 'none' | 'unknown'> {
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
-  tokens.relyOn(password)
-  const principal = await unlessRefused(access.identify(password))
-  if (principal) return { principal, secret: password }
+  connection.tokens.relyOn(password)
+  connection.principal = await unlessRefused(access.identify(password))
+  if (connection.principal) return { principal: connection.principal, secret: password }
   if (!isToken(username)) return 'unknown'
-  tokens.relyOn(username)
+  connection.tokens.relyOn(username)
   const thingId = await unlessRefused(access.thingOfToken(username))
-  return thingId === undefined ? 'unknown' : { principal: { kind: 'thing', thingId }, secret: username }
+  if (thingId === undefined) return 'unknown'
+  connection.principal = { kind: 'thing', thingId }
+  return { principal: connection.principal, secret: username }
 }
 
 /** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
@@ -140,26 +117,28 @@ function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
 
-function assertClientId({ clientId, clean }: ConnectPacket): void {
+function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kind']): void {
+  if (kind === 'host') {
+    // Nobody is to pose as a client of ours.
+    if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
+    return
+  }
   if (Buffer.byteLength(clientId) > maximumClientIdLength) {
     throw new ConnectRefused(2, `the client id is longer than ${maximumClientIdLength} bytes`)
   }
   if (clientId === '' && !clean) throw new ConnectRefused(2, 'a persistent session needs a client id')
+  if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
 }
 
-/**
- * A token in the topic of a will is a credential of its own, as in that of a PUBLISH.
- *
- * @param isHost whether a will on other topics is the host's affair
- */
+/** A token in the topic of a will is a credential of its own, as in that of a PUBLISH. A host's client may have a will elsewhere. */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
   access: Access,
   tokens: Pick<UsedTokens, 'relyOn'>,
-  isHost: boolean,
+  kind: Admission['kind'],
 ): Promise<ConnectWill | undefined> {
-  if (!will || (isHost && !isThingwireTopic(will.topic))) return undefined
+  if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
   if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
   tokens.relyOn(ref)

@@ -2,16 +2,19 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import type { Principal } from '../../access/principal.ts'
 import type { Hold } from '../../core/holds.ts'
-import type { Observer } from '../../core/observer.ts'
-import { LiveClient, type LiveClientParts, type Receiver } from '../delivery/live-client.ts'
+import type { ThingwireError } from '../../errors.ts'
+import type { DoorOptions } from '../attach-options.ts'
+import { LiveClient, type Receiver } from '../delivery/live-client.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import { disconnect, encodeConnack, pingresp } from '../packets/encode.ts'
 import { MalformedPacket, type Packet } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
-import type { InFlightWrite } from '../sessions/session-documents.ts'
+import { unlessRefused } from '../unless-refused.ts'
 import type { Will } from '../wills/will-documents.ts'
 import { Acks } from './acks.ts'
 import type { Admission, ConnectRefused } from './admission.ts'
+import { InFlight } from './in-flight.ts'
 import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import { UsedTokens } from './used-tokens.ts'
@@ -25,22 +28,20 @@ export interface PacketHandler {
    * @throws Error to close the connection
    */
   take(packet: Packet): Promise<void> | undefined
-  /** These QoS 2 packets of the session that the client finds again are stored and not released. */
-  resume(packets: readonly InFlightWrite[]): void
 }
+
+/**
+ * To be called with what a request of a connection was refused with.
+ *
+ * @returns what to answer, as `Limits.judge`
+ */
+export type Judge = (connection: Connection, error: ThingwireError) => ThingwireError
 
 /** What all connections share. */
 export interface ConnectionParts {
+  readonly things: Pick<MqttThings, 'access' | 'live' | 'clock' | 'observer'>
+  readonly options: Pick<DoorOptions, 'drainTimeout' | 'onSilent' | 'onRefused'>
   readonly reading: Reading
-  /** Where it gets its live messages from. */
-  readonly live: Pick<LiveClientParts, 'live' | 'clock' | 'drainTimeout'>
-  readonly observer: Observer | undefined
-  /** Whether its client may see a thing. */
-  maySee(connection: Connection, thingId: string): Promise<boolean>
-  /** It has sent nothing for one and a half keep-alives. Called before it is closed. */
-  onSilent(connection: Connection): void
-  /** What it has begun with is no CONNECT that is served. @param returnCode of the CONNACK that it is sent */
-  onRefused(connection: Connection, returnCode: number): void
 }
 
 /** A will of the connection, and in whose name it is kept. */
@@ -62,6 +63,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly inbound: Inbound
   readonly acks: Acks
   readonly live: LiveClient
+  readonly inFlight = new InFlight()
   readonly #parts: ConnectionParts
   readonly #signs = new SignsOfLife()
   #handler: PacketHandler | undefined
@@ -100,14 +102,13 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.socket = socket
     this.#parts = parts
     this.broker = new BrokerLink(socket, accept, this)
-    this.live = new LiveClient({
-      ...parts.live,
-      socket,
-      request: this.client.req,
-      receiver: this,
-    })
-    this.inbound = new Inbound(socket, this, parts.reading)
-    this.acks = new Acks(socket, this.inbound, parts.reading.time, parts.observer)
+    const { things, options, reading } = parts
+    const { live, clock, observer } = things
+    const { drainTimeout } = options
+    const { req: request } = this.client
+    this.live = new LiveClient({ live, clock, drainTimeout, socket, request, receiver: this })
+    this.inbound = new Inbound(socket, this, reading)
+    this.acks = new Acks(socket, this.inbound, reading.time, observer)
     // What the broker has been given before, it reads before it closes.
     socket.once('end', () => this.broker.end() || socket.destroy())
     socket.once('error', error => this.broker.close(error))
@@ -143,11 +144,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.inbound.goOn()
   }
 
-  /** Of the session that its client finds again. */
-  resume(packets: readonly InFlightWrite[]): void {
-    this.#handler?.resume(packets)
-  }
-
   /** The client has gone in order. */
   leave(): void {
     this.inbound.stop()
@@ -159,7 +155,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   onFailed(error: Error): void {
     this.inbound.stop()
     if (error instanceof MalformedPacket && error.returnCode !== undefined) {
-      this.#parts.onRefused(this, error.returnCode)
+      this.#parts.options.onRefused(this.client, error.returnCode)
       this.socket.write(encodeConnack(error.returnCode), () => this.socket.destroy(error))
     } else {
       this.socket.destroy(error)
@@ -203,7 +199,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const bytes = unfinishedBytes === undefined ? arriving : unfinishedBytes + (arriving ?? 0)
     switch (this.#signs.look({ now, wasPaused, isLimited, isIdle, unfinishedBytes: bytes })) {
       case 'silent':
-        this.#parts.onSilent(this)
+        this.#parts.options.onSilent(this.client)
         this.close(new Error('keep alive timeout'))
         break
       case 'unfinished':
@@ -235,8 +231,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** @throws ThingwireError if that cannot be told now */
-  maySee(thingId: string): Promise<boolean> {
-    return this.#parts.maySee(this, thingId)
+  async maySee(thingId: string): Promise<boolean> {
+    const asking = this.#parts.things.access.authorise(thingId, this.admission?.credential, 'read')
+    return (await unlessRefused(asking)) !== undefined
   }
 
   /** In whose name it writes to a thing; undefined: in nobody's, since it is a client of the host. */

@@ -58,7 +58,7 @@ export class Departures {
 
   async #leave(connection: Connection): Promise<void> {
     const { ownership, sessions } = this.#parts
-    ownership.anonymous.leave(connection)
+    ownership.leave(connection)
     connection.live.close()
     await connection.admitting
     // What was published before comes before the will, and is covered by the hold.
@@ -69,7 +69,7 @@ export class Departures {
     const left = session && sessions.leave(session)
     await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
     connection.isLeft = true
-    ownership.leave(connection)
+    ownership.release(connection)
   }
 
   async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {

@@ -1,7 +1,8 @@
-import type { Access, Action, Principal } from '../../access/access.ts'
+import type { Access, Action } from '../../access/access.ts'
 import { isToken } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { AskedFilter } from '../packets/packet.ts'
 import type { Subscription } from '../sessions/interest.ts'
 import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withRef } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
@@ -24,11 +25,6 @@ export interface GrantParts {
   readonly onUnknown: (error: ThingwireError) => void
 }
 
-interface Asked {
-  readonly topic: string
-  readonly qos: 0 | 1 | 2
-}
-
 /**
  * Grants a filter. A client that has a credential may see what that allows: a token in the filter is only how it spells
  * its thing, since a subscription may outlive the connection.
@@ -38,7 +34,7 @@ interface Asked {
  */
 export async function grantFilter(
   connection: Connection,
-  asked: Asked,
+  asked: AskedFilter,
   parts: GrantParts,
 ): Promise<Granted | undefined> {
   const parsed = parseThingFilter(asked.topic)
@@ -52,7 +48,7 @@ export async function grantFilter(
 
 async function grantOne(
   connection: Connection,
-  { topic, qos }: Asked,
+  { topic, qos }: AskedFilter,
   { ref }: ThingFilter,
   { access, onUnknown }: GrantParts,
 ): Promise<Granted | undefined> {
@@ -94,28 +90,20 @@ async function thingOf(
 /** A `+` in the place of the thing. */
 async function grantSeveral(
   { admission }: Connection,
-  { topic: filter, qos }: Asked,
+  { topic: filter, qos }: AskedFilter,
   access: Access,
 ): Promise<Granted | undefined> {
   const credential = admission?.credential
   const principal = credential === undefined ? undefined : await unlessRefused(access.identify(credential))
   if (!principal || principal.kind === 'thing') return undefined
+  const isSession = principal.kind === 'session'
   const subscription = {
     filter,
     qos,
-    ...thingsOf(principal),
-    ...(isReader(principal) && { isReadOnly: true }),
+    ...(isSession && principal.things !== '*' && { things: [...principal.things] }),
+    ...(isSession && principal.access === 'read' && { isReadOnly: true }),
   }
   return { subscription, thingId: undefined }
-}
-
-function thingsOf(principal: Principal): Pick<Subscription, 'things'> {
-  if (principal.kind !== 'session' || principal.things === '*') return {}
-  return { things: [...principal.things] }
-}
-
-function isReader(principal: Principal): boolean {
-  return principal.kind === 'session' && principal.access === 'read'
 }
 
 /** Whether it asks for refused writes alone, and may not see them. */

@@ -3,16 +3,14 @@ import type { Client, ConnectPacket } from 'aedes'
 import type { Revocation } from '../../access/access.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { RefusedWrite } from '../../core/ports.ts'
-import type { ThingwireError } from '../../errors.ts'
+import type { DoorOptions } from '../attach-options.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
-import { Connection, type ConnectionParts } from '../connection/connection.ts'
+import { Connection, type ConnectionParts, type Judge } from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import { RefusedMessages } from '../delivery/refused-messages.ts'
-import type { HookedDoor } from '../host/hooks.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
-import { unlessRefused } from '../unless-refused.ts'
 import { Wills } from '../wills/wills.ts'
 import { ClientHolds } from './client-holds.ts'
 import { ConnectDoor } from './connect-door.ts'
@@ -25,27 +23,10 @@ import { TurnedAwayConnections } from './turned-away.ts'
 /** The shortest keep-alive is a second, of which one and a half are waited for. */
 const lookInterval = 500
 
-export interface MqttDoorOptions {
-  readonly ownsBroker: boolean
-  readonly maxPacketSize: number
-  readonly willGrace: number
-  readonly drainTimeout: number
-  readonly addressOf: (client: Client) => string
-  readonly isDraining: () => boolean
-  readonly onDefect: (error: unknown) => void
-  readonly onOutage: (error: unknown) => void
-  /** Told of what a client of several things published where it may not, and which is on no thing's list. */
-  readonly onElsewhere: (client: Client, error: ThingwireError) => void
-  /** Told of a client that was silent for one and a half keep-alives, before it is closed. */
-  readonly onSilent: (client: Client) => void
-  /** Told of a CONNACK that the broker knows nothing of. */
-  readonly onRefused: (client: Client, returnCode: number) => void
-}
-
 /** Everything that this service does on one broker. */
-export class MqttDoor implements HookedDoor {
+export class MqttDoor {
   readonly #things: MqttThings
-  readonly #options: MqttDoorOptions
+  readonly #options: DoorOptions
   readonly #connections = new Map<Client, Connection>()
   readonly #retries: StoreRetries
   readonly #sessions: Sessions
@@ -59,7 +40,7 @@ export class MqttDoor implements HookedDoor {
   readonly #stops: readonly (() => void)[]
   #isClosing = false
 
-  constructor(things: MqttThings, options: MqttDoorOptions) {
+  constructor(things: MqttThings, options: DoorOptions) {
     const { documents, nodes, holds, ingest, access, live, sessionLog: log } = things
     const { willGrace: grace, ownsBroker, addressOf, onDefect } = options
     this.#things = things
@@ -77,18 +58,16 @@ export class MqttDoor implements HookedDoor {
     this.#turnedAway = turnedAway
     this.#holds = clientHolds
     this.#departures = new Departures({ sessions, wills, ownership, retries, onFailed })
-    const onProven = ownership.prove
+    const judge: Judge = ({ client }, error) => things.limits.judge(error, addressOf(client))
     this.#connecting = new ConnectDoor({
       things,
       sessions,
       wills,
-      anonymous: ownership.anonymous,
+      ownership,
+      turnedAway,
       ownsBroker,
-      addressOf,
+      judge,
       isClosing: () => this.#isClosing || options.isDraining(),
-      takeOver: (connection, clientId) => ownership.takeOver(connection, clientId),
-      onRefused: (connection, refusal) => turnedAway.refused(connection, refusal),
-      onProven,
       onDefect,
     })
     this.#packets = {
@@ -96,38 +75,24 @@ export class MqttDoor implements HookedDoor {
         access,
         ingest,
         documents,
-        onProven,
-        onUnknown: ({ client }, error) => things.limits.judge(error, addressOf(client)),
+        ownership,
+        judge,
         onElsewhere: ({ client }, error) => {
           things.observer?.refusedWrite('mqtt', error.reason)
           options.onElsewhere(client, error)
         },
       },
-      subscribing: new SubscribeDoor({ things, sessions, addressOf, onProven }),
+      subscribing: new SubscribeDoor({ things, sessions, ownership, judge }),
       forgetWill: connection => this.#departures.forgetWill(connection),
     }
-    this.#parts = this.#connectionParts()
+    const { maxPacketSize } = options
+    const reading = { maxPacketSize, inHandOfAll: { packets: 0 }, time: new ReadingTime() }
+    this.#parts = { things, options, reading }
     this.#stops = [
       ...this.#tellRefused(),
       access.onRevoke(revocation => void this.#revoke(revocation).catch(onFailed)),
       this.#lookAtConnections(),
     ]
-  }
-
-  #connectionParts(): ConnectionParts {
-    const { access, live, clock, observer } = this.#things
-    const { maxPacketSize, drainTimeout, onSilent, onRefused } = this.#options
-    return {
-      reading: { maxPacketSize, inHandOfAll: { packets: 0 }, time: new ReadingTime() },
-      live: { live, clock, drainTimeout },
-      observer,
-      maySee: async ({ admission }, thingId) => {
-        const asking = access.authorise(thingId, admission?.credential, 'read')
-        return (await unlessRefused(asking)) !== undefined
-      },
-      onSilent: ({ client }) => onSilent(client),
-      onRefused: ({ client }, returnCode) => onRefused(client, returnCode),
-    }
   }
 
   #tellRefused(): readonly (() => void)[] {
@@ -149,6 +114,7 @@ export class MqttDoor implements HookedDoor {
     return () => clearInterval(looking)
   }
 
+  /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
   welcome(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
@@ -166,19 +132,23 @@ export class MqttDoor implements HookedDoor {
     return client
   }
 
+  /** Whether the door has welcomed the client. */
   knows(client: Client): boolean {
     return this.#connections.has(client)
   }
 
+  /** Whether the client is the host's, and none of the door's. To be asked after `connect`. */
   isHosts(client: Client): boolean {
     return this.#connections.get(client)?.isHosts === true
   }
 
+  /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */
   async connect(client: Client, packet: ConnectPacket): Promise<void> {
     const connection = this.#connections.get(client)
     if (connection) await this.#connecting.connect(connection, packet)
   }
 
+  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to judge; an error: it is refused */
   letIn(client: Client): 'host' | 'let in' | ConnectRefused {
     const connection = this.#connections.get(client)
     if (connection?.refusal) return connection.refusal
@@ -188,6 +158,7 @@ export class MqttDoor implements HookedDoor {
     return 'let in'
   }
 
+  /** A client of the host is let in. */
   onReady(client: Client): void {
     const connection = this.#connections.get(client)
     if (!connection?.isHosts) return

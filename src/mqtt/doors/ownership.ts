@@ -1,9 +1,12 @@
 import type { Hold, TakenHold } from '../../core/holds.ts'
+import type { Admission } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
-import { Anonymous } from './anonymous.ts'
 import type { ClientHolds } from './client-holds.ts'
+
+/** How long an anonymous connection may do without a valid token, milliseconds (contract §7). */
+const proofDeadline = 60_000
 
 export interface OwnershipParts {
   readonly holds: ClientHolds
@@ -13,19 +16,20 @@ export interface OwnershipParts {
   readonly onFailed: (error: unknown) => void
 }
 
-/** For which clients connections act: from CONNECT on, or from the first token on that an anonymous one has used. */
+/**
+ * For which clients connections act. One with a credential does from CONNECT on. One without is a scope of its own until it has
+ * used a token: from then on it stands for that thing, and takes over from an older one with the same client id.
+ */
 export class Ownership {
-  readonly anonymous: Anonymous
   readonly #parts: OwnershipParts
+  /** The newest anonymous ones that have used a token, by `ownerOf`. */
+  readonly #proven = new Map<string, Connection>()
+  /** By connection and thing id, while the client is taken over. */
+  readonly #proving = new Map<Connection, Map<string, Promise<void>>>()
+  readonly #deadlines = new Map<Connection, NodeJS.Timeout>()
 
   constructor(parts: OwnershipParts) {
     this.#parts = parts
-    this.anonymous = new Anonymous(async (connection, clientId, thingId) => {
-      const hold = await this.takeOver(connection, clientId)
-      connection.holdsOfThings ??= new Map()
-      connection.holdsOfThings.set(thingId, hold)
-      if (connection.isLeft) this.#release(hold)
-    })
   }
 
   /**
@@ -44,17 +48,68 @@ export class Ownership {
     }
   }
 
-  /** A client has shown that it may act for a thing. @throws ThingwireError of the store */
-  readonly prove = (connection: Connection, thingId: string): Promise<void> | undefined => {
-    const { admission } = connection
-    if (admission?.kind !== 'anonymous') return undefined
-    return this.anonymous.prove(connection, admission, thingId)
+  /** Ends the connection unless it proves to know a token. */
+  expectProof(connection: Connection): void {
+    const end = () => connection.close(new Error('no valid token came in time'))
+    this.#deadlines.set(connection, setTimeout(end, proofDeadline).unref())
   }
 
-  /** The connection is gone, and nothing of it is under way any more. */
-  leave({ hold, holdsOfThings }: Connection): void {
+  /**
+   * A client has shown that it may act for a thing.
+   *
+   * @returns resolves when the connection acts for it alone; undefined: it does, or has a credential of its own
+   * @throws ThingwireError of the store
+   */
+  prove(connection: Connection, thingId: string): Promise<void> | undefined {
+    const { admission } = connection
+    if (admission?.kind !== 'anonymous' || connection.actsFor(thingId)) return undefined
+    const proving = this.#proving.get(connection) ?? new Map<string, Promise<void>>()
+    this.#proving.set(connection, proving)
+    const underWay = proving.get(thingId)
+    if (underWay) return underWay
+    const beginning = this.#prove(connection, ownerOf(admission, thingId), thingId).finally(() => {
+      proving.delete(thingId)
+      if (proving.size === 0) this.#proving.delete(connection)
+    })
+    proving.set(thingId, beginning)
+    return beginning
+  }
+
+  async #prove(connection: Connection, owner: string, thingId: string): Promise<void> {
+    this.#forgetDeadline(connection)
+    const other = this.#proven.get(owner)
+    if (other && other.place > connection.place) {
+      connection.isDismissed = true
+      throw new Error('the same client has connected again')
+    }
+    if (!connection.socket.destroyed) this.#proven.set(owner, connection)
+    const hold = await this.takeOver(connection, owner)
+    connection.holdsOfThings ??= new Map()
+    connection.holdsOfThings.set(thingId, hold)
+    if (connection.isLeft) this.#release(hold)
+  }
+
+  /** The connection is gone. What it has under way goes on. */
+  leave(connection: Connection): void {
+    this.#forgetDeadline(connection)
+    const { admission, holdsOfThings } = connection
+    if (!admission) return
+    const things = [...(holdsOfThings?.keys() ?? []), ...(this.#proving.get(connection)?.keys() ?? [])]
+    for (const thingId of things) {
+      const owner = ownerOf(admission, thingId)
+      if (this.#proven.get(owner) === connection) this.#proven.delete(owner)
+    }
+  }
+
+  /** Nothing of the connection is under way any more. */
+  release({ hold, holdsOfThings }: Connection): void {
     for (const each of holdsOfThings?.values() ?? []) this.#release(each)
     if (hold) this.#release(hold)
+  }
+
+  #forgetDeadline(connection: Connection): void {
+    clearTimeout(this.#deadlines.get(connection))
+    this.#deadlines.delete(connection)
   }
 
   /** What the store fails, ends with the node. */
@@ -62,4 +117,9 @@ export class Ownership {
     const { retries, holds, onFailed } = this.#parts
     retries.run(() => holds.release(hold)).catch(onFailed)
   }
+}
+
+/** For whom a connection acts with a thing. Of an anonymous one, from when it has used a token on: the client of that id of the thing. */
+export function ownerOf({ kind, clientId, givenClientId }: Admission, thingId: string): string {
+  return kind !== 'anonymous' || givenClientId === '' ? clientId : `anonymous.${thingId}:${givenClientId}`
 }

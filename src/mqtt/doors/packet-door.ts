@@ -1,7 +1,6 @@
 import type { Connection, PacketHandler } from '../connection/connection.ts'
 import { encodeAck, pingresp } from '../packets/encode.ts'
 import { type Ack, type Packet, type Publish, types } from '../packets/packet.ts'
-import type { InFlightWrite } from '../sessions/session-documents.ts'
 import { isThingwireTopic } from '../topics.ts'
 import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import type { SubscribeDoor } from './subscribe-door.ts'
@@ -23,10 +22,6 @@ export class PacketDoor implements PacketHandler {
     this.#connection = connection
     this.#parts = parts
     this.#publishing = new PublishDoor(connection, parts.publishing)
-  }
-
-  resume(packets: readonly InFlightWrite[]): void {
-    this.#publishing.resume(packets)
   }
 
   take(packet: Packet): Promise<void> | undefined {

@@ -6,24 +6,23 @@ import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, Judge } from '../connection/connection.ts'
+import { type Arrival, digestOfWrite } from '../connection/in-flight.ts'
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
-import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
+import { type InFlightDocument, inFlightName } from '../sessions/session-documents.ts'
 import { refOfThingTopic, refOfWriteTopic } from '../topics.ts'
-import { type Arrival, digestOfWrite, InFlight } from './in-flight.ts'
+import type { Ownership } from './ownership.ts'
 import { thingOf } from './turned-away.ts'
 
 export interface PublishDoorParts {
   readonly access: Access
   readonly ingest: Ingest
   readonly documents: DocumentStore
-  /** The client may act for this thing; resolves when the connection acts for it alone. @throws ThingwireError of the store */
-  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
-  /** It may not publish there. */
-  readonly onUnknown: (connection: Connection, error: ThingwireError) => void
-  /** It has published there all the same, and writes for no one thing on whose list that could be. */
+  readonly ownership: Ownership
+  readonly judge: Judge
+  /** A client has published where it may not, and writes for no one thing on whose list that could be. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
@@ -53,7 +52,6 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  readonly #inFlight = new InFlight()
   /** Of the latest packet: a device publishes on one topic. */
   #address: Address | undefined
   #hasFailed = false
@@ -61,11 +59,6 @@ export class PublishDoor {
   constructor(connection: Connection, parts: PublishDoorParts) {
     this.#connection = connection
     this.#parts = parts
-  }
-
-  /** Of the session that the connection has: packets that are stored and not released. */
-  resume(packets: readonly InFlightWrite[]): void {
-    this.#inFlight.resume(packets)
   }
 
   /** It is acknowledged when it is committed, or noted; the connection is closed where neither can be. */
@@ -86,8 +79,8 @@ export class PublishDoor {
 
   /** A PUBREL. @returns whether its packet id is that of a write */
   release(messageId: number): boolean {
-    const { session, socket, inbound, acks } = this.#connection
-    const release = session && this.#inFlight.release(messageId, () => this.#forget(session, messageId))
+    const { session, socket, inbound, acks, inFlight } = this.#connection
+    const release = session && inFlight.release(messageId, () => this.#forget(session, messageId))
     if (!release) return false
     inbound.begun(0)
     release
@@ -104,7 +97,7 @@ export class PublishDoor {
   }
 
   #dealOnce(packet: Publish): Promise<unknown> {
-    return this.#inFlight.arrive(packet.messageId, arrival =>
+    return this.#connection.inFlight.arrive(packet.messageId, arrival =>
       promiseOf(ticket => this.#deal(packet, ticket, arrival)).catch(throwUnlessAcknowledged),
     )
   }
@@ -150,15 +143,15 @@ export class PublishDoor {
   }
 
   async #prove(authorised: string | Promise<string> | undefined): Promise<string | undefined> {
-    const { onProven, onUnknown } = this.#parts
+    const { ownership, judge } = this.#parts
     try {
       if (authorised === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
       const thingId = await authorised
-      await onProven(this.#connection, thingId)
+      await ownership.prove(this.#connection, thingId)
       return thingId
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
-      onUnknown(this.#connection, error)
+      judge(this.#connection, error)
       // Closed, a client would come again with it for ever, and nothing behind it would be stored.
       if (this.#connection.hasProven && !error.retryable) return undefined
       throw error

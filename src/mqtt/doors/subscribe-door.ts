@@ -1,21 +1,21 @@
-import type { Client } from 'aedes'
+import { activationText } from '../../access/things/activation-text.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, Judge } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { encodeAck, encodeSuback } from '../packets/encode.ts'
 import { type AskedFilter, type Subscribe, types, type Unsubscribe } from '../packets/packet.ts'
+import { deliveredQoS } from '../sessions/interest.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { activationCodeOf, isThingwireTopic, isTopicFilter, refOfThingTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
-import { activate } from './activations.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
+import type { Ownership } from './ownership.ts'
 
 export interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'limits'>
   readonly sessions: Sessions
-  readonly addressOf: (client: Client) => string
-  /** The client may act for this thing. @throws ThingwireError of the store */
-  readonly onProven: (connection: Connection, thingId: string) => Promise<void> | undefined
+  readonly ownership: Ownership
+  readonly judge: Judge
 }
 
 /** In place of the granted QoS (MQTT-3.9.3-2). */
@@ -69,7 +69,7 @@ export class SubscribeDoor {
 
   /** @returns the filters that are granted, as they are spelled */
   async #grant(connection: Connection, asked: readonly AskedFilter[]): Promise<Set<string>> {
-    const { sessions, onProven } = this.#parts
+    const { sessions, ownership } = this.#parts
     const { session, live } = connection
     const decisions = await Promise.all(asked.map(each => this.#decide(connection, each)))
     const wanted = asked.flatMap(({ topic }, place) => {
@@ -86,7 +86,7 @@ export class SubscribeDoor {
     for (const { spelled, thingId } of granted) {
       if (thingId === undefined) continue
       connection.spellings.set(thingId, refOfThingTopic(spelled) ?? thingId)
-      await onProven(connection, thingId)
+      await ownership.prove(connection, thingId)
     }
     const added = granted.map(({ subscription }) => subscription)
     sessions.cover(session, added)
@@ -95,20 +95,25 @@ export class SubscribeDoor {
     return spelled
   }
 
+  /** Of an activation the answer is sent on its topic, to this connection alone (contract §7); nothing of it is kept. */
   async #decide(connection: Connection, asked: AskedFilter): Promise<Granted | 'activated' | 'refused'> {
-    const { access, activationCodes, limits } = this.#parts.things
-    const onUnknown = (error: ThingwireError) => {
-      limits.judge(error, this.#parts.addressOf(connection.client))
-    }
-    if (activationCodeOf(asked.topic) === undefined) {
+    const { access, activationCodes } = this.#parts.things
+    const onUnknown = (error: ThingwireError) => void this.#parts.judge(connection, error)
+    const { topic, qos } = asked
+    const code = activationCodeOf(topic)
+    if (code === undefined) {
       // The session of a host's client is kept by the host, and would be found again without the filter.
       if (connection.isHosts && !connection.client.clean) return 'refused'
       return (await grantFilter(connection, asked, { access, onUnknown })) ?? 'refused'
     }
-    const isActivated = await unlessRefused(activate(connection, asked, activationCodes))
-    if (isActivated) return 'activated'
-    onUnknown(new ThingwireError('unknown_activation_code'))
-    return 'refused'
+    const activation = await unlessRefused(activationCodes.activate(code))
+    if (!activation) {
+      onUnknown(new ThingwireError('unknown_activation_code'))
+      return 'refused'
+    }
+    const payload = Buffer.from(activationText(activation))
+    connection.live.answer({ topic, payload, qos: deliveredQoS(qos) })
+    return 'activated'
   }
 
   /** Those that there is still room for; the others are refused. */

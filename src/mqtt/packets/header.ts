@@ -9,27 +9,20 @@ export interface Header {
   readonly length: number
 }
 
-/** By packet type, the flags in the first byte of what a client may send (table 2.2); of PUBLISH they have a meaning. */
-const fixedFlags: ReadonlyMap<number, number> = new Map<number, number>([
-  [types.connect, 0],
-  [types.puback, 0],
-  [types.pubrec, 0],
-  [types.pubrel, 2],
-  [types.pubcomp, 0],
-  [types.subscribe, 2],
-  [types.unsubscribe, 2],
-  [types.pingreq, 0],
-  [types.disconnect, 0],
-])
-
-/** By packet type, the length of those that are all alike. */
-const fixedLengths: ReadonlyMap<number, number> = new Map<number, number>([
-  [types.puback, 2],
-  [types.pubrec, 2],
-  [types.pubrel, 2],
-  [types.pubcomp, 2],
-  [types.pingreq, 0],
-  [types.disconnect, 0],
+/**
+ * By packet type, of what a client may send but PUBLISH: the flags in the first byte (table 2.2), and the length of those that are
+ * all alike.
+ */
+const fixed = new Map<number, { readonly flags: number; readonly length?: number }>([
+  [types.connect, { flags: 0 }],
+  [types.puback, { flags: 0, length: 2 }],
+  [types.pubrec, { flags: 0, length: 2 }],
+  [types.pubrel, { flags: 2, length: 2 }],
+  [types.pubcomp, { flags: 0, length: 2 }],
+  [types.subscribe, { flags: 2 }],
+  [types.unsubscribe, { flags: 2 }],
+  [types.pingreq, { flags: 0, length: 0 }],
+  [types.disconnect, { flags: 0, length: 0 }],
 ])
 
 /** Bits before the last of the four bytes of a length (MQTT-2.2.3). */
@@ -69,7 +62,7 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
     if (qos === 3) throw new MalformedPacket('the QoS is 3 (MQTT-3.3.1-4)')
     if (qos === 0 && firstByte & publishFlags.duplicate)
       throw new MalformedPacket('DUP is set at QoS 0 (MQTT-3.3.1-2)')
-  } else if (fixedFlags.get(type) !== (firstByte & 0x0f)) {
+  } else if (fixed.get(type)?.flags !== (firstByte & 0x0f)) {
     throw new MalformedPacket(
       'a client may not send this packet, or its reserved flags are wrong (MQTT-2.2.2-2)',
     )
@@ -81,8 +74,8 @@ export function assertLength({ firstByte, length }: Header, longest: number): vo
   if (length > longest) {
     throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`)
   }
-  const fixed = fixedLengths.get(typeOf(firstByte))
-  if (fixed !== undefined && length !== fixed)
+  const expected = fixed.get(typeOf(firstByte))?.length
+  if (expected !== undefined && length !== expected)
     throw new MalformedPacket('the packet has a wrong length for its type')
 }
 

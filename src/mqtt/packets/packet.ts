@@ -23,24 +23,11 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
+/** What else it says is read of the packet that the broker makes of it. */
 export interface Connect {
   readonly cmd: 'connect'
-  /** 3: MQTT 3.1, 4: MQTT 3.1.1. */
-  readonly protocolVersion: 3 | 4
-  readonly clean: boolean
   /** Seconds; 0: none. */
   readonly keepalive: number
-  readonly clientId: string
-  readonly username: string | undefined
-  readonly password: Buffer | undefined
-  readonly will: Will | undefined
-}
-
-export interface Will {
-  readonly topic: string
-  readonly payload: Buffer
-  readonly qos: QoS
-  readonly retain: boolean
 }
 
 export interface Publish {
@@ -51,7 +38,6 @@ export interface Publish {
   readonly payload: Buffer
   readonly qos: QoS
   readonly dup: boolean
-  readonly retain: boolean
   /** 1..65,535; 0 at QoS 0. */
   readonly messageId: number
 }

@@ -19,11 +19,8 @@ const saveInterval = 1_000
 /** For so long a connection that has taken a client may need to begin its session, milliseconds: more than a CONNECT may take. */
 const longestBegin = 10_000
 
-/** A persistent session that this node has in memory. */
-interface OpenSession {
-  readonly session: MqttSession
-  /** Of the newest connection: in its name the session is kept. */
-  readonly hold: Hold
+/** A persistent session that this node has in memory; its hold is that of the newest connection. */
+interface OpenSession extends Usage {
   isInUse: boolean
   /** When the hold was found to be lost, on the clock of `performance.now()`: for a while a connection here may go on with it. */
   lostAt?: number
@@ -53,9 +50,7 @@ export interface SessionsParts {
 export class Sessions {
   readonly #parts: SessionsParts
   readonly #stored: StoredSessions
-  /** By client id: those that end with their connection. */
-  readonly #passing = new Map<string, MqttSession>()
-  /** By client id: persistent ones. */
+  /** By client id. */
   readonly #open = new Map<string, OpenSession>()
   /** Number of the newest write of the process before. */
   readonly #begin: number
@@ -78,9 +73,7 @@ export class Sessions {
 
   /** A session that ends with its connection, of a client id under which nothing is kept. */
   beginNew(clientId: string): MqttSession {
-    const session = newSession(clientId, false, this.#parts.live.writeNumber)
-    this.#passing.set(clientId, session)
-    return session
+    return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
   /**
@@ -110,7 +103,6 @@ export class Sessions {
     // Of one that goes on in memory the store says that it is in use.
     if (!isPresent || !present.isInUse)
       await this.#keep(open, session.wasPresent ? {} : removalOf(clientId, left))
-    this.#passing.delete(clientId)
     this.#open.set(clientId, open)
     return { session, inFlight: session.wasPresent ? left : [] }
   }
@@ -130,7 +122,6 @@ export class Sessions {
    */
   async leave(session: MqttSession): Promise<void> {
     const { clientId } = session
-    if (this.#passing.get(clientId) === session) this.#passing.delete(clientId)
     const open = this.#open.get(clientId)
     if (open?.session !== session) return
     open.isInUse = false
@@ -146,11 +137,6 @@ export class Sessions {
   heldBy(clientId: string, { holder }: Hold): MqttSession | undefined {
     const open = this.#open.get(clientId)
     return open?.hold.holder === holder ? open.session : undefined
-  }
-
-  /** Of a client that is connected. */
-  find(clientId: string): MqttSession | undefined {
-    return this.#passing.get(clientId) ?? this.#open.get(clientId)?.session
   }
 
   /** To be called before subscriptions are added: the commit log has what they may miss from here on. */

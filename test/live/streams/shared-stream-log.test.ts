@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Live } from '../../../src/live/index.ts'
+import { EventIds } from '../../../src/live/streams/event-ids.ts'
 import { SharedStreamLog } from '../../../src/live/streams/shared-stream-log.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
@@ -30,7 +31,7 @@ async function start() {
   const trimTo = (writeNumber: number) => {
     completeAfter = writeNumber
   }
-  const open = () => SharedStreamLog.open(store.documents, live, nodes)
+  const open = async () => new SharedStreamLog(live, nodes, await EventIds.begin(store.documents))
   return { live, open, write, trimTo, lose: (writeNumber: number) => lost.add(writeNumber) }
 }
 

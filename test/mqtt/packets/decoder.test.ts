@@ -39,8 +39,7 @@ function decode(pieces: readonly Buffer[], mayTake = () => true) {
 function textOf(packet: Packet | OtherPacket, names: readonly string[] = Object.keys(packet)): string {
   const members = names.map(name => {
     const value: unknown = Reflect.get(packet, name)
-    if (Buffer.isBuffer(value)) return [name, value.toString('latin1')]
-    return [name, name === 'will' ? Object.entries(value ?? {}).sort() : value]
+    return [name, Buffer.isBuffer(value) ? value.toString('latin1') : value]
   })
   return JSON.stringify(members)
 }

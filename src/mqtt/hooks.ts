@@ -1,34 +1,18 @@
-import type { Duplex } from 'node:stream'
-import type { Aedes, AuthenticateError, Client, ConnectPacket } from 'aedes'
-import { isThingwireTopic } from '../topics.ts'
+import type { Aedes, AuthenticateError, Client } from 'aedes'
+import type { MqttDoor } from './doors/mqtt-door.ts'
+import { isThingwireTopic } from './topics.ts'
 
 type Members = Pick<
   Aedes,
   'handle' | 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
 >
 
-/** What the hooks ask of the door. */
-export interface HookedDoor {
-  /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
-  welcome(socket: Duplex, accept: (stream: Duplex) => Client): Client
-  /** Whether the door has welcomed the client. */
-  knows(client: Client): boolean
-  /** Whether the client is the host's, and none of the door's. To be asked after `connect`. */
-  isHosts(client: Client): boolean
-  /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */
-  connect(client: Client, packet: ConnectPacket): Promise<void>
-  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to judge; an error: it is refused */
-  letIn(client: Client): 'host' | 'let in' | (Error & { readonly returnCode: number })
-  /** A client of the host is let in. */
-  onReady(client: Client): void
-}
-
 /**
  * Puts the door's hooks in the place of the broker's own, which are called for everything that is not the door's.
  *
  * @returns puts the broker's own back
  */
-export function replaceHooks(broker: Aedes, door: HookedDoor): () => void {
+export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   let isAttached = true
   const putBack = replaceMembers<Members>(broker, {

@@ -1,0 +1,38 @@
+import type { Client } from 'aedes'
+import type { ThingwireError } from '../errors.ts'
+
+export interface AttachOptions {
+  /**
+   * Whether nothing but Thingwire's clients connect to the broker. Default false: what is not Thingwire's is left
+   * to the host's hooks. True: unknown credentials are refused, foreign topics close the connection, and a
+   * connection without a credential ends after 60 s without a valid token.
+   */
+  readonly ownsBroker?: boolean
+  /** Largest packet, bytes of its announced length; for all topics of the broker, the host's too. Default 1 MiB. */
+  readonly maxPacketSize?: number
+  /** How long the wills of a process that has ended wait for their clients, milliseconds. Default 30,000. */
+  readonly willGrace?: number
+  /** How long the socket of a client may take nothing of what is sent to it, milliseconds. Default 5,000. */
+  readonly drainTimeout?: number
+  /** Where a client is, for the limit of failed credentials. Default: the address at the other end of its socket. */
+  readonly addressOf?: (client: Client) => string
+  /** Whether new connections are to be refused (CONNACK 3). */
+  readonly isDraining?: () => boolean
+  /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
+  readonly onDefect?: (error: unknown) => void
+  /** Told once an outage that the store is away, and what connections leave has to wait for it. Default: nobody is told. */
+  readonly onOutage?: (error: unknown) => void
+  /**
+   * Told of what a client of several things, or the admin, published where it may not: it is acknowledged, and on no thing's list.
+   * The message of the error names the topic, free of secrets. Default: nobody is told.
+   */
+  readonly onElsewhere?: (client: Client, error: ThingwireError) => void
+}
+
+/** What the door is told by whoever attaches it. */
+export interface DoorOptions extends Required<AttachOptions> {
+  /** Told of a client that was silent for one and a half keep-alives, before it is closed. */
+  readonly onSilent: (client: Client) => void
+  /** Told of a CONNACK that the broker knows nothing of. */
+  readonly onRefused: (client: Client, returnCode: number) => void
+}
