@@ -23,7 +23,7 @@ export async function printResult(
   await (json ? printJson(document) : printLine(text))
 }
 
-/** Columns as wide as their widest cell; a head, then the rows. */
+/** Columns as wide as their widest cell; a head, then the rows. The last line has no end. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(shown))]
   const widest = (column: number) =>

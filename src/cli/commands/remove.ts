@@ -11,7 +11,7 @@ import {
   readPrincipal,
 } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
-import { counted, grouped, print, printJson, printLine, table } from '../output.ts'
+import { counted, grouped, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
 import {
   lookInRange,
@@ -187,7 +187,7 @@ async function show(removed: readonly Removed[], { dryRun, json }: Flags): Promi
     return dryRun ? [...cells, first, last] : cells
   })
   const head = ['thing', 'key', 'records', ...(dryRun ? ['first', 'last'] : [])]
-  if (rows.length > 0) await print(table(head, rows))
+  if (rows.length > 0) await printLine(table(head, rows))
   const things = new Set(removed.map(({ thing }) => thing.thingId)).size
   const where = `in ${counted(removed.length, 'resource')} of ${counted(things, 'thing')}`
   await printLine(`${counted(records, 'record')} ${where} ${dryRun ? 'would be removed' : 'removed'}`)
