@@ -23,7 +23,8 @@ interface CatalogueEntry {
 
 const refusedContent = { status: 400, retryable: false, mqtt: 'report' } as const
 const badRequest = { status: 400, retryable: false, mqtt: 'none' } as const
-const notFound = { status: 404, retryable: false, mqtt: 'none' } as const
+const badCredential = { status: 401, retryable: false, mqtt: 'connack 4' } as const
+const notFound = { ...badRequest, status: 404 } as const
 const overLimit = { status: 429, retryable: true, mqtt: 'close' } as const
 const storeAway = { status: 503, retryable: true, mqtt: 'close' } as const
 
@@ -107,54 +108,31 @@ export const catalogue = {
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
   too_many_tokens: { ...badRequest, text: 'The thing already has ten tokens.' },
   too_many_sessions: { ...badRequest, text: 'The thing already has 100 live sessions.' },
-  request_timeout: {
-    status: 408,
-    retryable: false,
-    mqtt: 'none',
-    text: 'The request did not come to its end in time.',
-  },
-  head_too_large: {
-    status: 431,
-    retryable: false,
-    mqtt: 'none',
-    text: 'The request line and the headers are too large.',
-  },
+  request_timeout: { ...badRequest, status: 408, text: 'The request did not come to its end in time.' },
+  head_too_large: { ...badRequest, status: 431, text: 'The request line and the headers are too large.' },
   websocket_elsewhere: {
+    ...badRequest,
     status: 426,
-    retryable: false,
-    mqtt: 'none',
     text: 'MQTT over WebSocket is at `/mqtt`, with an upgrade.',
   },
   body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
-  unsupported_media_type: {
-    status: 415,
-    retryable: false,
-    mqtt: 'none',
-    text: 'The Content-Type names a binary format.',
-  },
+  unsupported_media_type: { ...badRequest, status: 415, text: 'The Content-Type names a binary format.' },
   unsupported_encoding: {
+    ...badRequest,
     status: 415,
-    retryable: false,
-    mqtt: 'none',
     text: 'The Content-Encoding is neither gzip nor identity.',
   },
 
   // Credentials
-  unknown_thing_token: {
-    status: 401,
-    retryable: false,
-    mqtt: 'connack 4',
-    text: 'No thing has this token.',
-  },
-  invalid_session: { status: 401, retryable: false, mqtt: 'connack 4', text: 'The credential is unknown.' },
-  missing_credential: { status: 401, retryable: false, mqtt: 'close', text: 'A credential is needed.' },
+  unknown_thing_token: { ...badCredential, text: 'No thing has this token.' },
+  invalid_session: { ...badCredential, text: 'The credential is unknown.' },
+  missing_credential: { ...badCredential, mqtt: 'close', text: 'A credential is needed.' },
   unknown_activation_code: {
-    status: 401,
-    retryable: false,
+    ...badCredential,
     mqtt: 'report',
     text: 'The activation code is unknown or used up.',
   },
-  forbidden: { status: 403, retryable: false, mqtt: 'close', text: 'The credential does not allow this.' },
+  forbidden: { ...badCredential, status: 403, mqtt: 'close', text: 'The credential does not allow this.' },
 
   // Limits
   write_rate_exceeded: {
@@ -194,12 +172,7 @@ export const catalogue = {
   not_found: { ...notFound, text: 'There is nothing at this path.' },
   unknown_thing: { ...notFound, text: 'No thing has this id.' },
   unknown_resource: { ...notFound, text: 'Nothing was ever written to this key.' },
-  method_not_allowed: {
-    status: 405,
-    retryable: false,
-    mqtt: 'none',
-    text: 'The path exists, but not with this method.',
-  },
+  method_not_allowed: { ...badRequest, status: 405, text: 'The path exists, but not with this method.' },
 
   // The service
   store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },

@@ -34,7 +34,7 @@ const writesInFlight = 16
 export async function fill(options: FillOptions): Promise<Filling> {
   const { location, thingId, records, slice, end: behind = Date.now(), onProgress } = options
   const store = await openStore(createLevelStore({ location }))
-  const voyage = (await readVoyage(new Date())).records
+  const voyage = (await readVoyage(new Date())).flatMap(row => row.records)
   const start = behind - (records / keys.length) * 2_000
   const rates: number[] = []
   const writtenBefore = bytesWritten()

@@ -126,7 +126,7 @@ export interface ThingRegistry {
 export interface AccessSessionTerms {
   readonly access: SessionAccess
   /** Whole seconds, at least 1. Default: a day. */
-  readonly expiresIn?: number
+  readonly expiresIn?: number | undefined
 }
 
 /** A session that has just been minted: the only time at which its token is shown. */

@@ -14,14 +14,25 @@ export async function printJson(document: unknown): Promise<void> {
   await printLine(JSON.stringify(document))
 }
 
-/** Columns as wide as their widest cell; a head, then the rows. */
+/** What has come of a command: as a JSON document with `--json`, else as text. */
+export async function printResult(
+  { json }: { readonly json?: true | undefined },
+  document: unknown,
+  text: string,
+): Promise<void> {
+  await (json ? printJson(document) : printLine(text))
+}
+
+/** Columns as wide as their widest cell; a head, then the rows. The last line has no end. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(shown))]
-  const widths = head.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
+  const widest = (column: number) =>
+    lines.reduce((width, line) => Math.max(width, line[column]?.length ?? 0), 0)
+  const widths = head.map((_, column) => widest(column))
   return lines
     .map(line => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
-    .map(line => `${line.trimEnd()}\n`)
-    .join('')
+    .map(line => line.trimEnd())
+    .join('\n')
 }
 
 /** Text of a device for a terminal: what would steer the terminal is spelled out. */

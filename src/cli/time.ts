@@ -1,11 +1,6 @@
 import { parseDatetime } from '../core/record/datetime.ts'
 import { usageError } from './exit.ts'
 
-/** Whether a server takes this for a real time. */
-export function isDatetime(text: string): boolean {
-  return parseDatetime(text) !== undefined
-}
-
 export interface TimeRange {
   readonly startDate?: string
   readonly endDate?: string

@@ -15,10 +15,10 @@ export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
 /** What a request says beside its body: HTTP query flags and Idempotency-Key. They win over the body's. */
 export interface WriteOptions {
-  readonly store?: boolean
-  readonly broadcast?: boolean
-  readonly partial?: boolean
-  readonly id?: string
+  readonly store?: boolean | undefined
+  readonly broadcast?: boolean | undefined
+  readonly partial?: boolean | undefined
+  readonly id?: string | undefined
 }
 
 interface ParseContext extends RecordContext {

@@ -30,8 +30,11 @@ export class MqttAdmission {
       return
     }
     // Nobody else listens before `next`.
-    socket.on('error', ignore)
-    readProxyHeader(socket, this.#timeout).then(client => this.#enter(socket, client ?? peer, next), ignore)
+    socket.on('error', () => {})
+    readProxyHeader(socket, this.#timeout).then(
+      client => this.#enter(socket, client ?? peer, next),
+      () => {},
+    )
   }
 
   /** Where the client of a connection that was let in is. */
@@ -55,5 +58,3 @@ export class MqttAdmission {
 function endpoints({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ')
 }
-
-function ignore(): void {}

@@ -13,8 +13,8 @@ import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connect
 import { TrustedProxies } from './connections/trusted-proxies.ts'
 import { tellConnectRefused, tellTurnedAway } from './connections/turned-away.ts'
 import { newConnectionId } from './log/log-ids.ts'
+import { Observations } from './metrics/observations.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
-import { MqttFigures } from './mqtt-figures.ts'
 import type { ServerOptions } from './options/options.ts'
 import type { ServedCertificate } from './tls/served-certificate.ts'
 import { openTlsListener, type TlsListener } from './tls/tls-listener.ts'
@@ -26,8 +26,6 @@ export interface MqttServer {
   readonly url: string
   /** Such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
   readonly secureUrl: string | undefined
-  /** For whoever watches the server. */
-  readonly figures: MqttFigures
   isListening(): boolean
   /** Takes a connection that came in another way, with the request that it began as. */
   handle(connection: Duplex, request: IncomingMessage): void
@@ -41,12 +39,17 @@ mqttPacket.writeToStream.cacheNumbers = false
 /** From the connection to its CONNECT, milliseconds: as long as HTTP waits for the head of a request. */
 const connectTimeout = 30_000
 
+interface MqttDoorParts {
+  readonly descriptors?: Descriptors
+  readonly observations?: Observations
+}
+
 /**
  * Opens the MQTT door (contract §7) on a broker of its own.
  *
  * @param stopping aborted when the server begins to stop: from then on no client is let in
  * @param certificate what to serve TLS with, if it is to be served
- * @param descriptors those of the process, for all of its doors
+ * @param parts `descriptors` of the process, for all of its doors; `observations` of the service, for its metrics
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openMqttServer(
@@ -55,7 +58,7 @@ export async function openMqttServer(
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
-  descriptors = new Descriptors(log),
+  { descriptors = new Descriptors(log), observations = new Observations() }: MqttDoorParts = {},
 ): Promise<MqttServer> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies, descriptors)
@@ -66,8 +69,7 @@ export async function openMqttServer(
     connectTimeout,
     authenticate: refuseAll,
   })
-  const figures = new MqttFigures()
-  watchConnections(broker, figures, client => peers.get(client), log)
+  watchConnections(broker, observations, client => peers.get(client), log)
   const detach = attachThings(broker, things, {
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
@@ -93,9 +95,12 @@ export async function openMqttServer(
     track(connection)
     const kind = request ? 'websocket' : 'mqtt'
     const connectionId = newConnectionId()
-    figures.opened(connection, kind)
+    observations.connections[kind]++
     log.debug({ connectionId, kind, address }, 'MQTT connection')
-    connection.once('close', () => log.debug({ connectionId }, 'MQTT connection closed'))
+    connection.once('close', () => {
+      observations.connections[kind]--
+      log.debug({ connectionId }, 'MQTT connection closed')
+    })
     peers.set(broker.handle(connection, request), { address, connectionId })
   }
   const accept = (socket: Socket) => handle(socket, admission.addressOf(socket))
@@ -136,7 +141,6 @@ export async function openMqttServer(
       address,
       url: urlOf('mqtt', address),
       secureUrl: secure && urlOf('mqtts', secure.address),
-      figures,
       isListening: () => listener.listening && (secure?.isListening() ?? true),
       handle: (connection, request) => handle(connection, proxies.clientOf(request), request),
       close,
@@ -161,7 +165,7 @@ interface Peer {
 /** Tells the log without client id, topic, payload or credential: devices put secrets there. */
 function watchConnections(
   broker: Aedes,
-  figures: MqttFigures,
+  observations: Observations,
   peerOf: (client: Client) => Peer | undefined,
   log: FastifyBaseLogger,
 ): void {
@@ -169,13 +173,13 @@ function watchConnections(
   events.on('error', (err: unknown) => log.error({ err }, 'defect in the MQTT broker'))
   const closed = (client: Client, error: Error) => {
     const { connectionId, address } = peerOf(client) ?? {}
-    figures.broken(error)
+    observations.brokenOff.add(error instanceof ThingwireError ? error.reason : 'other')
     log.debug({ connectionId, ...summary(error) }, 'MQTT connection broken off')
     if (error instanceof ThingwireError) tellTurnedAway(log, error.reason, { connectionId, address })
   }
   events.on('connackSent', ({ returnCode }: { readonly returnCode: number }, client: Client) => {
     const { connectionId, address } = peerOf(client) ?? {}
-    figures.connected(returnCode)
+    observations.connects.add(String(returnCode))
     log.debug({ connectionId, returnCode }, 'MQTT CONNECT answered')
     tellConnectRefused(log, returnCode, { connectionId, address })
   })

@@ -21,10 +21,8 @@ export function linesForDevices(
   { url, mqttUrl, httpsUrl, mqttsUrl }: Pick<Server, 'url' | 'mqttUrl' | 'httpsUrl' | 'mqttsUrl'>,
   interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
 ): readonly string[] {
-  const open = [httpsUrl, mqttsUrl, url, mqttUrl].filter(
-    each => each !== undefined && wildcards.has(hostOf(each)),
-  )
-  const urls = open.filter(each => each !== undefined)
+  const all = [httpsUrl, mqttsUrl, url, mqttUrl].filter(each => each !== undefined)
+  const urls = all.filter(each => wildcards.has(hostOf(each)))
   if (urls.length === 0) return []
   const isV4Alone = urls.every(each => hostOf(each) === '0.0.0.0')
   const found = Object.entries(interfaces).flatMap(([name, infos = []]) =>

@@ -147,9 +147,8 @@ async function openDoors(
   observations: Observations,
   certificate: ServedCertificate | undefined,
 ): Promise<{ mqtt: MqttServer; http: HttpDoor }> {
-  const descriptors = new Descriptors(log)
-  const mqtt = await openMqttServer(things, options, log, stopping, certificate, descriptors)
-  const parts = { observations, descriptors }
+  const parts = { observations, descriptors: new Descriptors(log) }
+  const mqtt = await openMqttServer(things, options, log, stopping, certificate, parts)
   const opening = openHttpDoor(things, mqtt, options, log, stopping, certificate, parts)
   const http = await opening.catch(async (error: unknown) => {
     await mqtt.close()

@@ -6,7 +6,7 @@ const recordsPerWrite = 5_000
 
 /** Stores the whole voyage of examples/voyage, as if it had ended now. @returns its records, in order */
 export async function storeVoyage(server: ServerAddress, thing: Thing): Promise<readonly VoyageRecord[]> {
-  const { records } = await readVoyage(new Date())
+  const records = (await readVoyage(new Date())).flatMap(row => row.records)
   for (let begin = 0; begin < records.length; begin += recordsPerWrite) {
     const values = records.slice(begin, begin + recordsPerWrite)
     const { status } = await write(server, thing, { values })

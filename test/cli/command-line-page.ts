@@ -5,7 +5,7 @@ import { exitOf, exitText, lessonOf } from '../../src/cli/teach.ts'
 
 /** Rows that many commands share stand once, in the intro. */
 const commonFlags: ReadonlySet<string> = new Set([
-  ...withConnection(new Command()).options.map(({ flags }) => flags),
+  ...withConnection(new Command(), 'any', '').options.map(({ flags }) => flags),
   '--json',
 ])
 const commonDescription = 'one JSON document'
@@ -76,7 +76,7 @@ function optionRows(command: Command): string {
 }
 
 function connectionRows(): string {
-  return withConnection(new Command()).options.map(optionRow).join('\n')
+  return withConnection(new Command(), 'any', '').options.map(optionRow).join('\n')
 }
 
 function optionRow({ flags, description }: Option): string {

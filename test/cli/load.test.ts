@@ -69,8 +69,9 @@ describe('thingwire write --file', () => {
     expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them from an earlier run$/m)
     expect(await readdir(join(environment.XDG_STATE_HOME, 'thingwire'))).toEqual([])
 
-    const { resources } = await readVoyage(lastRow)
-    for (const [key, records] of resources) {
+    const sent = (await readVoyage(lastRow)).flatMap(row => row.records)
+    for (const key of new Set(sent.map(record => record.key))) {
+      const records = sent.filter(record => record.key === key)
       const stored = (await readAll(second, thing, key)).reverse()
       expect(stored.map(asWritten)).toEqual(
         records.map(record => ({ ...record, datetime: record.datetime.padEnd(17, '0') })),

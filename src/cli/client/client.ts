@@ -109,6 +109,15 @@ export class ServerClient {
     return await this.call<Answer>(path, { method: 'POST', body: JSON.stringify(body) })
   }
 
+  /** The body of a successful answer, as it comes. @throws UnreachableError if it is cut off */
+  async *partsOf({ body }: Response): AsyncGenerator<Uint8Array> {
+    try {
+      if (body) yield* body
+    } catch (error) {
+      throw new UnreachableError(this.url, error)
+    }
+  }
+
   /** Every item of a list that is given page by page with `next` cursors. */
   async *list<Item, Name extends string>(path: string, name: Name): AsyncGenerator<Item> {
     let cursor = ''
@@ -120,32 +129,48 @@ export class ServerClient {
       cursor = `&cursor=${encodeURIComponent(page.next)}`
     }
   }
+
+  async listAll<Item, Name extends string>(path: string, name: Name): Promise<Item[]> {
+    const items: Item[] = []
+    for await (const item of this.list<Item, Name>(path, name)) items.push(item)
+    return items
+  }
 }
 
-/** What a failed connection failed at, in a few words: `connect ECONNREFUSED 127.0.0.1:8080`. */
-function networkFault(error: unknown): string {
+/** What comes of a request, or `instead` where it is refused with this status. */
+export async function orIfRefused<Answer, Instead>(
+  asked: Promise<Answer>,
+  httpStatus: number,
+  instead: Instead,
+): Promise<Answer | Instead> {
+  return await asked.catch((error: unknown) => {
+    if (error instanceof RefusedError && error.httpStatus === httpStatus) return instead
+    throw error
+  })
+}
+
+/**
+ * What a failed connection failed at.
+ *
+ * @returns `text` such as `connect ECONNREFUSED 127.0.0.1:8080`; `code` of Node or OpenSSL, empty if there is none
+ */
+export function networkFault(error: unknown): { readonly text: string; readonly code: string } {
   if (error instanceof AggregateError) return networkFault(error.errors[0])
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : networkFault(error.cause)
-}
-
-/** A code of Node or OpenSSL, such as ECONNREFUSED; empty if there is none. */
-function networkCode(error: unknown): string {
-  if (error instanceof AggregateError) return networkCode(error.errors[0])
-  if (!(error instanceof Error)) return ''
-  return error.cause === undefined && 'code' in error ? String(error.code) : networkCode(error.cause)
+  if (!(error instanceof Error)) return { text: String(error), code: '' }
+  if (error.cause !== undefined) return networkFault(error.cause)
+  return { text: error.message, code: 'code' in error ? String(error.code) : '' }
 }
 
 function unreachableText(url: string, cause: unknown): string {
-  const code = networkCode(cause)
+  const { text, code } = networkFault(cause)
   // OpenSSL tells it as a line of its source.
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
     return `the TLS handshake failed (${code}); is the URL ${url.replace(/^https/, 'http')}?`
   }
   if (/CERT|SIGNATURE/.test(code)) {
-    return `its certificate is not trusted (${networkFault(cause)}); to trust your own certificate, set NODE_EXTRA_CA_CERTS`
+    return `its certificate is not trusted (${text}); to trust your own certificate, set NODE_EXTRA_CA_CERTS`
   }
-  return `${networkFault(cause)}; is the server running (thingwire serve), and is --url right?`
+  return `${text}; is the server running (thingwire serve), and is --url right?`
 }
 
 function refusal({ status, headers }: Response, text: string, source: string): RefusedError {

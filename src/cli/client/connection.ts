@@ -8,11 +8,15 @@ export interface ConnectionFlags {
   readonly url?: string
   readonly credentialFile?: string
   readonly dataDir?: string
+  /** What it does, each command says of its own. */
+  readonly json?: true
 }
 
-/** Adds the options of `ConnectionFlags`. */
-export function withConnection(command: Command): Command {
-  return command
+/** Makes a command with the options of `ConnectionFlags`; `--json` is added by itself. */
+export function withConnection(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
     .option(
       '--url <url>',
       'server; default THINGWIRE_URL, else this machine and port THINGWIRE_HTTP_PORT or 8080',

@@ -52,8 +52,7 @@ export async function findThing(client: ServerClient, named: string | undefined)
 export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
   if (isToken(named)) throw usageError('do not put a token on the command line: set THINGWIRE_TOKEN')
   if (isThingId(named)) return { thingId: named, name: '' }
-  const found: ListedThing[] = []
-  for await (const thing of findNamed(client, named)) found.push(thing)
+  const found = await findNamed(client, named)
   const [thing] = found
   if (thing && found.length === 1) return thing
   if (!thing) throw failure(`no thing is called ${named}: thingwire things list shows them`)
@@ -64,11 +63,10 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
 }
 
 /** Things of exactly this name that the credential may see. */
-export async function* findNamed(client: ServerClient, name: string): AsyncGenerator<ListedThing> {
+export async function findNamed(client: ServerClient, name: string): Promise<readonly ListedThing[]> {
   const path = `/v2/things?name=${encodeURIComponent(name)}`
-  for await (const thing of client.list<ListedThing, 'things'>(path, 'things')) {
-    if (thing.name === name) yield thing
-  }
+  const found = await client.listAll<ListedThing, 'things'>(path, 'things')
+  return found.filter(thing => thing.name === name)
 }
 
 /** What is listed of one thing; undefined if there is none of this id that the credential may see. */

@@ -1,12 +1,8 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
-import { print, printJson, printLine, table } from '../output.ts'
+import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
-
-interface Flags extends ConnectionFlags {
-  readonly json?: true
-}
 
 interface ListedCode {
   readonly activationCode: string
@@ -21,7 +17,7 @@ export function addCodes(program: Command): void {
     .description('Activation codes: a device registers itself with a code and gets its token.')
 
   teach(
-    withConnection(codes.command('create').description('Create activation codes.'))
+    withConnection(codes, 'create', 'Create activation codes.')
       .option('--count <n>', 'how many codes, 1 to 1000', '1')
       .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
       .option('--json', 'one JSON document')
@@ -34,7 +30,7 @@ export function addCodes(program: Command): void {
     },
   )
   teach(
-    withConnection(codes.command('list').description('List the codes that can still be used.'))
+    withConnection(codes, 'list', 'List the codes that can still be used.')
       .option('--json', 'one JSON document')
       .action(list),
     {
@@ -45,7 +41,7 @@ export function addCodes(program: Command): void {
     },
   )
   teach(
-    withConnection(codes.command('delete').description('Delete a code; the things that used it stay.'))
+    withConnection(codes, 'delete', 'Delete a code; the things that used it stay.')
       .argument('<code>', 'code, as codes list shows it')
       .option('--json', 'one JSON document')
       .action(remove),
@@ -58,7 +54,9 @@ export function addCodes(program: Command): void {
   )
 }
 
-async function create(flags: Flags & { readonly count: string; readonly uses: string }): Promise<void> {
+async function create(
+  flags: ConnectionFlags & { readonly count: string; readonly uses: string },
+): Promise<void> {
   const body = {
     count: wholeNumber('--count', flags.count, 1_000),
     uses: wholeNumber('--uses', flags.uses, 1_000_000),
@@ -68,25 +66,22 @@ async function create(flags: Flags & { readonly count: string; readonly uses: st
     '/v2/admin/activation-codes',
     body,
   )
-  if (flags.json) return await printJson({ activationCodes })
-  await printLine(activationCodes.join('\n'))
+  await printResult(flags, { activationCodes }, activationCodes.join('\n'))
 }
 
-async function list(flags: Flags): Promise<void> {
+async function list(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { activationCodes } = await client.call<{ activationCodes: ListedCode[] }>(
     '/v2/admin/activation-codes',
   )
-  if (flags.json) return await printJson({ activationCodes })
   const rows = activationCodes.map(code => [code.activationCode, code.createdAt, String(code.usesLeft)])
-  await print(table(['code', 'created', 'uses left'], rows))
+  await printResult(flags, { activationCodes }, table(['code', 'created', 'uses left'], rows))
 }
 
-async function remove(code: string, flags: Flags): Promise<void> {
+async function remove(code: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   await client.call(`/v2/admin/activation-codes/${encodeURIComponent(code)}`, { method: 'DELETE' })
-  if (flags.json) return await printJson({ deleted: 1 })
-  await printLine('the code is deleted')
+  await printResult(flags, { deleted: 1 }, 'the code is deleted')
 }
 
 function wholeNumber(flag: string, text: string, most: number): number {

@@ -15,13 +15,12 @@ import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags {
   readonly mqttUrl?: string
-  readonly json?: true
 }
 
 /** `thingwire doctor`. */
 export function addDoctor(program: Command): void {
   teach(
-    withConnection(program.command('doctor').description('Find out why a device gets no readings through.'))
+    withConnection(program, 'doctor', 'Find out why a device gets no readings through.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: the server tells it')
       .option('--json', 'one JSON document')
@@ -99,12 +98,16 @@ async function examine(
 }
 
 /** A check whose request fails has found that. */
-async function answered(check: string, looking: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+async function answered(
+  check: string,
+  looking: Promise<readonly Finding[]>,
+  text = 'this cannot be checked',
+): Promise<readonly Finding[]> {
   try {
     return await looking
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    return [fault(check, 'this cannot be checked', error.message)]
+    return [fault(check, text, error.message)]
   }
 }
 
@@ -116,16 +119,13 @@ async function examineMqtt(url: URL, credential: Credential | undefined, tell: T
 }
 
 async function thingFindings(client: ServerClient, named: string | undefined): Promise<readonly Finding[]> {
-  try {
-    return await checkThing(client, named)
-  } catch (error) {
-    if (named === undefined && error instanceof CommandError && error.status === exitStatus.usage) {
-      const advice = 'to check a thing: thingwire doctor <thing>'
-      return [note('thing', 'no thing was named, and the credential is for more than one', advice)]
-    }
-    if (error instanceof CommandError) return [fault('thing', 'the thing cannot be checked', error.message)]
-    throw error
-  }
+  const looking = checkThing(client, named).catch((error: unknown) => {
+    const isNone = named === undefined && error instanceof CommandError && error.status === exitStatus.usage
+    if (!isNone) throw error
+    const advice = 'to check a thing: thingwire doctor <thing>'
+    return [note('thing', 'no thing was named, and the credential is for more than one', advice)]
+  })
+  return await answered('thing', looking, 'the thing cannot be checked')
 }
 
 /** @throws CommandError usage */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ServerClient, UnreachableError } from '../client/client.ts'
+import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { describeThing, findThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
@@ -15,7 +15,6 @@ import { settingsRecords } from '../transfer/settings.ts'
 interface Flags extends ConnectionFlags {
   readonly all?: true
   readonly output?: string
-  readonly json?: true
 }
 
 type Append = (part: string) => Promise<void>
@@ -23,7 +22,7 @@ type Append = (part: string) => Promise<void>
 /** `thingwire export`. */
 export function addExport(program: Command): void {
   teach(
-    withConnection(program.command('export').description('Write all records of things as NDJSON.'))
+    withConnection(program, 'export', 'Write all records of things as NDJSON.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .option('--all', 'all things that the credential may read')
       .option(
@@ -95,17 +94,11 @@ async function* exportResource(
   const path = resourcePath(thing.thingId, key, { order: 'asc' })
   const response = await client.open(path, { headers: { accept: 'application/x-ndjson' } })
   let lines: string[] = []
-  try {
-    for await (const record of linesOf(decoded(response.body ?? noBody()))) {
-      lines.push(exportLine(thing, record))
-      if (lines.length < 500) continue
-      yield lines
-      lines = []
-    }
-  } catch (error) {
-    throw new UnreachableError(client.url, error)
+  for await (const record of linesOf(decoded(client.partsOf(response)))) {
+    lines.push(exportLine(thing, record))
+    if (lines.length < 500) continue
+    yield lines
+    lines = []
   }
   yield lines
 }
-
-async function* noBody(): AsyncGenerator<Uint8Array> {}

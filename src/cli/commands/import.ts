@@ -8,7 +8,7 @@ import { failure, usageError } from '../exit.ts'
 import type { Addressed } from '../load/batches.ts'
 import { LoadState } from '../load/load-state.ts'
 import { load } from '../load/loader.ts'
-import { counted, grouped, printJson, printLine } from '../output.ts'
+import { counted, grouped, printResult } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { type JsonLine, jsonLines } from '../records/ndjson.ts'
 import type { WrittenRecord } from '../records/sourced.ts'
@@ -20,17 +20,12 @@ import { Targets } from '../transfer/targets.ts'
 
 interface Flags extends ConnectionFlags {
   readonly to?: string
-  readonly json?: true
 }
 
 /** `thingwire import`. */
 export function addImport(program: Command): void {
   teach(
-    withConnection(
-      program
-        .command('import')
-        .description('Write the records of an export, and compare the counts at the end.'),
-    )
+    withConnection(program, 'import', 'Write the records of an export, and compare the counts at the end.')
       .argument('<file>', 'NDJSON of thingwire export')
       .option(
         '--to <thing>',
@@ -92,19 +87,14 @@ async function importFile(file: string, flags: Flags): Promise<void> {
       lines,
     )
   }
-  await state.remove()
   const { records, before } = done
-  if (flags.json) return await printJson({ records, before, resources, thingsMade: targets.made })
   const made = targets.made === 0 ? '' : `, ${counted(targets.made, 'thing')} created`
-  await printLine(`${counted(records, 'record')} in ${counted(resources, 'resource')} are stored${made}`)
+  const text = `${counted(records, 'record')} in ${counted(resources, 'resource')} are stored${made}`
+  await printResult(flags, { records, before, resources, thingsMade: targets.made }, text)
 }
 
 /** @throws CommandError failed, naming the line */
-function partsOf(read: JsonLine): {
-  thingId: string
-  name: string
-  record: WrittenRecord
-} {
+function partsOf(read: JsonLine): { thingId: string; name: string; record: WrittenRecord } {
   const fields: Partial<ExportedRecord> = 'fields' in read ? read.fields : {}
   const { thingId, name, key, value, geo, datetime } = fields
   const isNamed = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ServerClient, UnreachableError } from '../client/client.ts'
+import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
@@ -18,7 +18,6 @@ import { teach } from '../teach.ts'
 interface Flags extends ConnectionFlags, ReadOptions {
   readonly csv?: true
   readonly ndjson?: true
-  readonly json?: true
   readonly sparkline?: true
 }
 
@@ -27,11 +26,12 @@ type Resource = readonly [thingId: string, key: string]
 
 /** Records of a table that was not asked for more or less. */
 const tableRecords = 20
+const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
 /** `thingwire read`. */
 export function addRead(program: Command): void {
   teach(
-    withConnection(program.command('read').description('Read records of a resource, newest first.'))
+    withConnection(program, 'read', 'Read records of a resource, newest first.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .argument('[key]', 'key of the resource; without it, the newest record of each resource')
       .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
@@ -80,11 +80,16 @@ async function read(first: string | undefined, second: string | undefined, flags
     form !== 'csv' &&
     [flags.from, flags.to, flags.limit, flags.order].every(each => each === undefined)
   const limit = isState ? 1 : given
-  if (query.aggregate !== undefined)
-    return await showIntervals(client, resource, query, form, query.aggregate.split(','), limit)
+  const most = limit ?? (form === 'table' ? tableRecords : undefined)
+  if (query.aggregate !== undefined) {
+    const head = ['datetime', ...query.aggregate.split(',')]
+    const intervals = readItems<ReadInterval>(client, resource, query, most)
+    return await showItems(intervals, form, head, interval => head.map(name => interval[name]))
+  }
   if (form === 'csv' || (form === 'ndjson' && !isState))
     return await stream(client, resource, query, form, limit)
-  await showRecords(client, resource, query, form, limit)
+  const records = readItems<ReadRecord>(client, resource, query, most)
+  await showItems(records, form, headOfRecords, rowOf, 'no records in the range')
 }
 
 /** With a thing's own token one operand is the key, unless it is what the thing is called. */
@@ -102,66 +107,31 @@ async function readNewest(client: ServerClient, { thingId }: NamedThing, form: F
   if (form === 'json') return await printJson(records)
   if (form === 'ndjson') return await print(records.map(record => `${JSON.stringify(record)}\n`).join(''))
   if (form !== 'table') throw usageError('--csv and --sparkline need a key: thingwire read <thing> <key>')
-  await print(
-    table(
-      ['key', 'datetime', 'lat', 'long', 'value'],
-      records.map(record => [record.key, ...row(record)]),
-    ),
-  )
+  const rows = records.map(record => [record.key, ...rowOf(record)])
+  await printLine(table(['key', ...headOfRecords], rows))
 }
 
-async function showRecords(
-  client: ServerClient,
-  resource: Resource,
-  query: ReadQuery,
-  form: Form,
-  limit: number | undefined,
-): Promise<void> {
-  const items = readItems<ReadRecord>(
-    client,
-    resource,
-    query,
-    limit ?? (form === 'table' ? tableRecords : undefined),
-  )
-  if (form === 'json') return await printArray(items)
-  const rows: string[][] = []
-  for await (const record of items) {
-    if (form === 'ndjson') await printLine(JSON.stringify(record))
-    else rows.push(row(record))
-  }
-  if (form === 'ndjson') return
-  if (rows.length === 0) return await printLine('no records in the range')
-  await print(table(['datetime', 'lat', 'long', 'value'], rows))
-}
-
-function row({ datetime, geo, value }: ReadRecord): string[] {
+function rowOf({ datetime, geo, value }: ReadRecord): string[] {
   return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(value)]
 }
 
-async function showIntervals(
-  client: ServerClient,
-  resource: Resource,
-  query: ReadQuery,
+/** @param none what is said in the place of a table without rows */
+async function showItems<Item>(
+  items: AsyncIterable<Item>,
   form: Form,
-  functions: readonly string[],
-  limit: number | undefined,
+  head: readonly string[],
+  rowOf: (item: Item) => readonly unknown[],
+  none?: string,
 ): Promise<void> {
-  const items = readItems<ReadInterval>(
-    client,
-    resource,
-    query,
-    limit ?? (form === 'table' ? tableRecords : undefined),
-  )
-  const head = ['datetime', ...functions]
   if (form === 'json') return await printArray(items)
-  if (form === 'csv') await print(`${head.join(',')}\r\n`)
+  if (form === 'csv') await print(csvLine(head))
   const rows: string[][] = []
   for await (const item of items) {
     if (form === 'ndjson') await printLine(JSON.stringify(item))
-    else if (form === 'csv') await print(`${head.map(name => csvCell(item[name])).join(',')}\r\n`)
-    else rows.push(head.map(name => valueText(item[name] ?? '')))
+    else if (form === 'csv') await print(csvLine(rowOf(item)))
+    else rows.push(rowOf(item).map(cell => valueText(cell ?? '')))
   }
-  if (form === 'table') await print(table(head, rows))
+  if (form === 'table') await printLine(rows.length === 0 && none !== undefined ? none : table(head, rows))
 }
 
 /** The whole range as the server spells it, as it comes. */
@@ -173,14 +143,10 @@ async function stream(
   limit: number | undefined,
 ): Promise<void> {
   const accept = form === 'csv' ? 'text/csv' : 'application/x-ndjson'
-  const path = resourcePath(thingId, key, limit === undefined ? query : { ...query, limit })
+  const path = resourcePath(thingId, key, { ...query, limit })
   const response = await client.open(path, { headers: { accept } })
   const decoder = new TextDecoder()
-  try {
-    for await (const chunk of response.body ?? []) await print(decoder.decode(chunk, { stream: true }))
-  } catch (error) {
-    throw new UnreachableError(client.url, error)
-  }
+  for await (const part of client.partsOf(response)) await print(decoder.decode(part, { stream: true }))
 }
 
 async function showSparkline(client: ServerClient, resource: Resource, range: ReadQuery): Promise<void> {
@@ -205,6 +171,10 @@ function formOf({ csv, ndjson, json, sparkline }: Flags): Form {
   if (wanted.length > 1) throw usageError('give only one of --csv, --ndjson, --json and --sparkline')
   const [form] = wanted[0] ?? []
   return (form as Form | undefined) ?? (process.stdout.isTTY ? 'table' : 'ndjson')
+}
+
+function csvLine(cells: readonly unknown[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`
 }
 
 function csvCell(value: unknown): string {

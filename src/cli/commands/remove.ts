@@ -11,7 +11,7 @@ import {
   readPrincipal,
 } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
-import { counted, grouped, print, printJson, printLine, table } from '../output.ts'
+import { counted, grouped, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
 import {
   lookInRange,
@@ -29,7 +29,6 @@ interface Flags extends ConnectionFlags {
   readonly from?: string
   readonly to?: string
   readonly dryRun?: true
-  readonly json?: true
 }
 
 interface Wanted {
@@ -44,7 +43,7 @@ type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRan
 /** `thingwire remove`. */
 export function addRemove(program: Command): void {
   teach(
-    withConnection(program.command('remove').description('Remove records of a thing, or of all things.'))
+    withConnection(program, 'remove', 'Remove records of a thing, or of all things.')
       .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")
       .argument('[keys...]', 'keys of the resources')
       .option('--all-things', 'of all things that the credential may read; needs --from or --to')
@@ -79,17 +78,13 @@ async function remove(first: string | undefined, others: readonly string[], flag
   }
   const client = await connect(flags, 'any')
   const wanted = flags.allThings
-    ? { things: everyThing(client), keys: keysOf(operands, flags) }
+    ? { things: client.list<ListedThing, 'things'>('/v2/things', 'things'), keys: keysOf(operands, flags) }
     : await ofOneThing(client, operands, flags)
   const resources = await find(client, wanted)
   const removed = flags.dryRun
     ? await look(client, resources, range)
     : await removeEach(client, resources, range)
   await show(removed, flags)
-}
-
-function everyThing(client: ServerClient): AsyncIterable<NamedThing> {
-  return client.list<ListedThing, 'things'>('/v2/things', 'things')
 }
 
 /** With a thing's own token the first operand is a key, unless it is what the thing is called. */
@@ -192,7 +187,7 @@ async function show(removed: readonly Removed[], { dryRun, json }: Flags): Promi
     return dryRun ? [...cells, first, last] : cells
   })
   const head = ['thing', 'key', 'records', ...(dryRun ? ['first', 'last'] : [])]
-  if (rows.length > 0) await print(table(head, rows))
+  if (rows.length > 0) await printLine(table(head, rows))
   const things = new Set(removed.map(({ thing }) => thing.thingId)).size
   const where = `in ${counted(removed.length, 'resource')} of ${counted(things, 'thing')}`
   await printLine(`${counted(records, 'record')} ${where} ${dryRun ? 'would be removed' : 'removed'}`)

@@ -2,14 +2,10 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
-import { print, printJson, printLine, table } from '../output.ts'
+import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
-interface Flags extends ConnectionFlags {
-  readonly json?: true
-}
-
-interface CreateFlags extends Flags {
+interface CreateFlags extends ConnectionFlags {
   readonly all?: true
   readonly write?: true
   readonly expiresIn?: string
@@ -39,7 +35,7 @@ export function addSessions(program: Command): void {
     .description('Credentials for people, pages and apps, limited to some things, some rights and a time.')
 
   teach(
-    withConnection(sessions.command('create').description('Create a session and show its token once.'))
+    withConnection(sessions, 'create', 'Create a session and show its token once.')
       .argument('[things...]', "ids or unique names; not needed with a thing's own token")
       .option('--all', 'for all things, also later ones')
       .option('--write', 'allow writing; default is reading only')
@@ -57,7 +53,7 @@ export function addSessions(program: Command): void {
     },
   )
   teach(
-    withConnection(sessions.command('list').description('List the live sessions, without their tokens.'))
+    withConnection(sessions, 'list', 'List the live sessions, without their tokens.')
       .option('--json', 'one JSON document')
       .action(list),
     {
@@ -68,9 +64,7 @@ export function addSessions(program: Command): void {
     },
   )
   teach(
-    withConnection(
-      sessions.command('revoke').description('End a session; its connections close within a second.'),
-    )
+    withConnection(sessions, 'revoke', 'End a session; its connections close within a second.')
       .argument('<sessionId>', 'id, as sessions list shows it')
       .option('--json', 'one JSON document')
       .action(revoke),
@@ -93,7 +87,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     throw usageError(`--expires-in must be at most ${longest}d (days)${whose}: it is ${flags.expiresIn}`)
   }
   const access = flags.write ? 'write' : 'read'
-  const terms = { access, ...(expiresIn === undefined ? {} : { expiresIn }) }
+  const terms = { access, expiresIn }
   if (principal.kind === 'thing') {
     const isOwn = !flags.all && named.every(name => isCalled(principal, name))
     if (!isOwn)
@@ -110,33 +104,27 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
   await show(await client.post<NewSession>('/v2/admin/sessions', { things, ...terms }), flags)
 }
 
-async function show({ sessionToken, sessionId, expiresAt }: NewSession, { json }: Flags): Promise<void> {
-  if (json) return await printJson({ sessionId, expiresAt, sessionToken })
-  await printLine(
-    `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown only once.`,
-  )
+async function show({ sessionToken, sessionId, expiresAt }: NewSession, flags: CreateFlags): Promise<void> {
+  const text = `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown only once.`
+  await printResult(flags, { sessionId, expiresAt, sessionToken }, text)
 }
 
-async function list(flags: Flags): Promise<void> {
+async function list(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
-  const found: ListedSession[] = []
-  const path = '/v2/admin/sessions'
-  for await (const each of client.list<ListedSession, 'sessions'>(path, 'sessions')) found.push(each)
-  if (flags.json) return await printJson({ sessions: found })
-  const rows = found.map(({ sessionId, access, expiresAt, things }) => [
+  const sessions = await client.listAll<ListedSession, 'sessions'>('/v2/admin/sessions', 'sessions')
+  const rows = sessions.map(({ sessionId, access, expiresAt, things }) => [
     sessionId,
     access,
     expiresAt,
     things === '*' ? 'all' : things.join(' '),
   ])
-  await print(table(['session id', 'access', 'until', 'things'], rows))
+  await printResult(flags, { sessions }, table(['session id', 'access', 'until', 'things'], rows))
 }
 
-async function revoke(sessionId: string, flags: Flags): Promise<void> {
+async function revoke(sessionId: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   await client.call(`/v2/admin/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
-  if (flags.json) return await printJson({ sessionId })
-  await printLine(`session ${sessionId} is revoked`)
+  await printResult(flags, { sessionId }, `session ${sessionId} is revoked`)
 }
 
 function seconds(text: string): number {

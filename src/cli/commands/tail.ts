@@ -8,13 +8,12 @@ import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags {
   readonly ndjson?: true
-  readonly json?: true
 }
 
 /** `thingwire tail`. */
 export function addTail(program: Command): void {
   teach(
-    withConnection(program.command('tail').description('Show new readings of a thing as they arrive.'))
+    withConnection(program, 'tail', 'Show new readings of a thing as they arrive.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .argument('[keys...]', 'show only these keys')
       .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')

@@ -3,19 +3,15 @@ import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
-import { counted, print, printJson, printLine, shown, table } from '../output.ts'
+import { counted, printJson, printLine, printResult, shown, table } from '../output.ts'
 import { teach } from '../teach.ts'
-
-interface Flags extends ConnectionFlags {
-  readonly json?: true
-}
 
 /** `thingwire things create|list|rename|delete`. */
 export function addThings(program: Command): void {
   const things = program.command('things').description('Create, list, rename and delete things.')
 
   teach(
-    withConnection(things.command('create').description('Create a thing and show its token once.'))
+    withConnection(things, 'create', 'Create a thing and show its token once.')
       .argument('[name]', 'name for people; need not be unique')
       .option('--json', 'one JSON document')
       .action(create),
@@ -33,7 +29,7 @@ export function addThings(program: Command): void {
     },
   )
   teach(
-    withConnection(things.command('list').description('List the things that the credential may read.'))
+    withConnection(things, 'list', 'List the things that the credential may read.')
       .option('--name <text>', 'only things with this text in their name, in any case')
       .option('--bbox <west,south,east,north>', 'only things with a position in this box, in degrees')
       .option('--json', 'one JSON document')
@@ -46,7 +42,7 @@ export function addThings(program: Command): void {
     },
   )
   teach(
-    withConnection(things.command('rename').description('Rename a thing.'))
+    withConnection(things, 'rename', 'Rename a thing.')
       .argument('<thing>', 'id, or a name that is unique')
       .argument('<name>', 'new name')
       .option('--json', 'one JSON document')
@@ -59,7 +55,7 @@ export function addThings(program: Command): void {
     },
   )
   teach(
-    withConnection(things.command('delete').description('Delete a thing with its tokens and its records.'))
+    withConnection(things, 'delete', 'Delete a thing with its tokens and its records.')
       .argument('<id>', 'id of the thing; a name is not enough')
       .option('--json', 'one JSON document')
       .action(remove),
@@ -75,18 +71,15 @@ export function addThings(program: Command): void {
   )
 }
 
-async function create(name: string | undefined, flags: Flags): Promise<void> {
+async function create(name: string | undefined, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const namesake = name === undefined ? undefined : await firstCalled(client, name)
-  const made = await client.post<{ thingId: string; thingToken: string }>(
-    '/v2/admin/things',
-    name === undefined ? {} : { name },
-  )
+  const made = await client.post<{ thingId: string; thingToken: string }>('/v2/admin/things', { name })
   const { thingId, thingToken } = made
   if (namesake) warnOf(namesake, thingId)
-  if (flags.json) return await printJson({ thingId, name: name ?? '', thingToken })
-  await printLine(`thing ${thingId}\ntoken ${thingToken}`)
-  await printLine('The token is shown only once. The device sends it; for commands set THINGWIRE_TOKEN.')
+  const once = 'The token is shown only once. The device sends it; for commands set THINGWIRE_TOKEN.'
+  const text = `thing ${thingId}\ntoken ${thingToken}\n${once}`
+  await printResult(flags, { thingId, name: name ?? '', thingToken }, text)
 }
 
 /**
@@ -95,8 +88,7 @@ async function create(name: string | undefined, flags: Flags): Promise<void> {
  * @param own id of a thing that does not count
  */
 async function firstCalled(client: ServerClient, name: string, own = ''): Promise<ListedThing | undefined> {
-  for await (const thing of findNamed(client, name)) if (thing.thingId !== own) return thing
-  return undefined
+  return (await findNamed(client, name)).find(thing => thing.thingId !== own)
 }
 
 function warnOf(namesake: ListedThing, thingId: string): void {
@@ -105,16 +97,16 @@ function warnOf(namesake: ListedThing, thingId: string): void {
   )
 }
 
-async function list(flags: Flags & { readonly name?: string; readonly bbox?: string }): Promise<void> {
+async function list(
+  flags: ConnectionFlags & { readonly name?: string; readonly bbox?: string },
+): Promise<void> {
   if (flags.bbox !== undefined) checkBox(flags.bbox)
   const client = await connect(flags, 'any')
   const filters = new URLSearchParams()
   if (flags.name !== undefined) filters.set('name', flags.name)
   if (flags.bbox !== undefined) filters.set('bbox', flags.bbox)
-  const found: ListedThing[] = []
   const query = filters.size === 0 ? '' : `?${filters}`
-  for await (const thing of client.list<ListedThing, 'things'>(`/v2/things${query}`, 'things'))
-    found.push(thing)
+  const found = await client.listAll<ListedThing, 'things'>(`/v2/things${query}`, 'things')
   if (flags.json) return await printJson({ things: found })
   if (found.length === 0) {
     const isOperator = (await readPrincipal(client)).kind === 'admin'
@@ -129,7 +121,7 @@ async function list(flags: Flags & { readonly name?: string; readonly bbox?: str
     lastWrite ?? '',
     position ? `${position.lat}, ${position.long}` : '',
   ])
-  await print(table(['thing', 'name', 'created', 'last seen', 'last write', 'lat, long'], rows))
+  await printLine(table(['thing', 'name', 'created', 'last seen', 'last write', 'lat, long'], rows))
 }
 
 /** @throws CommandError usage */
@@ -145,22 +137,20 @@ function checkBox(text: string): void {
   )
 }
 
-async function rename(named: string, name: string, flags: Flags): Promise<void> {
+async function rename(named: string, name: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
   const namesake = await firstCalled(client, name, thingId)
   await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ name }) })
   if (namesake) warnOf(namesake, thingId)
-  if (flags.json) return await printJson({ thingId, name })
-  await printLine(`${thingId} is now called ${name}`)
+  await printResult(flags, { thingId, name }, `${thingId} is now called ${name}`)
 }
 
-async function remove(id: string, flags: Flags): Promise<void> {
+async function remove(id: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   // A name can be given to another thing by mistake, and this cannot be taken back.
   const { thingId } = await thingCalled(client, id)
   if (thingId !== id) throw failure(`${id} is a name: delete the thing by its id, ${thingId}`)
   await client.call(`/v2/admin/things/${thingId}`, { method: 'DELETE' })
-  if (flags.json) return await printJson({ thingId })
-  await printLine(`${counted(1, 'thing')} deleted: ${thingId}`)
+  await printResult(flags, { thingId }, `${counted(1, 'thing')} deleted: ${thingId}`)
 }

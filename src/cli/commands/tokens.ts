@@ -1,12 +1,8 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { thingCalled } from '../client/named-thing.ts'
-import { print, printJson, printLine, table } from '../output.ts'
+import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
-
-interface Flags extends ConnectionFlags {
-  readonly json?: true
-}
 
 interface ListedToken {
   readonly tokenId: string
@@ -21,7 +17,7 @@ export function addTokens(program: Command): void {
   const tokens = program.command('tokens').description('Add, list and revoke the tokens of a thing.')
 
   teach(
-    withConnection(tokens.command('add').description('Add a token to a thing and show it once.'))
+    withConnection(tokens, 'add', 'Add a token to a thing and show it once.')
       .argument(...thing)
       .option('--json', 'one JSON document')
       .action(add),
@@ -36,7 +32,7 @@ export function addTokens(program: Command): void {
     },
   )
   teach(
-    withConnection(tokens.command('list').description('List the ids of the tokens of a thing.'))
+    withConnection(tokens, 'list', 'List the ids of the tokens of a thing.')
       .argument(...thing)
       .option('--json', 'one JSON document')
       .action(list),
@@ -48,9 +44,7 @@ export function addTokens(program: Command): void {
     },
   )
   teach(
-    withConnection(
-      tokens.command('revoke').description('End a token; its connections close within a second.'),
-    )
+    withConnection(tokens, 'revoke', 'End a token; its connections close within a second.')
       .argument(...thing)
       .argument('<tokenId>', 'id, as tokens list shows it')
       .option('--json', 'one JSON document')
@@ -64,28 +58,26 @@ export function addTokens(program: Command): void {
   )
 }
 
-async function add(named: string, flags: Flags): Promise<void> {
+async function add(named: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
   const path = `/v2/admin/things/${thingId}/tokens`
   const { thingToken, tokenId } = await client.post<{ thingToken: string; tokenId: string }>(path, {})
-  if (flags.json) return await printJson({ thingId, tokenId, thingToken })
-  await printLine(`id    ${tokenId}\ntoken ${thingToken}\nThe token is shown only once.`)
+  const text = `id    ${tokenId}\ntoken ${thingToken}\nThe token is shown only once.`
+  await printResult(flags, { thingId, tokenId, thingToken }, text)
 }
 
-async function list(named: string, flags: Flags): Promise<void> {
+async function list(named: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
   const { tokens } = await client.call<{ tokens: ListedToken[] }>(`/v2/admin/things/${thingId}/tokens`)
-  if (flags.json) return await printJson({ thingId, tokens })
   const rows = tokens.map(({ tokenId, createdAt, used }) => [tokenId, createdAt, used ? 'yes' : 'no'])
-  await print(table(['token id', 'created', 'used'], rows))
+  await printResult(flags, { thingId, tokens }, table(['token id', 'created', 'used'], rows))
 }
 
-async function revoke(named: string, tokenId: string, flags: Flags): Promise<void> {
+async function revoke(named: string, tokenId: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
   await client.call(`/v2/admin/things/${thingId}/tokens/${encodeURIComponent(tokenId)}`, { method: 'DELETE' })
-  if (flags.json) return await printJson({ thingId, tokenId })
-  await printLine(`token ${tokenId} of ${thingId} is revoked`)
+  await printResult(flags, { thingId, tokenId }, `token ${tokenId} of ${thingId} is revoked`)
 }

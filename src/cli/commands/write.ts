@@ -9,7 +9,7 @@ import { writeReadings } from '../writing/write-readings.ts'
 /** `thingwire write`. */
 export function addWrite(program: Command): void {
   teach(
-    withConnection(program.command('write').description('Write readings: from arguments, a file or stdin.'))
+    withConnection(program, 'write', 'Write readings: from arguments, a file or stdin.')
       .usage('[thing] [key=value...] [options]')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .argument('[readings...]', 'key=value; the value is JSON if it parses, else a string')

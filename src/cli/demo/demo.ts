@@ -72,7 +72,7 @@ async function show(server: Server, options: DemoOptions, stopping: AbortSignal)
 async function check(demo: Demo): Promise<number> {
   const now = new Date()
   const watcher = await openWatcher(demo.server.webSocketUrl, demo.sessionToken)
-  const rows = [...(await earlierRows(now)), ...(await readVoyage(now)).rows]
+  const rows = [...(await earlierRows(now)), ...(await readVoyage(now))]
   const passages = await writeHistory(demo, thing => measurementsOf(thing, rows))
   for (const door of demo.doors) await door.close()
   return (await prove(demo.server, passages, watcher)) ? 0 : 1
@@ -81,7 +81,7 @@ async function check(demo: Demo): Promise<number> {
 async function sail(demo: Demo, { speed }: DemoOptions, stopping: AbortSignal): Promise<number> {
   const { server, things, doors, sessionToken } = demo
   const now = new Date()
-  const rows = [...(await earlierRows(now)), ...(await readVoyageUnderWay(now, alreadySailed, speed)).rows]
+  const rows = [...(await earlierRows(now)), ...(await readVoyageUnderWay(now, alreadySailed, speed))]
   const isOver = ({ measuredAt }: Measurement) => measuredAt <= now.getTime()
   await writeHistory(demo, thing => measurementsOf(thing, rows).filter(isOver))
   console.log(`Today's began ${durationText(alreadySailed)} ago. The boat sails on while you watch.\n`)

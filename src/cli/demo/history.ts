@@ -12,7 +12,7 @@ const measurementsPerWrite = 60
 export async function earlierRows(now: Date): Promise<readonly Row[]> {
   const ends = Array.from({ length: daysBefore }, (_, at) => now.getTime() - (daysBefore - at) * day)
   const voyages = await Promise.all(ends.map(end => readVoyage(new Date(end))))
-  return voyages.flatMap(({ rows }) => rows)
+  return voyages.flat()
 }
 
 /** A write that is acknowledged. */

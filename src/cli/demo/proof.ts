@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { Server } from '../../server/index.ts'
 import { counted, table } from '../output.ts'
 import type { Passage } from './history.ts'
@@ -8,9 +9,6 @@ import { place, rate } from './report.ts'
 import { call, readLatest, readRecords } from './service.ts'
 import { positionKey } from './voyage.ts'
 import type { Watcher } from './watcher.ts'
-
-/** As many refused writes of a thing as the server keeps. */
-const mostRefused = 100
 
 /**
  * Holds what was watched and what is stored against what was sent, and prints it.
@@ -42,7 +40,7 @@ export async function prove(
     ])
   }
   const head = ['thing', 'door', 'records', 'records/s', 'seen live', 'read back', 'refused writes']
-  console.log(`\n${table(head, rows).trimEnd()}`)
+  console.log(`\n${table(head, rows)}`)
   const told = counted(watcher.positions.length, 'position')
   console.log(`\n${told} seen live. ${positions ?? `The last is the latest: ${placeOfLast(watcher)}`}`)
   return isRight
@@ -95,8 +93,10 @@ async function storedFault(server: Server, { instrument, writes }: Passage): Pro
 
 async function refusedFault(server: Server, { instrument, writes }: Passage): Promise<string | undefined> {
   const sent = writes.filter(({ measurement }) => measurement.isRefused).length
-  const listed = await call<object[]>(`${server.url}/v2/things/${instrument.thingToken}/errors?limit=100`)
-  const wanted = Math.min(sent, mostRefused)
+  const listed = await call<object[]>(
+    `${server.url}/v2/things/${instrument.thingToken}/errors?limit=${keptRefusals}`,
+  )
+  const wanted = Math.min(sent, keptRefusals)
   return listed.length === wanted ? undefined : `${listed.length} listed of ${wanted}`
 }
 

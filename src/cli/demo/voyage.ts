@@ -18,29 +18,20 @@ export interface Row {
   readonly records: readonly VoyageRecord[]
 }
 
-interface Voyage {
-  /** In the order of the file. */
-  readonly rows: readonly Row[]
-  /** The same without the rows. */
-  readonly records: readonly VoyageRecord[]
-  /** The same, by resource. */
-  readonly resources: ReadonlyMap<string, readonly VoyageRecord[]>
-}
-
 /** The magic resource of which the newest position becomes the thing's. */
 export const positionKey = '$geo'
 
 const file = new URL('examples/voyage/voyage.csv', packageRoot)
 
-/** Reads the voyage of examples/voyage, as if its last row had been measured at `end`. */
-export async function readVoyage(end: Date): Promise<Voyage> {
+/** Reads the rows of examples/voyage in their order, as if its last row had been measured at `end`. */
+export async function readVoyage(end: Date): Promise<readonly Row[]> {
   return await read((second, { last }) => end.getTime() - (last - second) * 1000)
 }
 
 /**
  * The same, of which `sailed` milliseconds are over at `now`; the rest goes `speed` times as fast as it did.
  */
-export async function readVoyageUnderWay(now: Date, sailed: number, speed: number): Promise<Voyage> {
+export async function readVoyageUnderWay(now: Date, sailed: number, speed: number): Promise<readonly Row[]> {
   return await read((second, { first }) => {
     const away = (second - first) * 1000 - sailed
     return Math.round(now.getTime() + (away > 0 ? away / speed : away))
@@ -50,12 +41,12 @@ export async function readVoyageUnderWay(now: Date, sailed: number, speed: numbe
 /** @param dateOf milliseconds since 1970 at which a second of that day shall be */
 async function read(
   dateOf: (second: number, voyage: { readonly first: number; readonly last: number }) => number,
-): Promise<Voyage> {
+): Promise<readonly Row[]> {
   const [header = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split(/\r?\n/)
   const keys = header.split(',').slice(3)
   const cells = lines.map(line => line.split(','))
   const ends = { first: secondOfDay(cells[0]?.[0]), last: secondOfDay(cells.at(-1)?.[0]) }
-  const rows = cells.map(([time, lat, long, ...values]) => {
+  return cells.map(([time, lat, long, ...values]) => {
     const measuredAt = dateOf(secondOfDay(time), ends)
     const datetime = datetimeAt(measuredAt)
     const geo = { lat: Number(lat), long: Number(long) }
@@ -65,11 +56,6 @@ async function read(
     })
     return { measuredAt, records: [{ key: positionKey, value: null, geo, datetime }, ...readings] }
   })
-  const records = rows.flatMap(row => row.records)
-  const resources = new Map(
-    [positionKey, ...keys].map(key => [key, records.filter(record => record.key === key)]),
-  )
-  return { rows, records, resources }
 }
 
 /** `YYYYMMDDHHmmssSSS`. */

@@ -1,5 +1,5 @@
 import { futureTolerance } from '../../core/record/datetime.ts'
-import { RefusedError, type ServerClient } from '../client/client.ts'
+import type { ServerClient } from '../client/client.ts'
 import {
   findThing,
   type ListedThing,
@@ -8,7 +8,7 @@ import {
   readPrincipal,
 } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
-import type { ReadRecord } from '../reading/read-records.ts'
+import { newestRecords } from '../reading/read-records.ts'
 import { lookInRange } from '../removing/resource.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
@@ -62,22 +62,11 @@ function wholeSecond(time: number): string {
 /** One request for a thing without any. The state of a magic resource may be newer than its records: those are what counts. */
 async function resourcesAfter(client: ServerClient, thing: NamedThing, from: string) {
   const suspicious: string[] = []
-  for (const { key, values } of await newestOf(client, thing)) {
+  for (const { key, values } of await newestRecords(client, thing.thingId)) {
     if (values.some(({ datetime }) => Date.parse(datetime) >= Date.parse(from))) suspicious.push(key)
   }
   const looked = suspicious.map(async key => await lookInRange(client, { thing, key }, { startDate: from }))
   return (await Promise.all(looked)).filter(each => each !== undefined)
-}
-
-/** None of a thing that is removed meanwhile. */
-async function newestOf(client: ServerClient, { thingId }: NamedThing) {
-  type Newest = readonly { readonly key: string; readonly values: readonly ReadRecord[] }[]
-  try {
-    return await client.call<Newest>(`/v2/things/${thingId}/all_resources?limit=1`)
-  } catch (error) {
-    if (error instanceof RefusedError && error.httpStatus === 404) return []
-    throw error
-  }
 }
 
 /** A dry run, since the clock could be what is wrong. */

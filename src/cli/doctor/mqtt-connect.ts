@@ -16,7 +16,19 @@ const advices: Readonly<Record<number, readonly [text: string, advice: string]>>
 
 /** Says CONNECT with the credential as password, as a device does, and reads what CONNACK says. */
 export async function checkMqttConnect(socket: Socket, credential: string): Promise<Finding> {
-  socket.write(connectPacket(credential))
+  // Loaded where it is needed: other commands do without.
+  const { default: mqttPacket } = await import('mqtt-packet')
+  const connect = mqttPacket.generate({
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion: 4,
+    clean: true,
+    clientId: '',
+    keepalive: 30,
+    username: 'thingwire-doctor',
+    password: Buffer.from(credential),
+  })
+  socket.write(connect)
   const answer = await firstBytes(socket, 4)
   socket.destroy()
   if (answer.length < 4 || answer[0] !== 0x20) {
@@ -27,27 +39,6 @@ export async function checkMqttConnect(socket: Socket, credential: string): Prom
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
   const [text, advice] = advices[code] ?? [`return code ${code}`, 'is this a Thingwire server?']
   return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
-}
-
-/**
- * CONNECT of MQTT 3.1.1 with a clean session, an empty client id, a user name and a password [MQTT-3.1]. Made here, since
- * `mqtt-packet` is a dependency of Aedes, not of this package.
- */
-function connectPacket(credential: string): Buffer {
-  const cleanWithUserNameAndPassword = 0xc2
-  const head = Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, cleanWithUserNameAndPassword, 0, 30])
-  const body = Buffer.concat([head, field(''), field('thingwire-doctor'), field(credential)])
-  return Buffer.concat([Buffer.from([0x10, ...remainingLength(body.length)]), body])
-}
-
-function field(text: string): Buffer {
-  const bytes = Buffer.from(text)
-  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes])
-}
-
-/** Seven bits a byte, the lowest first [MQTT-2.2.3]. */
-function remainingLength(length: number): number[] {
-  return length < 128 ? [length] : [(length % 128) | 128, ...remainingLength(Math.floor(length / 128))]
 }
 
 /** Fewer if the connection ends or is silent. */

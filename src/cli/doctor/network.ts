@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP, type Socket, connect as tcpConnect } from 'node:net'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
+import { networkFault } from '../client/client.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
 interface Endpoint {
@@ -97,7 +98,6 @@ function connectFault({ door, host, port }: Endpoint, code: string): Finding {
 }
 
 function codeOf(error: unknown): string {
-  if (error instanceof AggregateError) return codeOf(error.errors[0])
-  if (error instanceof Error && 'code' in error) return String(error.code)
-  return error instanceof Error ? error.message : String(error)
+  const { text, code } = networkFault(error)
+  return code || text
 }

@@ -1,5 +1,5 @@
 import type { Reason } from '../../errors.ts'
-import { RefusedError, type ServerClient } from '../client/client.ts'
+import { orIfRefused, type ServerClient } from '../client/client.ts'
 import { counted } from '../output.ts'
 import { adviceFor } from './advice.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
@@ -31,7 +31,9 @@ export async function refusedWriteFindings(
   thingId: string,
   newest = Number.NEGATIVE_INFINITY,
 ): Promise<Finding[]> {
-  const list = await refusals(client, thingId)
+  // Newest first.
+  const asked = client.call<ListedRefusal[]>(`/v2/things/${thingId}/errors`)
+  const list = await orIfRefused(asked, 403, undefined)
   if (list === undefined) return [ok('refused writes', 'a read session may not see them')]
   if (list.length === 0) return [ok('refused writes', 'none')]
   const kinds = new Map<string, ListedRefusal[]>()
@@ -45,16 +47,6 @@ export async function refusedWriteFindings(
   if (hidden === 0) return shown
   const advice = 'repair these first; the page of the thing shows all refused writes'
   return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, all older`, advice)]
-}
-
-/** Newest first; undefined where the credential is not shown them. */
-async function refusals(client: ServerClient, thingId: string): Promise<ListedRefusal[] | undefined> {
-  try {
-    return await client.call<ListedRefusal[]>(`/v2/things/${thingId}/errors`)
-  } catch (error) {
-    if (error instanceof RefusedError && error.httpStatus === 403) return undefined
-    throw error
-  }
 }
 
 function finding(kind: readonly ListedRefusal[], newest: number): Finding {

@@ -1,7 +1,7 @@
-import { RefusedError, type ServerClient } from '../client/client.ts'
+import type { ServerClient } from '../client/client.ts'
 import { called, describeThing, findThing, type ListedThing, readPrincipal } from '../client/named-thing.ts'
 import { durationText } from '../progress.ts'
-import type { ReadRecord } from '../reading/read-records.ts'
+import { newestRecords } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { refusedWriteFindings } from './refused-writes.ts'
 
@@ -20,16 +20,10 @@ export async function checkThing(client: ServerClient, named: string | undefined
 
 /** Milliseconds since the epoch; undefined if there is no record up to now. What is ahead says nothing of what is past. */
 async function newestRecord(client: ServerClient, thingId: string): Promise<number | undefined> {
-  try {
-    const path = `/v2/things/${thingId}/all_resources?limit=1`
-    const all = await client.call<{ values: ReadRecord[] }[]>(path)
-    const times = all.flatMap(({ values }) => values.map(({ datetime }) => Date.parse(datetime)))
-    const past = times.filter(time => time <= Date.now())
-    return past.length === 0 ? undefined : Math.max(...past)
-  } catch (error) {
-    if (error instanceof RefusedError && error.httpStatus === 404) return undefined
-    throw error
-  }
+  const all = await newestRecords(client, thingId)
+  const times = all.flatMap(({ values }) => values.map(({ datetime }) => Date.parse(datetime)))
+  const past = times.filter(time => time <= Date.now())
+  return past.length === 0 ? undefined : Math.max(...past)
 }
 
 function seenFinding(thing: ListedThing, newest: number | undefined): Finding {

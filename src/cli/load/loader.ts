@@ -11,9 +11,9 @@ import { faultText, refusedLines } from './refused-lines.ts'
 
 /** Top-level members of each write (contract §2, §3). */
 export interface WriteFlags {
-  readonly partial?: true
-  readonly store?: false
-  readonly broadcast?: false
+  readonly partial?: true | undefined
+  readonly store?: false | undefined
+  readonly broadcast?: false | undefined
 }
 
 interface LoadOptions {

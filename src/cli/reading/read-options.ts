@@ -31,12 +31,7 @@ export function queryOf(options: ReadOptions): ReadQuery {
   if (interval !== undefined && !/^[1-9]\d{0,9}[smhd]$/.test(interval)) {
     throw usageError(`--interval must be a whole number and s, m, h or d, such as 5m: it is ${interval}`)
   }
-  return {
-    ...timeRange(from, to),
-    ...(order === undefined ? {} : { order }),
-    ...(aggregate === undefined ? {} : { aggregate }),
-    ...(interval === undefined ? {} : { interval }),
-  }
+  return { ...timeRange(from, to), order, aggregate, interval }
 }
 
 /** @throws CommandError usage */

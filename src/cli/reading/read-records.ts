@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client/client.ts'
+import { orIfRefused, type ServerClient } from '../client/client.ts'
 import type { TimeRange } from '../time.ts'
 
 /** A record as `GET …/resources/<key>` gives it. */
@@ -16,14 +16,18 @@ export type ReadInterval = Readonly<Record<string, unknown>> & { readonly dateti
 export interface ReadQuery {
   readonly startDate?: string
   readonly endDate?: string
-  readonly order?: string
-  readonly aggregate?: string
-  readonly interval?: string
+  readonly order?: string | undefined
+  readonly aggregate?: string | undefined
+  readonly interval?: string | undefined
 }
 
 const maximumPage = 1000
 
-export function resourcePath(thingId: string, key: string, query: ReadQuery & { limit?: number }): string {
+export function resourcePath(
+  thingId: string,
+  key: string,
+  query: ReadQuery & { limit?: number | undefined },
+): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value))
@@ -61,6 +65,13 @@ export async function countRecords(
   let count = 0
   for await (const item of readItems<{ count: number }>(client, [thingId, key], query)) count += item.count
   return count
+}
+
+/** Of each resource of a thing; none if there is no such thing any more. */
+export async function newestRecords(client: ServerClient, thingId: string) {
+  type Newest = readonly { readonly key: string; readonly values: readonly ReadRecord[] }[]
+  const asked = client.call<Newest>(`/v2/things/${thingId}/all_resources?limit=1`)
+  return await orIfRefused(asked, 404, [])
 }
 
 /** Names of the resources of a thing. */

@@ -1,4 +1,4 @@
-import { formatDatetime, latestDatetime } from '../../core/record/datetime.ts'
+import { formatDatetime, latestDatetime, parseDatetime } from '../../core/record/datetime.ts'
 import { failure } from '../exit.ts'
 import type { Fault } from './sourced.ts'
 import { isDay, isTimeOfDay, parseTime, timeOn } from './time-text.ts'
@@ -120,7 +120,5 @@ function fault(message: string): Found {
 
 /** Whether this is a real `YYYY-MM-DD`. */
 export function isDate(text: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
-  const time = Date.parse(`${text}T00:00:00Z`)
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+  return /^\d{4}-\d\d-\d\d$/.test(text) && parseDatetime(`${text}T00:00:00Z`) !== undefined
 }

@@ -1,4 +1,4 @@
-import { RefusedError, type ServerClient } from '../client/client.ts'
+import { orIfRefused, type ServerClient } from '../client/client.ts'
 import type { NamedThing } from '../client/named-thing.ts'
 import {
   countRecords,
@@ -87,11 +87,6 @@ export async function removeInRange(
   { thing: { thingId }, key }: Resource,
   range: TimeRange,
 ): Promise<number> {
-  try {
-    const path = resourcePath(thingId, key, range)
-    return (await client.call<{ deleted: number }>(path, { method: 'DELETE' })).deleted
-  } catch (error) {
-    if (error instanceof RefusedError && error.httpStatus === 404) return 0
-    throw error
-  }
+  const asked = client.call<{ deleted: number }>(resourcePath(thingId, key, range), { method: 'DELETE' })
+  return (await orIfRefused(asked, 404, { deleted: 0 })).deleted
 }

@@ -1,6 +1,6 @@
 import { isThingId } from '../../core/token.ts'
 import type { ServerClient } from '../client/client.ts'
-import { describeThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
+import { describeThing, findNamed, type NamedThing } from '../client/named-thing.ts'
 import { failure } from '../exit.ts'
 import type { LoadState } from '../load/load-state.ts'
 
@@ -39,12 +39,9 @@ export class Targets {
   async #search({ thingId, name }: NamedThing): Promise<string> {
     if (isThingId(thingId) && (await describeThing(this.#client, thingId))) return thingId
     const wanted = name || thingId
-    const query = `/v2/things?name=${encodeURIComponent(wanted)}`
     const taken = new Set(this.#found.values())
-    const called: string[] = []
-    for await (const thing of this.#client.list<ListedThing, 'things'>(query, 'things')) {
-      if (thing.name === wanted && !taken.has(thing.thingId)) called.push(thing.thingId)
-    }
+    const named = await findNamed(this.#client, wanted)
+    const called = named.map(thing => thing.thingId).filter(id => !taken.has(id))
     if (called.length > 1)
       throw failure(`${called.length} things are called ${wanted}: choose one with --to`, called)
     return called[0] ?? (await this.#make(thingId, wanted))

@@ -13,15 +13,8 @@ export function formatOf(file: string, { format }: Flags): Format {
 }
 
 /** What the command line says of the columns and cells of a file. @throws CommandError usage */
-export function fileOptions({
-  key,
-  timeColumn,
-  timeUnit,
-  date,
-  now,
-  geoColumns,
-  decimal,
-}: Flags): FileOptions {
+export function fileOptions(flags: Flags): FileOptions {
+  const { key, timeColumn, timeUnit, date, now, geoColumns, decimal } = flags
   if (date !== undefined && !isDate(date)) throw usageError('--date must be a day such as 2026-11-21')
   if (timeUnit !== undefined && !isTimeUnit(timeUnit)) {
     throw usageError(`--time-unit must be one of ${Object.keys(timeUnits).join(', ')}`)

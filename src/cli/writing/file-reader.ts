@@ -13,11 +13,15 @@ const shownRecords = 3
 /** Of each: a value may have 64 KiB. */
 const shownCharacters = 300
 
+interface Source {
+  readonly file: string
+  readonly format: Format
+  readonly options: FileOptions
+}
+
 /** Reads the records of a file or of stdin (`-`), and says what it takes its columns for before it gives the first one. */
 export class FileReader {
-  readonly #file: string
-  readonly #format: Format
-  readonly #options: FileOptions
+  readonly #source: Source
   readonly #say: (line: string) => void
   /** Lines that were said: a file is read anew where it has changed, and lines of JSON come in many forms. */
   readonly #said = new Set<string>()
@@ -27,35 +31,27 @@ export class FileReader {
   notes: TextNotes
 
   /** @param say is told, a line at a time */
-  constructor(
-    {
-      file,
-      format,
-      options,
-    }: { readonly file: string; readonly format: Format; readonly options: FileOptions },
-    say: (line: string) => void,
-  ) {
-    this.#file = file
-    this.#format = format
-    this.#options = options
+  constructor(source: Source, say: (line: string) => void) {
+    this.#source = source
     this.#say = say
-    this.notes = new TextNotes(options.decimal)
+    this.notes = new TextNotes(source.options.decimal)
   }
 
   /** From the first line on. @throws CommandError usage or failed, as `csvRecords` and `ndjsonRecords` */
   async *read(): AsyncGenerator<Sourced> {
-    this.notes = new TextNotes(this.#options.decimal)
-    const texts = decoded(this.#file === '-' ? process.stdin : createReadStream(this.#file))
+    const { file, format, options } = this.#source
+    this.notes = new TextNotes(options.decimal)
+    const texts = decoded(file === '-' ? process.stdin : createReadStream(file))
     const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
-    const records = this.#format === 'csv' ? csvRecords : ndjsonRecords
-    for await (const line of records(texts, this.#options, listener)) {
+    const records = format === 'csv' ? csvRecords : ndjsonRecords
+    for await (const line of records(texts, options, listener)) {
       for (const record of line.records) this.#show(record)
       yield line
     }
   }
 
   #tell(columns: Columns): void {
-    const lines = summaryLines(columns, this.#options)
+    const lines = summaryLines(columns, this.#source.options)
     if (this.#said.has(lines.join('\n'))) return
     this.#said.add(lines.join('\n'))
     this.columns.push(columns)

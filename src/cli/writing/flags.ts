@@ -18,14 +18,9 @@ export interface Flags extends ConnectionFlags {
   readonly partial?: true
   readonly store: boolean
   readonly broadcast: boolean
-  readonly json?: true
 }
 
 /** Those that go into each write. */
 export function writeFlags({ partial, store, broadcast }: Flags): WriteFlags {
-  return {
-    ...(partial ? { partial } : {}),
-    ...(store ? {} : { store: false }),
-    ...(broadcast ? {} : { broadcast: false }),
-  }
+  return { partial, store: store ? undefined : false, broadcast: broadcast ? undefined : false }
 }

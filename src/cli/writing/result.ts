@@ -1,7 +1,7 @@
 import type { NamedThing } from '../client/named-thing.ts'
 import { failure } from '../exit.ts'
 import type { LoadCounts } from '../load/loader.ts'
-import { counted, printJson, printLine } from '../output.ts'
+import { counted, printResult } from '../output.ts'
 
 /**
  * Says what a write has done.
@@ -14,7 +14,6 @@ export async function tellResult(
   done: LoadCounts,
   { text, json }: { readonly text: string; readonly json: true | undefined },
 ): Promise<void> {
-  if (json) await printJson({ thingId, ...done })
-  else await printLine(text)
+  await printResult({ json }, { thingId, ...done }, text)
   if (done.refused > 0) throw failure(`${counted(done.refused, 'record')} refused and left out`)
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import type { ServerClient } from '../client/client.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
@@ -39,7 +38,21 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
   const reader = new FileReader(source, line => progress.say(shown(line)))
-  const done = await loadFile({ client, thing, file, size, reader, progress, flags })
+  async function* lines() {
+    for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
+  }
+  const state = isStdin ? undefined : new LoadState(['write', client.url, thing.thingId, resolve(file)])
+  const begin = Date.now()
+  const done = await load(lines, {
+    client,
+    flags: writeFlags(flags),
+    state,
+    salt: isStdin ? randomUUID() : '',
+    progress,
+    onBatch: (counts, end) => progress.show(() => progressText(counts, Date.now() - begin, end, size)),
+  })
+  progress.clear()
+  await state?.remove()
   for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${shown(note)}`)
   const text = resultText(done, thing, { name, isStored: flags.store })
   await tellResult(thing, done, { text, json: flags.json })
@@ -55,45 +68,6 @@ function resultText(
   const did = !isStored ? 'sent to' : records === 1 ? 'is in' : 'are in'
   const resumed = before > 0 ? `, ${grouped(before)} of them from an earlier run` : ''
   return `${counted(records, 'record')} of ${name} ${did} ${thing || thingId}${resumed}`
-}
-
-interface FileLoad {
-  readonly client: ServerClient
-  readonly thing: NamedThing
-  readonly file: string
-  /** Bytes; undefined for stdin. */
-  readonly size: number | undefined
-  readonly reader: FileReader
-  readonly progress: Progress
-  readonly flags: Flags
-}
-
-async function loadFile({
-  client,
-  thing,
-  file,
-  size,
-  reader,
-  progress,
-  flags,
-}: FileLoad): Promise<LoadCounts> {
-  const isStdin = size === undefined
-  const begin = Date.now()
-  async function* source() {
-    for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
-  }
-  const state = isStdin ? undefined : new LoadState(['write', client.url, thing.thingId, resolve(file)])
-  const done = await load(source, {
-    client,
-    flags: writeFlags(flags),
-    state,
-    salt: isStdin ? randomUUID() : '',
-    progress,
-    onBatch: (counts, end) => progress.show(() => progressText(counts, Date.now() - begin, end, size)),
-  })
-  progress.clear()
-  await state?.remove()
-  return done
 }
 
 /** `24,500 records, 12,250/s, 49 % of the file, 4 s left`. */

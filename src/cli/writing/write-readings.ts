@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { parseDatetime } from '../../core/record/datetime.ts'
 import { RefusedError } from '../client/client.ts'
 import { connect } from '../client/connection.ts'
 import { findThing } from '../client/named-thing.ts'
@@ -7,7 +8,6 @@ import { patiently } from '../load/patiently.ts'
 import { counted } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { geoOf, notesOf, readingOf } from '../records/argument.ts'
-import { isDatetime } from '../time.ts'
 import { type Flags, writeFlags } from './flags.ts'
 import { tellResult } from './result.ts'
 
@@ -17,14 +17,11 @@ export async function writeReadings(
   operands: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  if (flags.datetime !== undefined && !isDatetime(flags.datetime)) {
+  if (flags.datetime !== undefined && parseDatetime(flags.datetime) === undefined) {
     throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
   }
-  const common = {
-    ...(flags.geo === undefined ? {} : { geo: geoOf(flags.geo) }),
-    ...(flags.datetime === undefined ? {} : { datetime: flags.datetime }),
-  }
-  const values = operands.map(operand => ({ ...readingOf(operand), ...common }))
+  const geo = flags.geo === undefined ? undefined : geoOf(flags.geo)
+  const values = operands.map(operand => ({ ...readingOf(operand), geo, datetime: flags.datetime }))
   for (const note of operands.flatMap(notesOf)) console.error(`thingwire: note: ${note}`)
   const client = await connect(flags, 'any')
   const progress = new Progress()

@@ -28,8 +28,6 @@ export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly description: string
-  /** Default: true in a path, else false. */
-  readonly required?: boolean
   readonly schema: z.ZodType
   /** What can be sent as it stands; of a secret or an id, what one looks like. A page to try it on fills in required ones. */
   readonly example: string | number | boolean
@@ -63,11 +61,6 @@ declare module 'fastify' {
 }
 
 /** An answer of JSON. */
-export function json(
-  description: string,
-  schema: z.ZodType,
-  example: unknown,
-  headers?: Readonly<Record<string, string>>,
-): Answer {
-  return { description, content: { 'application/json': { schema, example } }, ...(headers && { headers }) }
+export function json(description: string, schema: z.ZodType, example: unknown): Answer {
+  return { description, content: { 'application/json': { schema, example } } }
 }

@@ -4,74 +4,54 @@ import { sentDatetime } from './shapes.ts'
 
 const exampleThingId = 'mzxw6ytboi4dcmjs'
 
-export const ref: Parameter = {
-  name: 'ref',
-  in: 'path',
-  description:
-    'The token of the thing, which is then the credential (an Authorization header is ignored); or its id, with an ' +
-    'Authorization header for the thing.',
-  schema: z.string(),
-  example: exampleThingId,
-}
-export const thingIdParameter: Parameter = {
-  name: 'thingId',
-  in: 'path',
-  description: 'The thing.',
-  schema: z.string(),
-  example: exampleThingId,
-}
-export const key: Parameter = {
-  name: 'key',
-  in: 'path',
-  description: 'The key of the resource; `$geo`, `$settings` and `$settings.<path>` are magic.',
-  schema: z.string(),
-  example: 'temperature',
+/** A part of the path. */
+export function pathParameter(name: string, description: string, example: string): Parameter {
+  return { name, in: 'path', description, schema: z.string(), example }
 }
 
-export const startDate: Parameter = {
-  name: 'startDate',
-  in: 'query',
-  description: 'Start of the range.',
-  schema: sentDatetime,
-  example: '20261121093000',
+/** @param schema default: any text */
+export function queryParameter(
+  name: string,
+  description: string,
+  example: string | number,
+  schema: z.ZodType = z.string(),
+): Parameter {
+  return { name, in: 'query', description, schema, example }
 }
-export const endDate: Parameter = {
-  name: 'endDate',
-  in: 'query',
-  description: 'End of the range; this time itself is not in it.',
-  schema: sentDatetime,
-  example: '2026-11-21T10:00:00Z',
-}
+
+export const ref = pathParameter(
+  'ref',
+  'The token of the thing, which is then the credential (an Authorization header is ignored); or its id, with an ' +
+    'Authorization header for the thing.',
+  exampleThingId,
+)
+export const thingIdParameter = pathParameter('thingId', 'The thing.', exampleThingId)
+export const key = pathParameter(
+  'key',
+  'The key of the resource; `$geo`, `$settings` and `$settings.<path>` are magic.',
+  'temperature',
+)
+
+export const startDate = queryParameter('startDate', 'Start of the range.', '20261121093000', sentDatetime)
+export const endDate = queryParameter(
+  'endDate',
+  'End of the range; this time itself is not in it.',
+  '2026-11-21T10:00:00Z',
+  sentDatetime,
+)
 
 /** @param maximum larger ones are clamped */
-export function limit(what: string, fallback: number | string, maximum: number | undefined): Parameter {
-  const clamped = maximum === undefined ? '' : `, maximum ${maximum}`
-  return {
-    name: 'limit',
-    in: 'query',
-    description: `Maximum number of ${what}. Default ${fallback}${clamped}.`,
-    schema: z.int().min(1),
-    example: 10,
-  }
+export function limit(what: string, fallback: number | string, maximum: number): Parameter {
+  const description = `Maximum number of ${what}. Default ${fallback}, maximum ${maximum}.`
+  return queryParameter('limit', description, 10, z.int().min(1))
 }
 
 /** @param from what gave it @param example one that is taken */
 export function cursor(from: string, example: string): Parameter {
-  return {
-    name: 'cursor',
-    in: 'query',
-    description: `Start of the page: ${from}.`,
-    schema: z.string(),
-    example,
-  }
+  return queryParameter('cursor', `Start of the page: ${from}.`, example)
 }
 
 export function flag(name: string, description: string): Parameter {
-  return {
-    name,
-    in: 'query',
-    description: `${description} One of true, false, 1, 0, in any case.`,
-    schema: z.string().regex(/^(true|false|1|0)$/i),
-    example: 'true',
-  }
+  const told = `${description} One of true, false, 1, 0, in any case.`
+  return queryParameter(name, told, 'true', z.string().regex(/^(true|false|1|0)$/i))
 }

@@ -181,6 +181,13 @@ export const refusedWrite = named(
     excerpt: noted('First 200 characters of the write, without secrets; empty if there is none.', z.string()),
   }),
 )
+export const refusedWriteExample = {
+  datetime: '2026-11-21T09:30:00.000Z',
+  door: 'mqtt',
+  reason: 'invalid_json',
+  message: 'the body must be JSON',
+  excerpt: '{"values":[{"key":"temperature","value":NaN}]}',
+}
 
 export const serverTime = named(
   'ServerTime',
@@ -192,4 +199,10 @@ export const activation = named(
   'A thing has registered itself.',
   z.object({ status: z.literal('created'), message: z.string(), thingToken, thingId }),
 )
+export const activationExample = {
+  status: 'created',
+  message: 'thing activated',
+  thingToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
+  thingId: 'mzxw6ytboi4dcmjs',
+}
 export const success = z.object({ status: z.literal('success') })

@@ -1,25 +1,17 @@
 import { z } from 'zod'
 import { json, type Parameter } from './operation.ts'
-import { cursor, limit } from './parameters.ts'
+import { cursor, limit, queryParameter } from './parameters.ts'
 import { datetime, geo, thingId } from './shapes.ts'
 
 export const thingPageParameters: readonly Parameter[] = [
   limit('things', 100, 1000),
   cursor('`next` of the page before', 'mzxw6ytboi4dcmjs'),
-  {
-    name: 'name',
-    in: 'query',
-    description: 'Only things with this text in their name, in any case.',
-    schema: z.string(),
-    example: 'boat',
-  },
-  {
-    name: 'bbox',
-    in: 'query',
-    description: 'Only things with a position in this box: west,south,east,north in degrees.',
-    schema: z.string(),
-    example: '22.5,59.5,25,60.5',
-  },
+  queryParameter('name', 'Only things with this text in their name, in any case.', 'boat'),
+  queryParameter(
+    'bbox',
+    'Only things with a position in this box: west,south,east,north in degrees.',
+    '22.5,59.5,25,60.5',
+  ),
 ]
 
 export const thingPage = json(

@@ -44,26 +44,17 @@ export class IntervalSummary {
    * @param order in which the records were added
    */
   text(wanted: readonly AggregateFunction[], order: 'asc' | 'desc'): string {
-    const members = wanted.map(name => `,"${name}":${this.#result(name, order)}`)
-    return `{"datetime":"${formatDatetime(this.start)}"${members.join('')}}`
-  }
-
-  #result(name: AggregateFunction, order: 'asc' | 'desc'): string {
-    switch (name) {
-      case 'count':
-        return String(this.#count)
-      case 'first':
-        return order === 'asc' ? this.#firstAdded : this.#lastAdded
-      case 'last':
-        return order === 'asc' ? this.#lastAdded : this.#firstAdded
-      case 'sum':
-        return this.#numbers === 0 ? 'null' : JSON.stringify(this.#sum)
-      case 'avg':
-        return JSON.stringify(this.#sum / this.#numbers)
-      case 'min':
-        return JSON.stringify(this.#min)
-      case 'max':
-        return JSON.stringify(this.#max)
+    const isForwards = order === 'asc'
+    const results: Readonly<Record<AggregateFunction, string>> = {
+      avg: JSON.stringify(this.#sum / this.#numbers),
+      min: JSON.stringify(this.#min),
+      max: JSON.stringify(this.#max),
+      sum: this.#numbers === 0 ? 'null' : JSON.stringify(this.#sum),
+      count: String(this.#count),
+      first: isForwards ? this.#firstAdded : this.#lastAdded,
+      last: isForwards ? this.#lastAdded : this.#firstAdded,
     }
+    const members = wanted.map(name => `,"${name}":${results[name]}`)
+    return `{"datetime":"${formatDatetime(this.start)}"${members.join('')}}`
   }
 }

@@ -1,9 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ThingwireError } from '../../errors.ts'
-import { errorText } from './reply-error.ts'
-
-/** Seconds after which a client may try again what was refused for now. */
-const retryAfter = 5
+import { errorText, retryAfter } from './reply-error.ts'
 
 /** The bytes of an error answer (contract §6) for a connection without a reply to send it with; its last one. */
 export function rawRefusal(error: ThingwireError): string {

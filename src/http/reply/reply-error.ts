@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type FieldError, type Reason, ThingwireError } from '../../errors.ts'
+import { catalogue, type FieldError, type Reason, ThingwireError } from '../../errors.ts'
 import { replyJson } from './reply-json.ts'
 
 /** What requests were refused with, for who counts it. */
 const reasons = new WeakMap<FastifyReply, Reason>()
 
 /** Seconds after which a client may try again what was refused for now. */
-const retryAfter = 5
+export const retryAfter = 5
 
 interface Refusal {
   readonly status: number
@@ -56,13 +56,9 @@ function refusalOf(error: unknown): Refusal {
   if (status === 413) return new ThingwireError('body_too_large')
   if (status === 415) return new ThingwireError('unsupported_media_type')
   // A host's plugin may stop a request too, with a status of its own (a rate limit: 429).
-  if (status >= 400 && status < 500) return { ...described('bad_request'), status }
+  if (status >= 400 && status < 500)
+    return { status, reason: 'bad_request', message: catalogue.bad_request.text }
   return status === 503 ? new ThingwireError('store_unavailable') : new ThingwireError('internal_error')
-}
-
-function described(reason: Reason) {
-  const { message } = new ThingwireError(reason)
-  return { reason, message }
 }
 
 /** Status that Fastify, or a plugin of the host, gave its error. */

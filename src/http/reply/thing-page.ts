@@ -6,7 +6,7 @@ import type { Query } from '../request/query.ts'
 const defaultThings = 100
 
 /**
- * A page of things as JSON text, as `GET /v2/admin/things` and `GET /v2/things` give it (contract §6).
+ * A page of things, as `GET /v2/admin/things` and `GET /v2/things` give it (contract §6).
  *
  * @param query `limit`, `cursor`, `name`, `bbox`
  * @param among the things that may be seen; undefined: all
@@ -16,9 +16,9 @@ export async function thingPage(
   registry: Pick<ThingRegistry, 'list'>,
   query: Query,
   among?: ReadonlySet<string>,
-): Promise<string> {
+): Promise<object> {
   const { things, next } = await registry.list({ ...thingQuery(query), ...(among ? { among } : {}) })
-  return JSON.stringify({ things: things.map(describe), next })
+  return { things: things.map(describe), next }
 }
 
 function describe({ thingId, name, createdAt, lastSeen, lastWrite, position }: ThingSummary) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { json, type Operation } from '../operation/operation.ts'
 import { ofActivationCode, ofBody } from '../operation/refusals.ts'
-import { activation } from '../operation/shapes.ts'
+import { activation, activationExample } from '../operation/shapes.ts'
 
 export const activationBody = z.object(
   { activationCode: z.string('must be a string') },
@@ -17,13 +17,6 @@ export const activateThing: Operation = {
     'can repeat the request after a lost answer.',
   credential: 'none',
   body: { schema: activationBody, example: { activationCode: 'Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ' } },
-  answers: {
-    201: json('Registered.', activation, {
-      status: 'created',
-      message: 'thing activated',
-      thingToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
-      thingId: 'mzxw6ytboi4dcmjs',
-    }),
-  },
+  answers: { 201: json('Registered.', activation, activationExample) },
   refusals: [...ofActivationCode, ...ofBody],
 }

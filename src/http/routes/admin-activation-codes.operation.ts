@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { json, type Operation } from '../operation/operation.ts'
+import { pathParameter } from '../operation/parameters.ts'
 import { ofAdmin, ofBody } from '../operation/refusals.ts'
 import { datetime, success } from '../operation/shapes.ts'
 
@@ -48,7 +49,7 @@ export const removeActivationCode: Operation = {
   group: 'Credentials',
   summary: 'Remove an activation code',
   credential: 'admin',
-  parameters: [{ name: 'code', in: 'path', description: 'The code.', schema: z.string(), example }],
+  parameters: [pathParameter('code', 'The code.', example)],
   answers: { 200: json('Removed.', success, { status: 'success' }) },
   refusals: [...ofAdmin, 'not_found'],
 }

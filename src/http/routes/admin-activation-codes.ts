@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
-import { replyJson } from '../reply/reply-json.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { jsonBodyOf } from '../request/request-body.ts'
 import {
   activationCodesBody,
@@ -20,31 +20,23 @@ export function adminActivationCodeRoutes(
   { activationCodes }: HttpThings,
   bodyLimit: number,
 ): void {
-  scope.post(
-    '/activation-codes',
-    { config: { operation: createActivationCodes } },
-    async (request, reply) => {
-      const codes = await activationCodes.create(jsonBodyOf(request, bodyLimit, activationCodesBody))
-      return replyJson(reply, 201, JSON.stringify({ activationCodes: codes }))
-    },
-  )
+  jsonRoute(scope, 'POST', '/activation-codes', createActivationCodes, async request => {
+    const codes = await activationCodes.create(jsonBodyOf(request, bodyLimit, activationCodesBody))
+    return { activationCodes: codes }
+  })
 
-  scope.get('/activation-codes', { config: { operation: listActivationCodes } }, async (_request, reply) => {
+  jsonRoute(scope, 'GET', '/activation-codes', listActivationCodes, async () => {
     const list = await activationCodes.list()
     const codes = list.map(({ activationCode, createdAt, usesLeft }) => ({
       activationCode,
       createdAt: formatDatetime(createdAt),
       usesLeft,
     }))
-    return replyJson(reply, 200, JSON.stringify({ activationCodes: codes }))
+    return { activationCodes: codes }
   })
 
-  scope.delete<OfCode>(
-    '/activation-codes/:code',
-    { config: { operation: removeActivationCode } },
-    async (request, reply) => {
-      await activationCodes.remove(request.params.code)
-      return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
-    },
-  )
+  jsonRoute<OfCode>(scope, 'DELETE', '/activation-codes/:code', removeActivationCode, async ({ params }) => {
+    await activationCodes.remove(params.code)
+    return { status: 'success' }
+  })
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { minted, mintedExample } from '../operation/minted-session.ts'
-import { json, type Operation, type Parameter } from '../operation/operation.ts'
-import { cursor, limit } from '../operation/parameters.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { cursor, limit, pathParameter } from '../operation/parameters.ts'
 import { ofAdmin, ofBody } from '../operation/refusals.ts'
+import { minted, mintedExample, sessionTerms } from '../operation/session.ts'
 import { datetime, success, thingId } from '../operation/shapes.ts'
-import { sessionTerms } from '../request/session-body.ts'
 
 const thingsRule = 'must be "*" or an array of thing ids'
 
@@ -30,13 +29,7 @@ const sessionExample = {
   createdAt: '2026-11-21T09:30:00.000Z',
   expiresAt: mintedExample.expiresAt,
 }
-const sessionId = {
-  name: 'sessionId',
-  in: 'path',
-  description: 'The session.',
-  schema: z.string(),
-  example: mintedExample.sessionId,
-} satisfies Parameter
+const sessionId = pathParameter('sessionId', 'The session.', mintedExample.sessionId)
 
 export const createSession: Operation = {
   id: 'createSession',
@@ -53,7 +46,7 @@ export const listSessions: Operation = {
   group: 'Credentials',
   summary: 'List the live sessions',
   credential: 'admin',
-  parameters: [limit('sessions', 100, 1000), cursor('`next` of the page before', sessionId.example)],
+  parameters: [limit('sessions', 100, 1000), cursor('`next` of the page before', mintedExample.sessionId)],
   answers: {
     200: json('A page of sessions.', z.object({ sessions: z.array(session), next: z.string().optional() }), {
       sessions: [sessionExample],

@@ -2,10 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { AccessSessionSummary } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
-import { replyJson } from '../reply/reply-json.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { Query } from '../request/query.ts'
 import { jsonBodyOf } from '../request/request-body.ts'
-import { termsOf } from '../request/session-body.ts'
 import {
   createSession,
   endSession,
@@ -26,40 +25,30 @@ export function adminSessionRoutes(
   { sessions }: HttpThings,
   bodyLimit: number,
 ): void {
-  scope.post('/sessions', { config: { operation: createSession } }, async (request, reply) => {
+  jsonRoute(scope, 'POST', '/sessions', createSession, async request => {
     const { things, ...terms } = jsonBodyOf(request, bodyLimit, sessionBody)
-    const { sessionToken, sessionId, expiresAt } = await sessions.create(things, termsOf(terms))
-    const answer = { sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
-    return replyJson(reply, 201, JSON.stringify(answer))
+    const { sessionToken, sessionId, expiresAt } = await sessions.create(things, terms)
+    return { sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
   })
 
-  scope.get('/sessions', { config: { operation: listSessions } }, async (request, reply) => {
+  jsonRoute(scope, 'GET', '/sessions', listSessions, async request => {
     const query = new Query(request)
     const cursor = query.text('cursor', 'invalid_cursor')
     const { sessions: page, next } = await sessions.list({
       limit: query.limit(defaultSessions),
       ...(cursor === undefined ? {} : { cursor }),
     })
-    return replyJson(reply, 200, JSON.stringify({ sessions: page.map(describe), next }))
+    return { sessions: page.map(describe), next }
   })
 
-  scope.get<OfSession>(
-    '/sessions/:sessionId',
-    { config: { operation: readSession } },
-    async (request, reply) => {
-      const session = await sessions.get(request.params.sessionId)
-      return replyJson(reply, 200, JSON.stringify(describe(session)))
-    },
-  )
+  jsonRoute<OfSession>(scope, 'GET', '/sessions/:sessionId', readSession, async ({ params }) => {
+    return describe(await sessions.get(params.sessionId))
+  })
 
-  scope.delete<OfSession>(
-    '/sessions/:sessionId',
-    { config: { operation: endSession } },
-    async (request, reply) => {
-      await sessions.remove(request.params.sessionId)
-      return replyJson(reply, 200, JSON.stringify({ status: 'success' }))
-    },
-  )
+  jsonRoute<OfSession>(scope, 'DELETE', '/sessions/:sessionId', endSession, async ({ params }) => {
+    await sessions.remove(params.sessionId)
+    return { status: 'success' }
+  })
 }
 
 function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: AccessSessionSummary) {

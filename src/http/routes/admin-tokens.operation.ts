@@ -1,19 +1,13 @@
 import { z } from 'zod'
-import { json, type Operation, type Parameter } from '../operation/operation.ts'
-import { thingIdParameter } from '../operation/parameters.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { pathParameter, thingIdParameter } from '../operation/parameters.ts'
 import { ofAdmin } from '../operation/refusals.ts'
 import { datetime, success, thingToken } from '../operation/shapes.ts'
 
 const tokenExample = 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4'
 const done = json('Done.', success, { status: 'success' })
 
-const tokenId: Parameter = {
-  name: 'tokenId',
-  in: 'path',
-  description: 'The public id of the token.',
-  schema: z.string(),
-  example: 'Zx1pQ9bA',
-}
+const tokenId = pathParameter('tokenId', 'The public id of the token.', 'Zx1pQ9bA')
 
 export const addToken: Operation = {
   id: 'addToken',

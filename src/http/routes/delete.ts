@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { createReads } from '../reading/magic-states.ts'
-import { replyJson } from '../reply/reply-json.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { credentialOf } from '../request/credential.ts'
 import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
@@ -12,23 +12,19 @@ import { deleteRecords } from './delete.operation.ts'
 export function deleteRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
   const { history } = createReads(records, magic)
 
-  scope.delete<OfResource>(
-    '/things/:ref/resources/:key',
-    { config: { operation: deleteRecords } },
-    async (request, reply) => {
-      const thingId = await access.authorise(request.params.ref, credentialOf(request), 'delete')
-      const key = resourceKey(request.params)
-      const range = new Query(request).range()
-      const known = await history.read(thingId, key, { order: 'desc', limit: 1 })
-      if (!known) throw new ThingwireError('unknown_resource')
-      let deleted = 0
-      for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
-      const isAll = range.from === undefined && range.to === undefined
-      // After the history: so what is left of a write that comes in between is its record, and no state without one.
-      if (isAll || (deleted > 0 && magic.isLatestRecord(key))) await magic.remove(thingId, key)
-      return replyJson(reply, 200, JSON.stringify({ status: 'success', deleted }))
-    },
-  )
+  jsonRoute<OfResource>(scope, 'DELETE', '/things/:ref/resources/:key', deleteRecords, async request => {
+    const thingId = await access.authorise(request.params.ref, credentialOf(request), 'delete')
+    const key = resourceKey(request.params)
+    const range = new Query(request).range()
+    const known = await history.read(thingId, key, { order: 'desc', limit: 1 })
+    if (!known) throw new ThingwireError('unknown_resource')
+    let deleted = 0
+    for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
+    const isAll = range.from === undefined && range.to === undefined
+    // After the history: so what is left of a write that comes in between is its record, and no state without one.
+    if (isAll || (deleted > 0 && magic.isLatestRecord(key))) await magic.remove(thingId, key)
+    return { status: 'success', deleted }
+  })
 
   /** With a state, everything that was written to it. */
   async function keysOf(thingId: string, key: string): Promise<readonly string[]> {

@@ -2,15 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { behindFrom } from '../../core/clock.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { replyRefusal } from '../reply/reply-error.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { checkHealth, checkReadiness } from './health.operation.ts'
 
 /** `/healthz`: the process is up. `/readyz`: writes can be taken. */
 export function healthRoutes(scope: FastifyInstance, things: HttpThings, isDraining: () => boolean): void {
-  scope.get('/healthz', { config: { operation: checkHealth } }, async (_request, reply) =>
-    replyJson(reply, 200, JSON.stringify({ status: 'ok' })),
-  )
+  jsonRoute(scope, 'GET', '/healthz', checkHealth, async () => ({ status: 'ok' }))
 
   scope.get('/readyz', { config: { operation: checkReadiness } }, async (request, reply) => {
     const obstacle = isDraining() ? 'draining' : !things.isReady() && 'store_unavailable'

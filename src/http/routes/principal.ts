@@ -3,15 +3,14 @@ import type { Principal } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
-import { replyJson } from '../reply/reply-json.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { credentialOf } from '../request/credential.ts'
 import { readPrincipal } from './principal.operation.ts'
 
 /** `GET /v2/principal`: whom the credential of the request stands for, and what it may do. */
 export function principalRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
-  scope.get('/principal', { config: { operation: readPrincipal } }, async (request, reply) => {
-    const principal = await access.identify(credentialOf(request))
-    return replyJson(reply, 200, JSON.stringify(await describe(principal)))
+  jsonRoute(scope, 'GET', '/principal', readPrincipal, async request => {
+    return await describe(await access.identify(credentialOf(request)))
   })
 
   async function describe(principal: Principal): Promise<object> {

@@ -1,18 +1,10 @@
 import { z } from 'zod'
-import type { Operation, Parameter } from '../operation/operation.ts'
-import { cursor, endDate, key, limit, ref, startDate } from '../operation/parameters.ts'
+import type { Operation } from '../operation/operation.ts'
+import { cursor, endDate, key, limit, queryParameter, ref, startDate } from '../operation/parameters.ts'
 import { ofThing } from '../operation/refusals.ts'
 import { datetime, givenRecord } from '../operation/shapes.ts'
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
-
-const order: Parameter = {
-  name: 'order',
-  in: 'query',
-  description: 'Newest first (desc, the default) or oldest first (asc).',
-  schema: z.enum(['desc', 'asc']),
-  example: 'asc',
-}
 
 const summary = z.object({
   datetime,
@@ -40,24 +32,24 @@ export const readResource: Operation = {
     limit('records, or intervals', '1, 1,000 intervals, all of an export', 1000),
     startDate,
     endDate,
-    order,
+    queryParameter(
+      'order',
+      'Newest first (desc, the default) or oldest first (asc).',
+      'asc',
+      z.enum(['desc', 'asc']),
+    ),
     cursor('the opaque text in the `Link` of the page before', 'an-opaque-text'),
-    {
-      name: 'aggregate',
-      in: 'query',
-      description:
-        'One or more of avg, min, max, sum, count, first, last, separated by commas. The first four use numbers only.',
-      schema: z.string(),
-      example: 'avg,min,max',
-    },
-    {
-      name: 'interval',
-      in: 'query',
-      description:
-        'With `aggregate`: a whole number and s, m, h or d. Intervals are aligned to 1970-01-01 UTC.',
-      schema: z.string().regex(/^[1-9]\d{0,9}[smhd]$/),
-      example: '1h',
-    },
+    queryParameter(
+      'aggregate',
+      'One or more of avg, min, max, sum, count, first, last, separated by commas. The first four use numbers only.',
+      'avg,min,max',
+    ),
+    queryParameter(
+      'interval',
+      'With `aggregate`: a whole number and s, m, h or d. Intervals are aligned to 1970-01-01 UTC.',
+      '1h',
+      z.string().regex(/^[1-9]\d{0,9}[smhd]$/),
+    ),
   ],
   answers: {
     200: {

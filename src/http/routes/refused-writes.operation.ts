@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../operation/operation.ts'
 import { limit, ref } from '../operation/parameters.ts'
 import { ofThing } from '../operation/refusals.ts'
-import { refusedWrite } from '../operation/shapes.ts'
+import { refusedWrite, refusedWriteExample } from '../operation/shapes.ts'
 
 export const listRefusedWrites: Operation = {
   id: 'listRefusedWrites',
@@ -12,16 +12,6 @@ export const listRefusedWrites: Operation = {
     'The last 100 refused writes over HTTP and MQTT, newest first. Read sessions may not read them.',
   credential: 'thing',
   parameters: [ref, limit('refused writes', 100, 100)],
-  answers: {
-    200: json('Refused writes.', z.array(refusedWrite), [
-      {
-        datetime: '2026-11-21T09:30:00.000Z',
-        door: 'mqtt',
-        reason: 'invalid_json',
-        message: 'the body must be JSON',
-        excerpt: '{"values":[{"key":"temperature","value":NaN}]}',
-      },
-    ]),
-  },
+  answers: { 200: json('Refused writes.', z.array(refusedWrite), [refusedWriteExample]) },
   refusals: [...ofThing, 'invalid_limit'],
 }

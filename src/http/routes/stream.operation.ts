@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../operation/operation.ts'
-import { ref } from '../operation/parameters.ts'
+import { queryParameter, ref } from '../operation/parameters.ts'
 import { ofThing } from '../operation/refusals.ts'
 import { writtenRecords } from '../operation/shapes.ts'
 
@@ -17,13 +17,12 @@ export const streamWrites: Operation = {
   credential: 'stream',
   parameters: [
     ref,
-    {
-      name: 'keepAlive',
-      in: 'query',
-      description: 'Milliseconds between signs of life: 1,000 to 600,000, default 25,000.',
-      schema: z.int().min(1),
-      example: 10_000,
-    },
+    queryParameter(
+      'keepAlive',
+      'Milliseconds between signs of life: 1,000 to 600,000, default 25,000.',
+      10_000,
+      z.int().min(1),
+    ),
     {
       name: 'Last-Event-ID',
       in: 'header',

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { minted, mintedExample } from '../operation/minted-session.ts'
 import { json, type Operation } from '../operation/operation.ts'
 import { ref } from '../operation/parameters.ts'
 import { ofBody, ofThing } from '../operation/refusals.ts'
-import { sessionTerms } from '../request/session-body.ts'
+import { minted, mintedExample, sessionTerms } from '../operation/session.ts'
 
 export const thingSessionBody = z.object(
   sessionTerms,

@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import type { Operation } from '../operation/operation.ts'
+import { queryParameter } from '../operation/parameters.ts'
 import { ofCredential } from '../operation/refusals.ts'
 import { thingPage, thingPageParameters } from '../operation/thing-page.ts'
 
@@ -8,16 +8,7 @@ export const listVisibleThings: Operation = {
   group: 'Things',
   summary: 'List the things that the credential may read',
   credential: 'any',
-  parameters: [
-    ...thingPageParameters,
-    {
-      name: 'thingId',
-      in: 'query',
-      description: 'Only this thing.',
-      schema: z.string(),
-      example: 'mzxw6ytboi4dcmjs',
-    },
-  ],
+  parameters: [...thingPageParameters, queryParameter('thingId', 'Only this thing.', 'mzxw6ytboi4dcmjs')],
   answers: { 200: thingPage },
   refusals: [...ofCredential, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Principal } from '../../access/access.ts'
 import type { HttpThings } from '../http-things.ts'
-import { replyJson } from '../reply/reply-json.ts'
+import { jsonRoute } from '../reply/json-route.ts'
 import { thingPage } from '../reply/thing-page.ts'
 import { credentialOf } from '../request/credential.ts'
 import { Query } from '../request/query.ts'
@@ -9,13 +9,13 @@ import { listVisibleThings } from './visible-things.operation.ts'
 
 /** `GET /v2/things`: the things that the credential of the request may see, or the one of `thingId` if it is among them. */
 export function visibleThingsRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
-  scope.get('/things', { config: { operation: listVisibleThings } }, async (request, reply) => {
+  jsonRoute(scope, 'GET', '/things', listVisibleThings, async request => {
     const principal = await access.identify(credentialOf(request))
     const query = new Query(request)
     const visible = visibleTo(principal)
     const thingId = query.text('thingId')
     const among = thingId === undefined ? visible : only(thingId, visible)
-    return replyJson(reply, 200, await thingPage(registry, query, among))
+    return await thingPage(registry, query, among)
   })
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { writeIdForm } from '../../core/parse.ts'
 import { json, type Operation } from '../operation/operation.ts'
 import { flag, ref } from '../operation/parameters.ts'
-import { ofThing } from '../operation/refusals.ts'
+import { ofBody, ofThing } from '../operation/refusals.ts'
 import { fieldError, write } from '../operation/shapes.ts'
 
 /** Without a datetime: whoever tries it writes for now, not for the day on which this was written. */
@@ -49,9 +49,7 @@ export const writeRecords: Operation = {
   },
   refusals: [
     ...ofThing,
-    'invalid_utf8',
-    'invalid_json',
-    'invalid_body',
+    ...ofBody,
     'invalid_values',
     'too_many_records',
     'invalid_flag',
@@ -70,11 +68,7 @@ export const writeRecords: Operation = {
     'invalid_position',
     'invalid_settings',
     'invalid_settings_path',
-    'invalid_content_encoding',
     'invalid_query',
-    'body_too_large',
-    'unsupported_media_type',
-    'unsupported_encoding',
     'write_rate_exceeded',
     'record_rate_exceeded',
     'too_many_waiting',

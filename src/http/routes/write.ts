@@ -111,15 +111,11 @@ function writeOptions(request: RequestOfThing): WriteOptions {
   const hasOptions = request.raw.url?.includes('?') || request.headers['idempotency-key'] !== undefined
   if (!hasOptions) return noOptions
   const query = new Query(request)
-  const store = query.flag('store')
-  const broadcast = query.flag('broadcast')
-  const partial = query.flag('partial')
-  // Taken as it is, quotes included. Node joins a repeated header of this name; the result is one text like any other.
-  const id = request.headers['idempotency-key']?.toString()
   return {
-    ...(store === undefined ? {} : { store }),
-    ...(broadcast === undefined ? {} : { broadcast }),
-    ...(partial === undefined ? {} : { partial }),
-    ...(id === undefined ? {} : { id }),
+    store: query.flag('store'),
+    broadcast: query.flag('broadcast'),
+    partial: query.flag('partial'),
+    // Taken as it is, quotes included. Node joins a repeated header of this name; the result is one text like any other.
+    id: request.headers['idempotency-key']?.toString(),
   }
 }

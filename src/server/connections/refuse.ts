@@ -7,12 +7,10 @@ const lingering = 1_000
 
 /** Answers an HTTP connection like every other error of HTTP (contract §6), whatever was asked, and closes it. */
 export function refuse(socket: Duplex, error: ThingwireError): void {
-  socket.on('error', ignore)
+  socket.on('error', () => {})
   // Closing on bytes that were not read would reset the connection, and with it the answer.
   socket.once('end', () => socket.destroy())
   socket.resume()
   setTimeout(() => socket.destroy(), lingering)
   socket.end(rawRefusal(error))
 }
-
-function ignore(): void {}

@@ -1,7 +1,9 @@
 import {
   activation,
+  activationExample,
   givenRecord,
   refusedWrite,
+  refusedWriteExample,
   serverTime,
   write,
   writtenRecords,
@@ -74,22 +76,11 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     writtenRecords: message('The records of one write, as they were sent', schemas.of(writtenRecords), [
       { key: 'temperature', value: 21.5 },
     ]),
-    refusedWrite: message('A refused write', schemas.of(refusedWrite), {
-      datetime: record.datetime,
-      door: 'mqtt',
-      reason: 'invalid_json',
-      message: 'the body must be JSON',
-      excerpt: '{"values":[{"key":"temperature","value":NaN}]}',
-    }),
+    refusedWrite: message('A refused write', schemas.of(refusedWrite), refusedWriteExample),
     serverTime: message('The time of the server', schemas.of(serverTime), [
       { key: 'date', value: record.datetime },
     ]),
-    activation: message('A thing has registered itself', schemas.of(activation), {
-      status: 'created',
-      message: 'thing activated',
-      thingToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
-      thingId: 'mzxw6ytboi4dcmjs',
-    }),
+    activation: message('A thing has registered itself', schemas.of(activation), activationExample),
   }
   return {
     asyncapi: '3.0.0' as const,
@@ -130,9 +121,9 @@ export function asyncApi({ version, places }: { readonly version: string; readon
       ),
     },
     operations: {
-      receiveWrite: operation('receive', 'write', 'write', 'Takes a write.', false),
-      receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Takes a write.', false),
-      sendRecord: operation('send', 'values', 'record', 'Sends each new record.', false),
+      receiveWrite: operation('receive', 'write', 'write', 'Takes a write.'),
+      receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Takes a write.'),
+      sendRecord: operation('send', 'values', 'record', 'Sends each new record.'),
       sendPresent: operation(
         'send',
         'values',
@@ -145,18 +136,16 @@ export function asyncApi({ version, places }: { readonly version: string; readon
         'values',
         'emptied',
         'Sends an empty message when a resource has no records left.',
-        false,
       ),
-      sendWrittenRecords: operation('send', 'wholeWrites', 'writtenRecords', 'Sends each new write.', false),
+      sendWrittenRecords: operation('send', 'wholeWrites', 'writtenRecords', 'Sends each new write.'),
       sendRefusedWrite: operation(
         'send',
         'errors',
         'refusedWrite',
         'Sends a refused write; at most ten a second for a thing.',
-        false,
       ),
       sendServerTime: operation('send', 'date', 'serverTime', 'Sends the time to a new subscriber.', true),
-      sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.', false),
+      sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.'),
     },
     components: {
       securitySchemes: {
@@ -231,7 +220,7 @@ function operation(
   channel: string,
   message: string,
   summary: string,
-  retain: boolean,
+  retain = false,
 ) {
   return {
     action,

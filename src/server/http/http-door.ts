@@ -25,7 +25,6 @@ import { LogOfRequest, RequestLog } from '../log/log.ts'
 import { requestIdOf } from '../log/log-ids.ts'
 import { Observations } from '../metrics/observations.ts'
 import { metricsRoute } from '../metrics/route.ts'
-import { watchAnswers } from '../metrics/watch-answers.ts'
 import type { MqttServer } from '../mqtt-door.ts'
 import type { ServerOptions } from '../options/options.ts'
 import type { ServedCertificate } from '../tls/served-certificate.ts'
@@ -111,15 +110,8 @@ export async function openHttpDoor(
     drainTimeout: options.drainTimeout,
     ownsApp: true,
   })
-  watchAnswers(app, observations)
-  tellRefusedCredentials(app)
-  metricsRoute(app, {
-    things,
-    observations,
-    mqtt: mqtt.figures,
-    options,
-    version,
-  })
+  watchRefusals(app, observations)
+  metricsRoute(app, { things, observations, options, version })
   const isTlsLoopback = !certificate || isLoopback(tlsEndpoint(options, 'mqttsPort').host)
   const isMqttLoopback = isLoopback(mqtt.address.address) && isTlsLoopback
   await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback })
@@ -184,10 +176,14 @@ async function listenWith(app: FastifyInstance, options: ServerOptions): Promise
   return app.server.address() as AddressInfo
 }
 
-function tellRefusedCredentials(app: FastifyInstance): void {
+/** Counts what is refused, and tells of the clients that are turned away. */
+function watchRefusals(app: FastifyInstance, observations: Observations): void {
   app.addHook('onResponse', (request, reply, done) => {
     const reason = refusalReason(reply)
-    if (reason !== undefined) tellTurnedAway(request.log, reason, { address: request.ip })
+    if (reason !== undefined) {
+      observations.httpErrors.add(reason)
+      tellTurnedAway(request.log, reason, { address: request.ip })
+    }
     done()
   })
 }

@@ -1,4 +1,5 @@
-import { access, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Says in a data directory that its store is in Redis now. */
@@ -15,11 +16,7 @@ export async function markMoved(dataDir: string): Promise<void> {
 /** @throws Error with one line for the operator: the store was moved into Redis */
 export async function assertNotMoved(dataDir: string): Promise<void> {
   const mark = join(dataDir, markName)
-  const isMoved = await access(mark).then(
-    () => true,
-    () => false,
-  )
-  if (!isMoved) return
+  if (!existsSync(mark)) return
   throw new Error(
     `the store in ${dataDir} was moved into Redis: set THINGWIRE_REDIS_URL. To start on the old store anyway, without the writes since then, remove ${mark}`,
   )

@@ -183,16 +183,7 @@ function requestSummary(request: FastifyRequest, redactor: Redactor): object {
  * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
  * the store is away or the server stops: that is no defect, and is told many times.
  */
-export function errorSummary(error: unknown, redactor: Redactor): object {
-  const isOutage = error instanceof ThingwireError && error.status === 503
-  return summaryOf(error, redactor, { withStack: !isOutage })
-}
-
-function summaryOf(
-  error: unknown,
-  redactor: Redactor,
-  { withStack }: { readonly withStack: boolean },
-): object {
+export function errorSummary(error: unknown, redactor: Redactor, withStack = !isOutage(error)): object {
   if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
   const { code, reason } = error as { code?: unknown; reason?: unknown }
   return {
@@ -201,6 +192,10 @@ function summaryOf(
     ...(typeof reason === 'string' && { reason }),
     message: redactor.redact(error.message, longestText),
     ...(withStack && { stack: redactor.redact(error.stack ?? '', longestStack) }),
-    ...(error.cause !== undefined && { cause: summaryOf(error.cause, redactor, { withStack }) }),
+    ...(error.cause !== undefined && { cause: errorSummary(error.cause, redactor, withStack) }),
   }
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof ThingwireError && error.status === 503
 }

@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rest } from '../../core/async/retry-until.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 
 /** Milliseconds. */
 const shortestInterval = 60_000
 /** How much longer than a count took it is before the next one. */
-const rest = 100
+const restFactor = 100
 /** How long whoever asks waits for a count that is under way, milliseconds. */
 const patience = 500
 
@@ -34,8 +34,7 @@ export class Counted {
       })
     }
     const waited = new AbortController()
-    const late = delay(patience, undefined, { signal: waited.signal }).catch(() => {})
-    await Promise.race([this.#counting, late])
+    await Promise.race([this.#counting, rest(patience, waited.signal)])
     waited.abort()
     return this.#count
   }
@@ -44,7 +43,8 @@ export class Counted {
     const begin = performance.now()
     this.#count = await this.#countAll().catch(() => undefined)
     const end = performance.now()
-    this.#dueAt = this.#count === undefined ? end : end + Math.max(shortestInterval, rest * (end - begin))
+    this.#dueAt =
+      this.#count === undefined ? end : end + Math.max(shortestInterval, restFactor * (end - begin))
   }
 
   async #countAll(): Promise<number> {

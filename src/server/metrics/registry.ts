@@ -2,17 +2,15 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { thingPrefix } from '../../access/documents.ts'
 import { sessionPrefix } from '../../mqtt/sessions/session-documents.ts'
 import type { Things } from '../../things.ts'
-import type { MqttFigures } from '../mqtt-figures.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { Counted } from './counted.ts'
 import type { Observations } from './observations.ts'
-import { only, type Sample, sampledCounter, sampledGauge } from './samples.ts'
+import { histogram, type Sample, sampled } from './samples.ts'
 import { StoreFigures } from './store-figures.ts'
 
 export interface MetricSources {
   readonly things: Things
   readonly observations: Observations
-  readonly mqtt: MqttFigures
   readonly options: ServerOptions
   readonly version: string
 }
@@ -35,167 +33,174 @@ function addWrites(registry: Registry, { observations }: MetricSources): void {
       return Object.entries(outcomes).map(([outcome, count]): Sample => [{ door, outcome }, count[of]])
     })
   }
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_writes_total',
     help: 'Acknowledged writes.',
-    labels: ['door', 'outcome'],
     read: counts('writes'),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_records_total',
     help: 'Records of acknowledged writes.',
-    labels: ['door', 'outcome'],
     read: counts('records'),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_records_stored_total',
     help: 'Records that this process has added to the store.',
-    read: () => only(observations.storedRecords),
+    read: () => observations.storedRecords,
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_write_refusals_total',
     help: 'Refused writes, also those that can be sent again.',
-    labels: ['door', 'reason'],
     read: () => {
       return Object.entries(observations.writeRefusals).flatMap(([door, reasons]) => {
         return [...reasons].map(([reason, times]): Sample => [{ door, reason }, times])
       })
     },
   })
-  observations.acks.registerIn(registry)
+  histogram(registry, {
+    name: 'thingwire_ack_duration_seconds',
+    help: 'Time from the receipt of a write to its 201, PUBACK or PUBREC.',
+    series: Object.values(observations.acks),
+  })
 }
 
-function addDoors(registry: Registry, { things, observations, mqtt }: MetricSources): void {
-  sampledCounter(registry, {
+function addDoors(registry: Registry, { things, observations }: MetricSources): void {
+  sampled(registry, 'counter', {
     name: 'thingwire_http_errors_total',
     help: 'Requests with an error as answer.',
-    labels: ['reason'],
     read: () => [...observations.httpErrors].map(([reason, times]) => [{ reason }, times]),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_mqtt_connects_total',
     help: 'Answered CONNECTs by the return code of CONNACK; 0 is accepted.',
-    labels: ['return_code'],
-    read: () => [...mqtt.connects].map(([code, times]) => [{ return_code: code }, times]),
+    read: () => [...observations.connects].map(([code, times]) => [{ return_code: code }, times]),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_mqtt_broken_off_total',
     help: 'MQTT connections that ended with an error and without DISCONNECT.',
-    labels: ['reason'],
-    read: () => [...mqtt.brokenOff].map(([reason, times]) => [{ reason }, times]),
+    read: () => [...observations.brokenOff].map(([reason, times]) => [{ reason }, times]),
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_connections',
     help: 'Open MQTT connections over TCP and WebSocket, and live streams over HTTP.',
-    labels: ['kind'],
     read: () => [
-      [{ kind: 'mqtt' }, mqtt.connections.mqtt],
-      [{ kind: 'websocket' }, mqtt.connections.websocket],
+      [{ kind: 'mqtt' }, observations.connections.mqtt],
+      [{ kind: 'websocket' }, observations.connections.websocket],
       [{ kind: 'stream' }, things.limits.streams.total],
     ],
   })
   const sessions = new Counted(things.documents, sessionPrefix)
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_mqtt_sessions',
     help: 'Persistent MQTT sessions, connected or not.',
-    read: async () => only(await sessions.read()),
+    read: () => sessions.read(),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_mqtt_messages_dropped_total',
     help: 'Messages that persistent sessions missed and never get, because there were too many.',
-    read: () => only(observations.droppedMessages),
+    read: () => observations.droppedMessages,
   })
 }
 
 function addLive(registry: Registry, { things, observations }: MetricSources): void {
   const { live, magic } = things
-  observations.fanOut.registerIn(registry)
-  sampledGauge(registry, {
+  histogram(registry, {
+    name: 'thingwire_fan_out_lag_seconds',
+    help: 'Time from a commit until the socket of a subscriber has its live messages.',
+    series: [observations.fanOut],
+  })
+  sampled(registry, 'gauge', {
     name: 'thingwire_live_waiting_bytes',
     help: 'Size of the commits that wait for delivery to subscribers.',
-    read: () => only(live.waiting),
+    read: () => live.waiting,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_subscriptions',
     help: 'Subscriptions of MQTT connections and streams: one for each thing, and one for all things.',
-    read: () => only(live.subscriptions),
+    read: () => live.subscriptions,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_magic_queue_writes',
     help: 'Writes of magic resources that this node has yet to apply.',
-    read: () => only(magic.queue.length),
+    read: () => magic.queue.length,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_magic_lag_seconds',
     help: 'Age of the oldest write of a magic resource that this node has yet to apply.',
-    read: () => only(ageOf(magic.queue.oldest)),
+    read: () => ageOf(magic.queue.oldest),
   })
 }
 
 function addStore(registry: Registry, { things, observations, options }: MetricSources): void {
   const figures = new StoreFigures(things, options)
-  observations.commitChanges.registerIn(registry)
-  observations.commitSeconds.registerIn(registry)
-  sampledGauge(registry, {
+  histogram(registry, {
+    name: 'thingwire_commit_writes',
+    help: 'Writes and document changes in one commit of the store.',
+    series: [observations.commitChanges],
+  })
+  histogram(registry, {
+    name: 'thingwire_commit_duration_seconds',
+    help: 'Time for one commit of the store.',
+    series: [observations.commitSeconds],
+  })
+  sampled(registry, 'gauge', {
     name: 'thingwire_store_ready',
     help: '1 while the store works.',
-    read: () => only(things.isReady() ? 1 : 0),
+    read: () => (things.isReady() ? 1 : 0),
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_store_bytes',
     help: 'Size of the store, on the disk or in the memory of Redis.',
-    read: async () => only((await figures.read()).bytes),
+    read: async () => (await figures.read()).bytes,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_store_limit_bytes',
     help: 'Size limit of the store (maxmemory of Redis), if there is one.',
-    read: async () => only((await figures.read()).limit),
+    read: async () => (await figures.read()).limit,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_store_free_bytes',
     help: 'Free space on the disk of the embedded store.',
-    read: async () => only((await figures.read()).free),
+    read: async () => (await figures.read()).free,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_clock_behind_seconds',
     help: 'By how much the clock is behind the newest receipt time.',
-    read: () => only(things.clock.behind() / 1_000),
+    read: () => things.clock.behind() / 1_000,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_clock_stepped_back',
     help: '1 if receipt times went back since the start, since a clock far behind them was believed.',
-    read: () => only(things.clock.steppedBack ? 1 : 0),
+    read: () => (things.clock.steppedBack ? 1 : 0),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_retention_records_removed_total',
     help: 'Records that retention has removed.',
-    read: () => only(things.retention.removed),
+    read: () => things.retention.removed,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_retention_last_run_timestamp_seconds',
     help: 'Time of the last run of retention on this node.',
-    read: () => only(inSeconds(things.retention.lastRun)),
+    read: () => inSeconds(things.retention.lastRun),
   })
 }
 
 function addService(registry: Registry, { things, options, version }: MetricSources): void {
   const count = new Counted(things.documents, thingPrefix)
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_things',
     help: 'Registered things.',
-    read: async () => only(await count.read()),
+    read: () => count.read(),
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_limits_met_total',
     help: 'How often each limit refused, dropped, closed or delayed something.',
-    labels: ['limit'],
     read: () => [...things.limits.met].map(([limit, times]) => [{ limit }, times]),
   })
   const store = options.redisUrl === undefined ? 'level' : 'redis'
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_build_info',
     help: 'Always 1; the labels give version and store.',
-    labels: ['version', 'store'],
     read: () => [[{ version, store }, 1]],
   })
 }

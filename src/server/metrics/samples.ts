@@ -1,51 +1,49 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-
-type Labels = Readonly<Record<string, string>>
+import type { Metric, Registry } from 'prom-client'
+import type { Distribution } from './distribution.ts'
 
 /** What a metric is when it is asked for. */
-export type Sample = readonly [labels: Labels, value: number]
+export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-interface SampledParts {
+interface MetricParts {
   readonly name: string
   readonly help: string
-  readonly labels?: readonly string[]
-  /** Called at each scrape. */
-  readonly read: () => Iterable<Sample> | Promise<Iterable<Sample>>
 }
 
-/** A counter that is kept elsewhere. */
-export function sampledCounter(registry: Registry, { name, help, labels = [], read }: SampledParts): void {
-  new Counter({
-    name,
-    help,
-    labelNames: labels,
-    registers: [registry],
-    async collect() {
-      const samples = await read()
-      this.reset()
-      for (const [labels, value] of samples) this.inc(labels, value)
-    },
+interface SampledParts extends MetricParts {
+  /** Called at each scrape. A number is a sample without labels; undefined: there is none to give. */
+  readonly read: () => Samples | Promise<Samples>
+}
+
+type Samples = number | undefined | readonly Sample[]
+
+/** A metric that is kept elsewhere. */
+export function sampled(
+  registry: Registry,
+  type: 'counter' | 'gauge',
+  { read, ...parts }: SampledParts,
+): void {
+  register(registry, type, parts, async () => {
+    const found = (await read()) ?? []
+    const samples = typeof found === 'number' ? [[{}, found] as const] : found
+    return samples.map(([labels, value]) => ({ labels, value }))
   })
 }
 
-/** A gauge of what is asked for; without a sample where there is none to give. */
-export function sampledGauge(registry: Registry, { name, help, labels = [], read }: SampledParts): void {
-  new Gauge({
-    name,
-    help,
-    labelNames: labels,
-    registers: [registry],
-    async collect() {
-      const samples = await read()
-      this.reset()
-      // Without labels prom-client sets it to 0.
-      if (labels.length === 0) this.remove()
-      for (const [labels, value] of samples) this.set(labels, value)
-    },
-  })
+interface HistogramParts extends MetricParts {
+  readonly series: readonly Distribution[]
 }
 
-/** The one sample of a metric without labels; none where there is no value. */
-export function only(value: number | undefined): readonly Sample[] {
-  return value === undefined ? [] : [[{}, value]]
+export function histogram(registry: Registry, { series, ...parts }: HistogramParts): void {
+  register(registry, 'histogram', parts, async () => series.flatMap(each => each.samples(parts.name)))
+}
+
+function register(
+  registry: Registry,
+  type: string,
+  { name, help }: MetricParts,
+  values: () => Promise<readonly object[]>,
+): void {
+  // The registry asks nothing else of a metric.
+  const get = async () => ({ name, help, type, values: await values() })
+  registry.registerMetric({ name, get } as unknown as Metric)
 }

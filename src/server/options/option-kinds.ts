@@ -60,9 +60,9 @@ export function listOf<Item extends z.ZodType>(rule: string, item: Item): Option
   }
 }
 
-/** An option that need not be set: its default is undefined. */
+/** An option that need not be set. */
 export function optional<Schema extends z.ZodType>(
   kind: OptionKind<Schema>,
-): OptionKind<z.ZodOptional<Schema>> {
-  return { ...kind, schema: kind.schema.optional() }
+): OptionKind<z.ZodOptional<Schema>> & { readonly default: undefined } {
+  return { ...kind, schema: kind.schema.optional(), default: undefined }
 }

@@ -70,20 +70,17 @@ const optionDeclarations = {
   },
   tlsCert: {
     ...optional(text('a path')),
-    default: undefined,
     meaning:
       'File of the certificate chain (PEM). The server then also serves `https`, `wss` and `mqtts`, and reads a changed file again.',
     reason: 'TLS needs a certificate.',
   },
   tlsKey: {
     ...optional(text('a path')),
-    default: undefined,
     meaning: 'File of the private key of `tlsCert` (PEM).',
     reason: 'As `tlsCert`.',
   },
   tlsHost: {
     ...optional(text('a host name or address')),
-    default: undefined,
     meaning: 'Address for TLS, if it differs from `host`.',
     reason:
       'With `host` on loopback and `tlsHost` on all addresses, nothing crosses the network in clear text.',
@@ -102,14 +99,12 @@ const optionDeclarations = {
   },
   lenientPort: {
     ...optional(wholeNumber(0, 65_535)),
-    default: undefined,
     meaning: 'Port of an extra HTTP listener for devices that end lines with LF alone.',
     reason:
       'A lenient parser and a proxy in front of it can read one request differently (request smuggling).',
   },
   trustedProxies: {
     ...optional(listOf('a list of addresses or networks such as 10.0.0.0/8', address)),
-    default: undefined,
     meaning:
       'Proxies and load balancers that may state the address of a client: in `X-Forwarded-For` over HTTP, and in the PROXY protocol over MQTT, which they then must speak.',
     reason: 'Any client could claim any address.',
@@ -128,7 +123,6 @@ const optionDeclarations = {
         redisUrl,
       ),
     ),
-    default: undefined,
     secret: true,
     meaning:
       'The Redis 7 or Redis Cluster that replaces the embedded store. All servers on one Redis are nodes of one service. Needs `adminKey`.',
@@ -155,7 +149,6 @@ const optionDeclarations = {
   },
   adminKey: {
     ...optional(text('at least 32 printable characters without spaces', z.string().regex(/^[!-~]{32,}$/))),
-    default: undefined,
     secret: true,
     meaning: "The operator's credential.",
     reason:
@@ -221,7 +214,6 @@ const optionDeclarations = {
   },
   retention: {
     ...optional(retention),
-    default: undefined,
     meaning:
       'Age at which a record is removed; the newest record of each resource stays. `*` in a key stands for any characters. If several rules match a key, the most specific rule applies, in any order of the list.',
     reason: 'An acknowledged record is removed only on request.',

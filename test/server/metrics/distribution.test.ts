@@ -1,15 +1,15 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { Distribution } from '../../../src/server/metrics/distribution.ts'
+import { histogram } from '../../../src/server/metrics/samples.ts'
 
 describe('a distribution', () => {
   it('is a histogram: each bucket counts what is up to its bound', async () => {
     const registry = new Registry()
-    const distribution = new Distribution({ name: 'a_seconds', help: 'What it is.', bounds: [0.5, 1] })
-    const http = distribution.series({ door: 'http' })
-    distribution.series({ door: 'mqtt' })
+    const http = new Distribution([0.5, 1], { door: 'http' })
+    const mqtt = new Distribution([0.5, 1], { door: 'mqtt' })
     for (const value of [0.25, 0.5, 0.75, 8]) http.observe(value)
-    distribution.registerIn(registry)
+    histogram(registry, { name: 'a_seconds', help: 'What it is.', series: [http, mqtt] })
     const lines = (await registry.metrics()).trim().split('\n')
     expect(lines.slice(0, 7)).toEqual([
       '# HELP a_seconds What it is.',

@@ -9,7 +9,7 @@ async function shareOnLand(name: string): Promise<number> {
   const file = new URL(import.meta.resolve(`world-atlas/${name}.json`))
   const features = new TopoJSON().readFeatures(JSON.parse(await readFile(file, 'utf8')))
   const lands = features.map(feature => feature.getGeometry()).filter(land => land instanceof MultiPolygon)
-  const { records } = await readVoyage(new Date())
+  const records = (await readVoyage(new Date())).flatMap(row => row.records)
   const places = records.filter(({ key }) => key === '$geo').map(({ geo }) => [geo.long, geo.lat])
   const onLand = places.filter(place => lands.some(land => land.intersectsCoordinate(place)))
   expect(places.length).toBeGreaterThan(1_000)
