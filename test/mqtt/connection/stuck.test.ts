@@ -211,18 +211,18 @@ describe('a subscriber whose socket is full', () => {
   })
 
   it('is not taken for silent as long as it sends PINGREQ, and is answered when it reads', async () => {
-    const { client } = await startFull({ keepalive: 1 })
+    const { client } = await startFull({ keepalive: 3 })
     let isOpen = true
     void client.closed.then(() => {
       isOpen = false
     })
-    for (const _ of numbers(8)) {
+    for (const _ of numbers(15)) {
       client.send({ cmd: 'pingreq' })
       await delay(400)
     }
     expect(isOpen).toBe(true)
     client.stream.resume()
-    for (const _ of numbers(8)) await client.next(isOf('pingresp'))
+    for (const _ of numbers(15)) await client.next(isOf('pingresp'))
     await client.disconnect()
   })
 
