@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Client } from 'aedes'
+import type { Client, ConnectPacket } from 'aedes'
 import type { Principal } from '../../access/principal.ts'
 import type { Hold } from '../../core/holds.ts'
 import type { ThingwireError } from '../../errors.ts'
@@ -78,6 +78,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   admitting: Promise<void> | undefined
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
+  /** The CONNECT as the broker has it, until a client that is none of the host's is let in. */
+  connectPacket: ConnectPacket | undefined
   /** CONNACK is sent, and says that the client is let in. */
   isConnected = false
   session: MqttSession | undefined
@@ -134,6 +136,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Lets the client in: it is none of the host's. */
   letIn(): void {
     this.broker.becomeOurs()
+    // The broker hears nothing before its persistence has answered. Whether the client lives is watched here.
+    if (this.connectPacket) this.connectPacket.keepalive = 0
+    this.connectPacket = undefined
     this.socket.write(encodeConnack(0, this.session?.wasPresent))
     this.goOn()
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
 import { HoldLost } from '../../core/holds.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -50,6 +51,10 @@ export class ConnectDoor {
     if (connection.isHosts) return
     packet.clean = true
     packet.protocolVersion = 4
+    if (!connection.admission) return
+    // Which connection stays is decided by its hold: a broker that hears of an older one late would close the newest.
+    packet.clientId = `${packet.clientId}#${randomUUID()}`
+    connection.connectPacket = packet
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {

@@ -80,7 +80,10 @@ export class BrokerLink implements BrokerSideHandlers {
 
   /** The connection is gone. */
   close(error: Error | null): void {
-    this.#side.destroy(error ?? undefined)
+    const destroy = () => void this.#side.destroy(error ?? undefined)
+    // A client that has gone is registered all the same when the persistence has answered, and would never be taken out again.
+    if (this.#isOurs && this.client.connecting) this.client.once('connected', destroy)
+    else destroy()
   }
 
   /**

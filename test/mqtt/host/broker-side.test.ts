@@ -29,6 +29,16 @@ function breakPersistence(instead: () => Promise<unknown>): void {
   for (const name of names) Reflect.set(persistence, name, instead)
 }
 
+/** Has the host's persistence answer nobody who connects before what is returned is called. */
+function delayPersistence(): () => void {
+  let answer = () => {}
+  const answering = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  breakPersistence(() => answering)
+  return answer
+}
+
 /** The client of the next connection that the broker lets in. */
 async function nextClient(): Promise<Client> {
   const [client] = (await once(host.broker, 'client')) as [Client]
@@ -50,6 +60,34 @@ describe('a thing', () => {
     await thing.ping()
     await thing.disconnect()
     expect(await storedDepths(host)).toEqual([1])
+  })
+
+  it('that has gone before the persistence of the host answers is counted until then, and no longer', async () => {
+    const answer = delayPersistence()
+    const coming = nextClient()
+    const thing = await connectTo(url, { username: host.thingToken })
+    await thing.disconnect()
+    const gone = once(host.broker, 'clientDisconnect')
+    answer()
+    expect(await gone).toEqual([await coming])
+    expect(host.broker.connectedClients).toBe(0)
+  })
+
+  it('that is there longer than its keep-alive before the persistence of the host answers can be closed by it', async () => {
+    const answer = delayPersistence()
+    const thing = await connectTo(url, { username: host.thingToken, keepalive: 1 })
+    for (let value = 0; value < 4; value++) {
+      await new Promise(resolve => setTimeout(resolve, 800))
+      await thing.publish(`things/${host.thingToken}/write`, depth(value))
+    }
+    const coming = once(host.broker, 'clientReady') as Promise<[Client]>
+    answer()
+    const [client] = await coming
+    const gone = once(host.broker, 'clientDisconnect')
+    client.close()
+    await thing.closed
+    expect(await gone).toEqual([client])
+    expect(host.broker.connectedClients).toBe(0)
   })
 
   it('is counted, told of and can be closed by the host', async () => {
