@@ -23,6 +23,7 @@ export function createRegistry(sources: MetricSources): Registry {
   addDoors(registry, sources)
   addLive(registry, sources)
   addStore(registry, sources)
+  addForward(registry, sources)
   addService(registry, sources)
   return registry
 }
@@ -182,6 +183,55 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
     name: 'thingwire_retention_last_run_timestamp_seconds',
     help: 'Time of the last run of retention on this node.',
     read: () => inSeconds(things.retention.lastRun),
+  })
+}
+
+/** Of a server that forwards. */
+function addForward(registry: Registry, { things: { forward } }: MetricSources): void {
+  sampledCounter(registry, {
+    name: 'thingwire_forward_records_total',
+    help: 'Records that the central server has acknowledged.',
+    read: () => only(forward?.sent.records),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_forward_bytes_total',
+    help: 'Bytes of the writes with these records.',
+    read: () => only(forward?.sent.bytes),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_forward_waiting_records',
+    help: 'Records that the central server has not acknowledged yet.',
+    read: () => only(forward?.waiting.records),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_forward_waiting_bytes',
+    help: 'About how many bytes these records take in the log.',
+    read: () => only(forward?.waiting.bytes),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_forward_lag_seconds',
+    help: 'Age of the oldest record that the central server has not acknowledged yet.',
+    read: () => only(forward && ageOf(forward.oldest)),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_forward_connections',
+    help: 'Open connections to the central server: one for each thing that has sent something.',
+    read: () => only(forward?.connections),
+  })
+  sampledGauge(registry, {
+    name: 'thingwire_forward_held_things',
+    help: 'Things that the central server does not take, whose records wait.',
+    read: () => only(forward?.heldCount),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_forward_refused_records_total',
+    help: 'Records that the central server has refused for good, since forwarding began.',
+    read: () => only(forward?.refusedCount),
+  })
+  sampledCounter(registry, {
+    name: 'thingwire_forward_dropped_records_total',
+    help: 'Records that were given up since more than forwardLogLimit waited, since forwarding began.',
+    read: () => only(forward?.dropped),
   })
 }
 
