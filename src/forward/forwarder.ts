@@ -92,7 +92,7 @@ export class Forwarder implements LogReader, ForwardReporter {
       records.onCommit(commit => this.#take(commit)),
       map.watch(fault => {
         this.#notices.map(fault)
-        this.#wakeAll()
+        this.#mapChanged()
       }),
     ]
     this.#stopLeading = nodes.lead('forward', (_stop, hold) => this.#run(hold))
@@ -173,7 +173,8 @@ export class Forwarder implements LogReader, ForwardReporter {
     for (const stop of this.#stopListening) stop()
     this.#stop.abort()
     this.#link.close()
-    this.#wakeAll()
+    this.#lanes.wake()
+    for (const lane of this.#lanes.all) lane.wake()
     await this.#stopLeading()
   }
 
@@ -299,8 +300,11 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#lanes.all.filter(({ thingId, held }) => held && this.#options.map.has(thingId))
   }
 
-  #wakeAll(): void {
+  #mapChanged(): void {
+    for (const lane of this.#lanes.all) {
+      const passage = this.#options.map.passageOf(lane.thingId)
+      lane.useToken(passage && 'token' in passage ? passage.token : undefined)
+    }
     this.#lanes.wake()
-    for (const lane of this.#lanes.all) lane.wake()
   }
 }

@@ -43,9 +43,12 @@ export class Lane implements LineHolder {
   #next = 0
   #bytes = 0
   #limits = largestBatch
-  /** Writes in a row that were not acknowledged. */
+  /** Writes in a row that were not acknowledged, and the newest of them. */
   #losses = 0
+  #unanswered: Batch | undefined
   #line: Line | undefined
+  /** Of the line. */
+  #token: string | undefined
   #wake = () => {}
   #isSending = false
   /** Why nothing is taken of it at the central server, and since when. */
@@ -101,13 +104,20 @@ export class Lane implements LineHolder {
   cut(upTo: number): void {
     // Of a write that is under way the records stay in their places.
     if (this.#isSending) return
+    this.#unanswered = undefined
     this.#waiting = this.#waiting.slice(this.#next).filter(({ commit }) => commit.writeNumber > upTo)
     this.#next = 0
     const commits = new Set(this.#waiting.map(({ commit }) => commit))
     this.#bytes = [...commits].reduce((sum, commit) => sum + sizeOf(commit), 0)
   }
 
-  /** Looks again at what there is to do: the map may say something else of the thing, or it has to stop. */
+  /** The map has changed. @param token of the thing now; undefined: none is known */
+  useToken(token: string | undefined): void {
+    if (token !== this.#token) this.#parts.link.release(this)
+    this.#wake()
+  }
+
+  /** Looks again at what there is to do. */
   wake(): void {
     this.#wake()
   }
@@ -133,7 +143,8 @@ export class Lane implements LineHolder {
     if (this.#line?.isOpen) return this.#line
     const { link, thingId, stop, token } = this.#parts
     link.release(this)
-    this.#line = await link.connect(this, await token(), `forward.${thingId}`, stop)
+    this.#token = await token()
+    this.#line = await link.connect(this, this.#token, `forward.${thingId}`, stop)
     return this.#line
   }
 
@@ -143,7 +154,7 @@ export class Lane implements LineHolder {
     while (!this.isIdle && line.isOpen && !stop.aborted) {
       this.#isSending = true
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
-      const batch = formBatch(this.#ahead(), { ...this.#limits, bytes })
+      const batch = this.#unanswered ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
       await budget.take(batch.payload.length, stop)
       if (stop.aborted) return
       const refusal = await line.publish(batch.payload, batch.id).catch((error: Error) => {
@@ -152,6 +163,7 @@ export class Lane implements LineHolder {
       })
       link.acked()
       this.#losses = 0
+      this.#unanswered = undefined
       if (refusal) await this.#refused(batch, refusal)
       else this.#accepted(batch)
       this.#isSending = false
@@ -216,8 +228,11 @@ export class Lane implements LineHolder {
   }
 
   /** A link that cuts each write off has smaller ones. The first time the same is sent again, for its write id. */
-  #lost({ records, payload }: Batch, error: Error): void {
+  #lost(batch: Batch, error: Error): void {
+    if (this.#parts.stop.aborted) return
+    const { records, payload } = batch
     this.#losses++
+    this.#unanswered = this.#losses === 1 ? batch : undefined
     if (this.#losses > 1) {
       this.#limits = {
         records: Math.max(smallestBatch.records, records.length >> 1),
@@ -233,6 +248,7 @@ export class Lane implements LineHolder {
     const { receivedAt, writeNumber } = this.oldest ?? {}
     if (writeNumber !== undefined) this.filledTo = writeNumber - 1
     if (receivedAt !== undefined) this.oldestElsewhere = receivedAt
+    this.#unanswered = undefined
     this.#waiting = []
     this.#next = 0
     this.#bytes = 0

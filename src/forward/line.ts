@@ -29,7 +29,8 @@ const answerTimeout = 10_000
 export class Line {
   readonly #client: MqttClient
   readonly #topic: string
-  /** Of the write that is under way. */
+  /** Write id of the write that is under way, and its refusal. */
+  #id = ''
   #refusal: Refusal | undefined
   #isClosed = false
   readonly #onClosed = new Set<(why: Error) => void>()
@@ -74,6 +75,7 @@ export class Line {
    * @throws LinkDown: it may be stored or not
    */
   async publish(payload: Buffer, id: string): Promise<Refusal | undefined> {
+    this.#id = id
     this.#refusal = undefined
     await this.#untilClosed<void>((resolve, reject) => {
       this.#client.publish(this.#topic, payload, { qos: 1 }, error => {
@@ -82,8 +84,7 @@ export class Line {
       })
     })
     // Its report is sent before its PUBACK, on the same connection.
-    const refusal = this.#refusal as Refusal | undefined
-    return refusal?.id === id ? refusal : undefined
+    return this.#refusal
   }
 
   close(): void {
@@ -96,7 +97,7 @@ export class Line {
     let timer: NodeJS.Timeout | undefined
     const greeted = this.#untilClosed<void>((resolve, reject) => {
       this.#client.on('message', (topic, payload) => {
-        if (topic === errors) this.#refusal = parseRefusal(payload)
+        if (topic === errors) this.#takeRefusal(parseRefusal(payload))
         else if (topic === date) resolve()
       })
       this.#client.subscribe([errors, date], { qos: 0 }, error => {
@@ -106,6 +107,11 @@ export class Line {
       })
     })
     await greeted.finally(() => clearTimeout(timer))
+  }
+
+  /** Other clients may write as the thing, too. */
+  #takeRefusal(refusal: Refusal | undefined): void {
+    if (refusal?.id === this.#id) this.#refusal = refusal
   }
 
   #untilClosed<Result>(

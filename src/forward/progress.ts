@@ -67,8 +67,10 @@ export class Progress {
   static async open(documents: DocumentStore, from: number): Promise<Progress> {
     const begun: CursorDocument = { after: from, cut: 0, refused: 0, dropped: 0 }
     const cursor = await documents.transact([cursorName], ([document]) => {
-      const { leftAt: _, ...cursor } = (document as CursorDocument | undefined) ?? begun
-      return { put: { [cursorName]: cursor }, result: (document as CursorDocument | undefined) ?? begun }
+      const kept = document as CursorDocument | undefined
+      const { leftAt, ...cursor } = kept ?? begun
+      const put = kept && leftAt === undefined ? {} : { [cursorName]: cursor }
+      return { put, result: kept ?? begun, purpose: 'essential' }
     })
     return await Progress.#read(documents, cursor)
   }
@@ -78,7 +80,7 @@ export class Progress {
     const cursor = await documents.transact([cursorName], ([document]) => {
       if (!document) return { put: {}, result: undefined }
       const left: CursorDocument = { leftAt: Date.now(), ...(document as CursorDocument) }
-      return { put: { [cursorName]: left }, result: left }
+      return { put: { [cursorName]: left }, result: left, purpose: 'essential' }
     })
     return cursor && (await Progress.#read(documents, cursor))
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { isThingId, isToken } from '../core/token.ts'
 
@@ -19,6 +19,8 @@ export class ThingMap {
   readonly #file: string
   readonly #tokensFile: string
   #entries: Entries
+  /** Of the file that `#entries` are from. */
+  #version: string
   /** Tokens that activation codes gave, by thing id. */
   readonly #tokens: Map<string, string>
   #keeping: Promise<void> = Promise.resolve()
@@ -31,6 +33,8 @@ export class ThingMap {
   constructor(file: string, tokensFile: string) {
     this.#file = file
     this.#tokensFile = tokensFile
+    // Before it is read: a change meanwhile is seen as one.
+    this.#version = versionOf(file)
     this.#entries = readEntries(file)
     this.#tokens = readTokens(tokensFile)
   }
@@ -63,7 +67,10 @@ export class ThingMap {
 
   /** Reads the file again whenever it changes. @param onChange with what is wrong with it, if it cannot be used. @returns how to stop */
   watch(onChange: (fault?: Error) => void): () => void {
-    const changed = () => {
+    const look = () => {
+      const version = versionOf(this.#file)
+      if (version === this.#version) return
+      this.#version = version
       try {
         this.#entries = readEntries(this.#file)
         onChange()
@@ -71,13 +78,20 @@ export class ThingMap {
         onChange(error as Error)
       }
     }
-    watchFile(this.#file, { interval: watchEvery, persistent: false }, changed)
-    return () => unwatchFile(this.#file, changed)
+    const timer = setInterval(look, watchEvery)
+    timer.unref()
+    return () => clearInterval(timer)
   }
 
   #entryOf(thingId: string): Passage | undefined {
     return this.#entries.has(thingId) ? this.#entries.get(thingId) : this.#entries.get(others)
   }
+}
+
+/** Another one after each change; empty if there is no file. */
+function versionOf(file: string): string {
+  const { ino, size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
+  return ino === undefined ? '' : `${ino} ${size} ${mtimeMs}`
 }
 
 function readEntries(file: string): Entries {

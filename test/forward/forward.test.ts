@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Aedes } from 'aedes'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createCertificate } from '../helpers/certificate.ts'
 import { ask, createThing, type ReadRecord, readAll, type Thing, write } from '../helpers/http-client.ts'
 import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
@@ -121,6 +123,36 @@ describe('a server that forwards', () => {
     }
     expect(seen).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
     expect(messages).toBeLessThan(20)
+  })
+
+  it.each(['ws', 'mqtts'] as const)('hands on over %s', async protocol => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const directory = await temporaryDirectory()
+    const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+    const { cert, key } = createCertificate()
+    await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)])
+    await servers.central.stop()
+    const { url, webSocketUrl } = await servers.startCentral({
+      ...{ THINGWIRE_TLS_CERT: certFile, THINGWIRE_TLS_KEY: keyFile },
+      ...{ THINGWIRE_HTTPS_PORT: '0', THINGWIRE_MQTTS_PORT: '0' },
+    })
+    const { mqttsPort } = (await (await fetch(`${url}/dashboard.json`)).json()) as { mqttsPort: number }
+    servers.target = protocol === 'ws' ? webSocketUrl : `mqtts://127.0.0.1:${mqttsPort}`
+    if (protocol === 'mqtts') {
+      // Without its authority the central server is not trusted, and gets nothing.
+      const edge = await servers.startEdge()
+      await write(edge, thing.here, value('n', 1))
+      await edge.logged(/is not reached: self-signed certificate/)
+      await edge.stop()
+      servers.args = ['--forward-ca', certFile]
+    }
+    await servers.startEdge()
+    await write(servers.edge, thing.here, value('n', 2))
+    await servers.untilForwarded()
+    const { edge, central } = await servers.records(thing)
+    expect(central).toEqual(edge)
   })
 
   it('names a record that is refused for good, keeps it in a list, and goes on with the rest', async () => {

@@ -33,6 +33,7 @@ export class TwoServers {
   #edge: ServerProcess | undefined
   #central: ServerProcess | undefined
   #path: TcpPath | undefined
+  #target: string | undefined
   readonly things: ForwardedThing[] = []
   /** Options of the server that forwards, for its next start. */
   args: readonly string[] = []
@@ -77,8 +78,13 @@ export class TwoServers {
     return join(this.#directory, 'things.json')
   }
 
+  /** Default: plain MQTT, over the way that can be cut. */
   get target(): string {
-    return `mqtt://127.0.0.1:${this.path.port}`
+    return this.#target ?? `mqtt://127.0.0.1:${this.path.port}`
+  }
+
+  set target(url: string) {
+    this.#target = url
   }
 
   /** Ids here, tokens there. */

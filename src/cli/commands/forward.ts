@@ -1,15 +1,11 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
-import type { ForwardingAnswer } from '../client/forwarding.ts'
+import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
 import { failure, usageError } from '../exit.ts'
-import { counted, grouped, print, printJson, printLine, shown, table } from '../output.ts'
+import { counted, printResult, shown, table } from '../output.ts'
 import { sizeText } from '../progress.ts'
 import { teach } from '../teach.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
-
-interface Flags extends ConnectionFlags {
-  readonly json?: true
-}
 
 /** `thingwire forward` and `thingwire forwarding`. */
 export function addForward(program: Command): void {
@@ -45,9 +41,7 @@ export function addForward(program: Command): void {
     },
   )
   teach(
-    withConnection(
-      program.command('forwarding').description('Show how far forwarding to the central server has come.'),
-    )
+    withConnection(program, 'forwarding', 'Show how far forwarding to the central server has come.')
       .option('--json', 'one JSON document')
       .action(forwarding),
     {
@@ -96,41 +90,37 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
   if (down !== undefined) console.error(`thingwire: ${url} is not reached yet: ${down}`)
 }
 
-async function forwarding(flags: Flags): Promise<void> {
+async function forwarding(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const answer = await client.call<ForwardingAnswer>('/v2/admin/forward')
-  if (flags.json) return await printJson(answer)
-  if (answer.target === null) return await printLine('The server forwards nothing.')
-  const { target, connected, problem, waiting, forwarded, refusedRecords, droppedRecords } = answer
+  await printResult(flags, answer, answer.target === null ? 'The server forwards nothing.' : textOf(answer))
+}
+
+function textOf(forwarding: Forwarding): string {
+  const { target, connected, problem, waiting, forwarded, refusedRecords, droppedRecords } = forwarding
   const state = connected ? 'connected' : (problem ?? 'not connected')
-  await printLine(`Central server   ${target}: ${shown(state)}`)
   const oldest = waiting.oldest === undefined ? '' : `, the oldest from ${waiting.oldest}`
   const more = waiting.counted ? '' : ', not all of them counted yet'
-  await printLine(
-    `Waiting          ${counted(waiting.records, 'record')}, ${sizeText(waiting.bytes)}${oldest}${more}`,
-  )
-  await printLine(
-    `Forwarded        ${counted(forwarded.records, 'record')}, ${sizeText(forwarded.bytes)} since the start`,
-  )
-  await printLine(`Refused          ${counted(refusedRecords, 'record')}`)
-  if (droppedRecords > 0)
-    await printLine(`Given up         ${grouped(droppedRecords)} records: more waited than forwardLogLimit`)
-  const { held, refused } = answer
-  if (held.length > 0) {
-    await printLine('')
-    await print(
-      table(
-        ['held thing', 'since', 'why'],
-        held.map(({ thingId, since, why }) => [thingId, since, why]),
-      ),
-    )
-  }
-  if (refused.length === 0) return
-  await printLine('')
-  await print(
-    table(
-      ['refused record of', 'key', 'datetime', 'reason', 'message'],
-      refused.map(({ thingId, key, datetime, reason, message }) => [thingId, key, datetime, reason, message]),
-    ),
-  )
+  const rows: readonly (readonly [string, string])[] = [
+    ['Central server', `${target}: ${shown(state)}`],
+    ['Waiting', `${counted(waiting.records, 'record')}, ${sizeText(waiting.bytes)}${oldest}${more}`],
+    ['Forwarded', `${counted(forwarded.records, 'record')}, ${sizeText(forwarded.bytes)} since the start`],
+    ['Refused', counted(refusedRecords, 'record')],
+    ['Given up', `${counted(droppedRecords, 'record')}: more waited than forwardLogLimit`],
+  ]
+  const given = droppedRecords > 0 ? rows : rows.slice(0, -1)
+  return [given.map(([name, text]) => name.padEnd(17) + text).join('\n'), ...tablesOf(forwarding)].join('\n\n')
+}
+
+function tablesOf({ held, refused }: Forwarding): readonly string[] {
+  const heldRows = held.map(({ thingId, since, why }) => [thingId, since, why])
+  const refusedRows = refused.map(({ thingId, key, datetime, reason, message }) => {
+    return [thingId, key, datetime, reason, message]
+  })
+  return [
+    ...(held.length > 0 ? [table(['held thing', 'since', 'why'], heldRows)] : []),
+    ...(refused.length > 0
+      ? [table(['refused record of', 'key', 'datetime', 'reason', 'message'], refusedRows)]
+      : []),
+  ]
 }

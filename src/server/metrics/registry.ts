@@ -188,50 +188,50 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
 
 /** Of a server that forwards. */
 function addForward(registry: Registry, { things: { forward } }: MetricSources): void {
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_forward_records_total',
     help: 'Records that the central server has acknowledged.',
-    read: () => only(forward?.sent.records),
+    read: () => forward?.sent.records,
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_forward_bytes_total',
     help: 'Bytes of the writes with these records.',
-    read: () => only(forward?.sent.bytes),
+    read: () => forward?.sent.bytes,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_forward_waiting_records',
     help: 'Records that the central server has not acknowledged yet.',
-    read: () => only(forward?.waiting.records),
+    read: () => forward?.waiting.records,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_forward_waiting_bytes',
     help: 'About how many bytes these records take in the log.',
-    read: () => only(forward?.waiting.bytes),
+    read: () => forward?.waiting.bytes,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_forward_lag_seconds',
     help: 'Age of the oldest record that the central server has not acknowledged yet.',
-    read: () => only(forward && ageOf(forward.oldest)),
+    read: () => forward && ageOf(forward.oldest),
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_forward_connections',
     help: 'Open connections to the central server: one for each thing that has sent something.',
-    read: () => only(forward?.connections),
+    read: () => forward?.connections,
   })
-  sampledGauge(registry, {
+  sampled(registry, 'gauge', {
     name: 'thingwire_forward_held_things',
     help: 'Things that the central server does not take, whose records wait.',
-    read: () => only(forward?.heldCount),
+    read: () => forward?.heldCount,
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_forward_refused_records_total',
     help: 'Records that the central server has refused for good, since forwarding began.',
-    read: () => only(forward?.refusedCount),
+    read: () => forward?.refusedCount,
   })
-  sampledCounter(registry, {
+  sampled(registry, 'counter', {
     name: 'thingwire_forward_dropped_records_total',
     help: 'Records that were given up since more than forwardLogLimit waited, since forwarding began.',
-    read: () => only(forward?.dropped),
+    read: () => forward?.dropped,
   })
 }
 

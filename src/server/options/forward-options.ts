@@ -11,28 +11,24 @@ export const forwardDeclarations = {
         z.string().refine(url => parseTargetUrl(url) !== undefined),
       ),
     ),
-    default: undefined,
     meaning:
       'Central server to which the records of the things of `forwardThings` are handed on, such as `mqtts://central.example`. Needs the embedded store.',
     reason: 'Records leave the machine only on request.',
   },
   forwardThings: {
     ...optional(text('a path')),
-    default: undefined,
     meaning:
       'File (JSON, mode 0600) with the token at the central server for each thing that is forwarded. The server reads a changed file again.',
     reason: 'There is no forwarding without tokens.',
   },
   forwardCa: {
     ...optional(text('a path')),
-    default: undefined,
     meaning:
       'File of the certificates (PEM) by which the central server is recognised, in place of those of the system.',
     reason: 'Most central servers have a certificate of a public authority.',
   },
   forwardBytesPerSecond: {
     ...optional(wholeNumber(100, 1_000_000_000, 'bytes')),
-    default: undefined,
     meaning: 'Bytes of writes that are sent to the central server a second.',
     reason: 'A backlog is sent as fast as the link and the central server take it.',
   },
