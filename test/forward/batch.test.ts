@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { parseWrite } from '../../src/core/parse.ts'
 import type { Commit } from '../../src/core/ports.ts'
 import type { AcceptedRecord } from '../../src/core/record/record.ts'
+import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { formBatch, type WaitingRecord } from '../../src/forward/batch.ts'
 import { createMagicRegistry } from '../../src/magic/registry.ts'
 
@@ -27,9 +27,7 @@ function waiting(writeNumber: number, records: readonly Partial<AcceptedRecord>[
     stored: true,
     broadcast,
   }
-  return all.map(
-    (record, place): WaitingRecord => ({ commit, record, isLast: place === records.length - 1 }),
-  )
+  return all.map((record, place): WaitingRecord => ({ commit, record, isLast: place === records.length - 1 }))
 }
 
 const parsed = (payload: Buffer) =>

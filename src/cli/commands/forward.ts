@@ -109,7 +109,9 @@ function textOf(forwarding: Forwarding): string {
     ['Given up', `${counted(droppedRecords, 'record')}: more waited than forwardLogLimit`],
   ]
   const given = droppedRecords > 0 ? rows : rows.slice(0, -1)
-  return [given.map(([name, text]) => name.padEnd(17) + text).join('\n'), ...tablesOf(forwarding)].join('\n\n')
+  return [given.map(([name, text]) => name.padEnd(17) + text).join('\n'), ...tablesOf(forwarding)].join(
+    '\n\n',
+  )
 }
 
 function tablesOf({ held, refused }: Forwarding): readonly string[] {
