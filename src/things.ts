@@ -5,6 +5,8 @@ import { createIngest } from './core/ingest.ts'
 import type { Observer } from './core/observer.ts'
 import type { RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record/record-text.ts'
+import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
+import { LeftLog } from './forward/left-log.ts'
 import type { HttpThings } from './http/http-things.ts'
 import { Live } from './live/index.ts'
 import { EventIds } from './live/streams/event-ids.ts'
@@ -33,6 +35,8 @@ export interface ThingsOptions {
   readonly limits?: Partial<LimitOptions>
   /** For how long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
+  /** Where records are handed on to (docs/use/forward.md). Default: nowhere. */
+  readonly forward?: ForwardOptions | undefined
   /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   /** Told of what happens. Default: nobody. */
@@ -51,6 +55,10 @@ export interface Things extends HttpThings, MqttThings {
   readonly retention: Pick<Retention, 'removed' | 'lastRun'>
   /** How long a write may wait for its commit, milliseconds. */
   readonly storeTimeout: number
+  /** What hands records on to a central server, if anything does. */
+  readonly forward: Forwarder | undefined
+  /** Whether something was forwarded before, and is no more. */
+  readonly hasLeftForwarding: boolean
   /** What the store takes now. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
   /** Finishes what was called, then closes the store. Idempotent. */
@@ -76,6 +84,9 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
     : await OwnStreamLog.open(documents, live)
   live.log.keepFor(sessionLog)
+  const forward =
+    options.forward && (await openForwarder({ records, documents, nodes, live }, options.forward))
+  const hasLeftForwarding = !forward && (await LeftLog.open(documents, live))
   const access = await createAccess({
     documents,
     records,
@@ -132,12 +143,14 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     streamLog,
     magic: retained,
     retention,
+    forward,
+    hasLeftForwarding,
     storeSize: () => store.size(),
     backup: () => store.backup(),
     isReady: () => store.isReady(),
     close: async () => {
       ingest.hurry()
-      await Promise.all([access.close(), retention.close()])
+      await Promise.all([access.close(), retention.close(), forward?.close()])
       await retained.close()
       streamLog.close()
       await live.close()
@@ -148,4 +161,10 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
 
 function warnOfDefect(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+/** Loaded where it is wanted alone: it brings an MQTT client. */
+async function openForwarder(...parts: Parameters<typeof Forwarder.open>): Promise<Forwarder> {
+  const { Forwarder } = await import('./forward/forwarder.ts')
+  return await Forwarder.open(...parts)
 }

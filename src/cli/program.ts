@@ -4,6 +4,7 @@ import { addCodes } from './commands/codes.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addExport } from './commands/export.ts'
+import { addForward } from './commands/forward.ts'
 import { addImport } from './commands/import.ts'
 import { addRead } from './commands/read.ts'
 import { addRemove } from './commands/remove.ts'
@@ -40,6 +41,7 @@ export function createProgram(): Command {
   program.commandsGroup('The server:')
   addServe(program)
   addDemo(program)
+  addForward(program)
   addStores(program)
   addBackup(program)
   program.commandsGroup('Readings:')

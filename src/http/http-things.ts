@@ -1,6 +1,7 @@
 import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
 import type { ReceiptClock } from '../core/clock.ts'
+import type { ForwardReporter } from '../core/forward-report.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Observer } from '../core/observer.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
@@ -23,6 +24,8 @@ export interface HttpThings {
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: ReceiptClock
+  /** What hands records on to a central server, if anything does. */
+  readonly forward?: ForwardReporter | undefined
   /** Told of each write that is answered. */
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */

@@ -10,6 +10,7 @@ import { takeBodiesAsBytes } from './request/body-bytes.ts'
 import { credentialOf } from './request/credential.ts'
 import { activationRoute } from './routes/activation.ts'
 import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
+import { adminForwardRoute } from './routes/admin-forward.ts'
 import { adminSessionRoutes } from './routes/admin-sessions.ts'
 import { adminThingRoutes } from './routes/admin-things.ts'
 import { adminTokenRoutes } from './routes/admin-tokens.ts'
@@ -127,5 +128,6 @@ function adminRoutes(admin: FastifyInstance, things: HttpThings, bodyLimit: numb
   adminTokenRoutes(admin, things)
   adminActivationCodeRoutes(admin, things, bodyLimit)
   adminSessionRoutes(admin, things, bodyLimit)
+  adminForwardRoute(admin, things)
   backupRoute(admin, things)
 }

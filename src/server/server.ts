@@ -5,12 +5,14 @@ import { type AdminKey, keepAdminKey } from '../access/admin-key.ts'
 import { isLoopback } from '../access/limits/address-key.ts'
 import type { ClockStep } from '../core/clock.ts'
 import { formatDatetime } from '../core/record/datetime.ts'
+import type { ForwardOptions } from '../forward/forwarder.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
 import { createThings, type Things } from '../things.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { type HttpDoor, openHttpDoor } from './http/http-door.ts'
 import { webSocketPath } from './http/websocket.ts'
 import { chooseStore, type Keeping, storeLocation } from './keeping/choose-store.ts'
+import { forwardingOf } from './keeping/forwarding.ts'
 import { markLost } from './keeping/lost-mark.ts'
 import { createLogger } from './log/log.ts'
 import { Observations } from './metrics/observations.ts'
@@ -88,10 +90,11 @@ async function startServer(
   onStoreLost: ServerParts['onStoreLost'],
 ): Promise<Server> {
   const observations = new Observations()
+  const forward = forwardingOf(options, log)
   const keeping = await chooseStore(options, log, observations, error => {
     void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
   })
-  const things = await openThings(options, keeping, log, observations)
+  const things = await openThings(options, keeping, log, observations, forward)
   things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(
@@ -119,6 +122,11 @@ async function startServer(
     throw error
   })
   warnOfClearText(http, mqtt, log)
+  if (things.hasLeftForwarding) {
+    log.warn(
+      'the server has forwarded before, and forward is not set: what is written now will not be forwarded. What waits is kept until forward is set again',
+    )
+  }
   if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   let closing: Promise<void> | undefined
   return {
@@ -199,6 +207,7 @@ function openThings(
   { store, adminKey }: Keeping,
   log: Logger,
   observer: Observations,
+  forward: ForwardOptions | undefined,
 ): Promise<Things> {
   const { allowThingDelete, storeTimeout, retention = [] } = options
   return createThings({
@@ -207,6 +216,7 @@ function openThings(
     allowThingDelete,
     storeTimeout,
     observer,
+    forward,
     limits: options,
     retention: retention.flatMap(rule => parseRetentionRule(rule) ?? []),
     onDefect: error => log.error({ err: error }, 'defect in a magic resource'),

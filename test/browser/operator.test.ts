@@ -1,7 +1,9 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { TwoServers } from '../forward/two-servers.ts'
 import { write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { TestBrowser } from './browser.ts'
 import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 
@@ -102,5 +104,23 @@ describe('the page of the operator', () => {
     await dialog.getByRole('textbox').fill('obsolete')
     await confirm.click()
     await page.getByRole('link', { name: 'obsolete' }).waitFor({ state: 'detached' })
+  })
+
+  it('shows what waits for the central server, and which thing it does not take', async () => {
+    const servers = await TwoServers.open(await temporaryDirectory(), 2)
+    onTestFinished(() => servers.end())
+    const [first, second] = servers.things
+    if (!first || !second) throw new Error('there are two things')
+    await servers.writeMap({ ...servers.map, [first.here.thingId]: 'A'.repeat(43) })
+    const edge = await servers.startEdge()
+    await write(edge, first.here, { values: [{ key: 'n', value: 1 }] })
+    await write(edge, second.here, { values: [{ key: 'n', value: 1 }] })
+    await edge.logged(/does not take the thing/)
+    const page = await browser.open(`${edge.url}/#/operator`)
+    await signIn(page, edge.adminKey)
+    const forwarding = region(page, 'Forwarding')
+    await forwarding.getByText(/1 record \(.*\) waits/).waitFor()
+    await forwarding.getByText(`Thing ${first.here.thingId} is held back since`).waitFor()
+    await forwarding.getByText(/1 record forwarded since the start/).waitFor()
   })
 })

@@ -34,6 +34,8 @@ export interface CliSetup {
 export interface ServerSetup extends CliSetup {
   /** Absent where the environment has a Redis and an admin key. */
   readonly dataDir?: string
+  /** Of the command. Default: `start`. */
+  readonly subcommand?: 'start' | 'forward'
 }
 
 export interface ServerProcess {
@@ -71,6 +73,7 @@ export async function startServer({
   program,
   command,
   descriptors,
+  subcommand = 'start',
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
@@ -78,7 +81,7 @@ export async function startServer({
     ...(program === undefined ? {} : { program }),
     ...(descriptors === undefined ? {} : { descriptors }),
     command,
-    args: ['start', ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
+    args: [subcommand, ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })
   const [, mqttUrl = '', webSocketUrl = '', url = ''] = await child.until('stdout', readyLines)

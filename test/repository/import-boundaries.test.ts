@@ -21,6 +21,8 @@ const forbidden = [
   ['src/mqtt/a.ts', '../http/index.ts'],
   ['src/conformance/a.ts', '../http/index.ts'],
   ['src/retention/a.ts', '../cli/main.ts'],
+  ['src/forward/a.ts', '../access/index.ts'],
+  ['src/live/a.ts', '../forward/forwarder.ts'],
   ['src/server/b.ts', '../cli/main.ts'],
 ] as const
 
@@ -30,6 +32,7 @@ const allowed = [
   ['src/store/level/runs/c.ts', '../../../core/ports.ts'],
   ['src/http/d.ts', '../access/index.ts'],
   ['src/server/a.ts', '../store/level/index.ts'],
+  ['src/forward/b.ts', '../live/index.ts'],
 ] as const
 
 test('the linter refuses imports against the layout, and no others', async () => {

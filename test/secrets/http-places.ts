@@ -124,7 +124,7 @@ const bodies: Record<string, (secret: string) => string> = {
   'in a URL': s => `{"values":[{"key":"","value":"http://localhost/v2/things/${s}?a"}]}`,
 }
 
-/** The same, spelled or cut on the way. Not in wills: what waits to be written is kept as it came (contract §11). */
+/** The same, spelled or cut on the way. Not in wills: what waits to be written is kept as it came (contract §12). */
 const spelledBodies: Record<string, (secret: string) => string> = {
   'in a form that is percent-encoded': s => `token=${percentEncoded(s).toLowerCase()}&value=1`,
   'percent-encoded as an unknown member': s => `{"token":"${percentEncoded(s)}","values":[]}`,

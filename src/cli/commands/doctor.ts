@@ -3,6 +3,7 @@ import { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../client/connection.ts'
 import type { Credential } from '../client/credential.ts'
 import { type Finding, fault, note } from '../doctor/finding.ts'
+import { checkForwarding } from '../doctor/forwarding.ts'
 import { checkFutureRecords } from '../doctor/future-records.ts'
 import { checkMqttConnect } from '../doctor/mqtt-connect.ts'
 import { checkConnection, checkName, endpointOf } from '../doctor/network.ts'
@@ -34,7 +35,7 @@ export function addDoctor(program: Command): void {
         ],
       ],
       notes: [
-        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. It writes nothing.',
+        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. Of a server that forwards it shows to the operator whether records get through. It writes nothing.',
         'A note is not a fault. Notes tell of a missing thing name, of a refused write before the newest stored record, and (to the operator) of credentials that the server refused since its start.',
       ],
       exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
@@ -90,6 +91,7 @@ async function examine(
   await tell([known])
   if (!known.isOk) return
   await tell(await answered('credentials', checkRefusedCredentials(client)))
+  await tell(await answered('forwarding', checkForwarding(client)))
   const ofThing = await thingFindings(client, named)
   await tell(ofThing)
   // A thing that is not there has none.

@@ -23,6 +23,7 @@ export function createRegistry(sources: MetricSources): Registry {
   addDoors(registry, sources)
   addLive(registry, sources)
   addStore(registry, sources)
+  addForward(registry, sources)
   addService(registry, sources)
   return registry
 }
@@ -182,6 +183,55 @@ function addStore(registry: Registry, { things, observations, options }: MetricS
     name: 'thingwire_retention_last_run_timestamp_seconds',
     help: 'Time of the last run of retention on this node.',
     read: () => inSeconds(things.retention.lastRun),
+  })
+}
+
+/** Of a server that forwards. */
+function addForward(registry: Registry, { things: { forward } }: MetricSources): void {
+  sampled(registry, 'counter', {
+    name: 'thingwire_forward_records_total',
+    help: 'Records that the central server has acknowledged.',
+    read: () => forward?.sent.records,
+  })
+  sampled(registry, 'counter', {
+    name: 'thingwire_forward_bytes_total',
+    help: 'Bytes of the writes with these records.',
+    read: () => forward?.sent.bytes,
+  })
+  sampled(registry, 'gauge', {
+    name: 'thingwire_forward_waiting_records',
+    help: 'Records that the central server has not acknowledged yet.',
+    read: () => forward?.waiting.records,
+  })
+  sampled(registry, 'gauge', {
+    name: 'thingwire_forward_waiting_bytes',
+    help: 'About how many bytes these records take in the log.',
+    read: () => forward?.waiting.bytes,
+  })
+  sampled(registry, 'gauge', {
+    name: 'thingwire_forward_lag_seconds',
+    help: 'Age of the oldest record that the central server has not acknowledged yet.',
+    read: () => forward && ageOf(forward.oldest),
+  })
+  sampled(registry, 'gauge', {
+    name: 'thingwire_forward_connections',
+    help: 'Open connections to the central server: one for each thing that has sent something.',
+    read: () => forward?.connections,
+  })
+  sampled(registry, 'gauge', {
+    name: 'thingwire_forward_held_things',
+    help: 'Things that the central server does not take, whose records wait.',
+    read: () => forward?.heldCount,
+  })
+  sampled(registry, 'counter', {
+    name: 'thingwire_forward_refused_records_total',
+    help: 'Records that the central server has refused for good, since forwarding began.',
+    read: () => forward?.refusedCount,
+  })
+  sampled(registry, 'counter', {
+    name: 'thingwire_forward_dropped_records_total',
+    help: 'Records that were given up since more than forwardLogLimit waited, since forwarding began.',
+    read: () => forward?.dropped,
   })
 }
 

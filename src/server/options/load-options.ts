@@ -60,7 +60,12 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   if (value === undefined) return undefined
   const { schema, rule, secret } = declarationOf(name)
   if (schema.safeParse(value).success) return value
-  throw new Error(`${label(name)} must be ${rule}${secret ? '' : `: it is ${JSON.stringify(value)}`}`)
+  throw new Error(`${label(name)} must be ${rule}${secret ? '' : `: it is ${shown(value)}`}`)
+}
+
+/** Without the credential that a URL may have been given. */
+function shown(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/\/\/[^/@]*@/g, '//[redacted]@')
 }
 
 function fromFlags(flags: Readonly<Record<string, string | undefined>>): OptionSource {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseRetentionRule } from '../../retention/rules.ts'
 import { parseRedisUrl } from '../../store/redis/connection/redis-url.ts'
+import { forwardDeclarations } from './forward-options.ts'
 import { limitDeclarations } from './limit-options.ts'
 import {
   listOf,
@@ -237,6 +238,7 @@ const optionDeclarations = {
     reason:
       'The figures tell how much a service is used. A Prometheus on the same machine needs no key anyway.',
   },
+  ...forwardDeclarations,
   ...limitDeclarations,
 } as const satisfies Record<string, OptionDeclaration>
 

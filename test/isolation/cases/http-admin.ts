@@ -19,6 +19,7 @@ export const adminTricks: readonly HttpTrick[] = [
     'list codes without a credential': 'GET /v2/admin/activation-codes',
     'remove a code without a credential': 'DELETE /v2/admin/activation-codes/<fresh code>',
     'a backup without a credential': 'POST /v2/admin/backup',
+    'the state of forwarding without a credential': 'GET /v2/admin/forward',
   }),
   ...requests('own token', '403 forbidden', {
     'list things as a thing': 'GET /v2/admin/things',
@@ -43,6 +44,7 @@ export const adminTricks: readonly HttpTrick[] = [
     'list codes as a thing': 'GET /v2/admin/activation-codes',
     'remove a code as a thing': 'DELETE /v2/admin/activation-codes/<fresh code>',
     'a backup as a thing': 'POST /v2/admin/backup',
+    'the state of forwarding as a thing': 'GET /v2/admin/forward',
   }),
   ...requests('read session of all', '403 forbidden', {
     'list things with a read session of all': 'GET /v2/admin/things',
@@ -58,6 +60,7 @@ export const adminTricks: readonly HttpTrick[] = [
     },
     'make codes with a session of all': { request: 'POST /v2/admin/activation-codes', body: { count: 1 } },
     'a backup with a session of all': 'POST /v2/admin/backup',
+    'the state of forwarding with a session of all': 'GET /v2/admin/forward',
   }),
   ...requests('expired session', '401 invalid_session', {
     'list things with an expired session': 'GET /v2/admin/things',

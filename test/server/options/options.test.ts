@@ -42,6 +42,7 @@ describe('options', () => {
       dataDir: undefined,
       durability: undefined,
       minFreeSpace: undefined,
+      forwardLogLimit: undefined,
     }
     const expected = { ...defaults, ...ofEmbedded, redisUrl }
     expect(await shipped('cluster.json')).toEqual(JSON.parse(JSON.stringify(expected)))

@@ -51,6 +51,33 @@ export interface SessionSummary {
   readonly mintedBy: 'operator' | 'thing'
 }
 
+/** How far records get to the central server. */
+export interface Forwarding {
+  readonly target: string
+  readonly connected: boolean
+  /** Why the central server is not reached. */
+  readonly problem?: string
+  readonly waiting: {
+    readonly records: number
+    readonly bytes: number
+    /** False while a backlog from before the start is still counted. */
+    readonly counted: boolean
+    readonly oldest?: string
+  }
+  readonly forwarded: { readonly records: number; readonly bytes: number }
+  readonly refusedRecords: number
+  readonly droppedRecords: number
+  readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: string }[]
+  /** The newest. */
+  readonly refused: readonly {
+    readonly thingId: string
+    readonly key: string
+    readonly datetime: string
+    readonly reason: string
+    readonly message: string
+  }[]
+}
+
 interface SessionsPage {
   readonly sessions: readonly SessionSummary[]
   /** The cursor of the next page. */
@@ -123,6 +150,13 @@ export function createSession(api: Api, terms: SessionTerms): Promise<NewSession
 
 export function removeSession(api: Api, sessionId: string): Promise<void> {
   return api.send('DELETE', `/v2/admin/sessions/${sessionId}`)
+}
+
+/** None where nothing is forwarded. */
+export async function readForwarding(api: Api): Promise<readonly Forwarding[]> {
+  const path = '/v2/admin/forward?limit=10'
+  const answer = await api.get<Forwarding | { readonly target: null }>(path)
+  return answer.target === null ? [] : [answer]
 }
 
 /** Parameters that are undefined are left out. */

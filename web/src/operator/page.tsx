@@ -2,6 +2,7 @@ import './operator.css'
 import type { SignedIn } from '../session/signed-in.ts'
 import { CodesSection } from './codes-section.tsx'
 import { Figures } from './figures/figures.tsx'
+import { ForwardingSection } from './forwarding-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { ThingsSection } from './things-section.tsx'
 
@@ -14,6 +15,7 @@ export function Operator({ signedIn }: { readonly signedIn: SignedIn }) {
       <ThingsSection signedIn={signedIn} />
       <CodesSection api={api} live={live} />
       <SessionsSection api={api} live={live} />
+      <ForwardingSection api={api} live={live} />
       <Figures credential={credential} />
     </div>
   )

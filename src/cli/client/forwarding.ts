@@ -1,0 +1,26 @@
+/** What `GET /v2/admin/forward` answers. Times are RFC 3339. */
+export type ForwardingAnswer = { readonly target: null } | Forwarding
+
+export interface Forwarding {
+  readonly target: string
+  readonly connected: boolean
+  readonly problem?: string
+  readonly waiting: {
+    readonly records: number
+    readonly bytes: number
+    readonly counted: boolean
+    readonly oldest?: string
+  }
+  readonly forwarded: { readonly records: number; readonly bytes: number }
+  readonly refusedRecords: number
+  readonly droppedRecords: number
+  readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: string }[]
+  readonly refused: readonly {
+    readonly thingId: string
+    readonly key: string
+    readonly datetime: string
+    readonly reason: string
+    readonly message: string
+    readonly refusedAt: string
+  }[]
+}

@@ -1,0 +1,52 @@
+import { RefusedError, type ServerClient } from '../client/client.ts'
+import type { ForwardingAnswer } from '../client/forwarding.ts'
+import { readPrincipal } from '../client/named-thing.ts'
+import { counted } from '../output.ts'
+import { type Finding, fault, note, ok } from './finding.ts'
+
+const check = 'forwarding'
+const details = 'thingwire forwarding shows more'
+
+/** Whether the records of a server that forwards get through to its central server. */
+export async function checkForwarding(client: ServerClient): Promise<readonly Finding[]> {
+  if ((await readPrincipal(client)).kind !== 'admin') return []
+  const answer = await readForwarding(client)
+  if (answer.target === null) return []
+  const { target, connected, problem, waiting, held, droppedRecords, refusedRecords, refused } = answer
+  const waits = `${counted(waiting.records, 'record')} wait${waiting.records === 1 ? 's' : ''}`
+  const since = waiting.oldest === undefined ? '' : `, the oldest since ${waiting.oldest}`
+  const findings: Finding[] = []
+  if (!connected && problem !== undefined) {
+    const text = `the central server ${target} is not reached: ${problem}; ${waits}${since}`
+    findings.push(
+      fault(check, text, 'is the address right, and does the link work? Records are kept meanwhile'),
+    )
+  } else findings.push(ok(check, `to ${target}: ${waits}${since}`))
+  const [one] = held
+  if (one) {
+    const text = `${counted(held.length, 'thing')} held back, such as ${one.thingId} since ${one.since}: ${one.why}`
+    findings.push(fault(check, text, `give the thing a valid token of the central server; ${details}`))
+  }
+  if (droppedRecords > 0) {
+    const text = `${counted(droppedRecords, 'record')} given up: more waited than forwardLogLimit`
+    const advice = 'raise forwardLogLimit; thingwire export and import bring over what is missing'
+    findings.push(fault(check, text, advice))
+  }
+  const [newest] = refused
+  if (newest) {
+    const { thingId, key, datetime, reason, message } = newest
+    const text = `${counted(refusedRecords, 'record')} refused for good, the newest ${key} of ${thingId} at ${datetime}: ${message} (${reason})`
+    findings.push(note(check, text, details))
+  }
+  return findings
+}
+
+async function readForwarding(client: ServerClient): Promise<ForwardingAnswer> {
+  try {
+    return await client.call<ForwardingAnswer>('/v2/admin/forward?limit=1')
+  } catch (error) {
+    // An older server forwards nothing.
+    if (error instanceof RefusedError && error.httpStatus === 404) return { target: null }
+    throw error
+  }
+}

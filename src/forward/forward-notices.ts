@@ -1,0 +1,92 @@
+import type { RefusedRecord } from '../core/forward-report.ts'
+import { formatDatetime } from '../core/record/datetime.ts'
+
+/** For the operator. */
+export interface ForwardLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** What may come again and again is told once in this time, milliseconds. */
+const tellEvery = 60_000
+/** Fewer records are no backlog. */
+const backlog = 1_000
+
+/** What the operator is told of forwarding. */
+export class ForwardNotices {
+  readonly #log: ForwardLog
+  /** By what it was, when it was told last, by the monotonic clock. */
+  readonly #toldAt = new Map<string, number>()
+
+  constructor(log: ForwardLog) {
+    this.#log = log
+  }
+
+  /** @param at milliseconds */
+  left(at: number): void {
+    this.#log.error(
+      { since: formatDatetime(at) },
+      'the server has run without forward: what was written meanwhile will not be forwarded; it stays in the store here',
+    )
+  }
+
+  /** @param problem undefined: the central server is reached again */
+  link(target: string, problem: string | undefined): void {
+    if (problem === undefined) this.#log.info({ target }, 'the central server is reached again')
+    else this.#log.warn({ target }, `the central server is not reached: ${problem}; trying again`)
+  }
+
+  held(thingId: string, why: string): void {
+    this.#log.error({ thingId }, `the central server does not take the thing: ${why}; its records wait`)
+  }
+
+  freed(thingId: string): void {
+    this.#log.info({ thingId }, 'the central server takes the thing')
+  }
+
+  /** @param count since forwarding began */
+  refused({ thingId, key, datetime, reason, message }: RefusedRecord, count: number): void {
+    if (!this.#isDue('refused')) return
+    const fields = { thingId, key, datetime: formatDatetime(datetime), reason, refused: count }
+    this.#log.warn(fields, `the central server has refused a record for good: ${message}`)
+  }
+
+  /** @param count since forwarding began */
+  dropped(count: number, limit: number): void {
+    if (!this.#isDue('dropped')) return
+    this.#log.error(
+      { dropped: count, limit },
+      'more waits for the central server than forwardLogLimit: the oldest records will not be forwarded; they stay in the store here',
+    )
+  }
+
+  /** @param oldest receipt time, milliseconds */
+  backlog(
+    { records, bytes }: { readonly records: number; readonly bytes: number },
+    forwarded: number,
+    oldest: number | undefined,
+  ): void {
+    if (records < backlog || !this.#isDue('backlog')) return
+    const since = oldest === undefined ? {} : { oldest: formatDatetime(oldest) }
+    this.#log.info({ waiting: records, bytes, forwarded, ...since }, 'records wait for the central server')
+  }
+
+  /** @param fault why it is not used */
+  map(fault: Error | undefined): void {
+    if (fault) this.#log.error({}, `${fault.message}; forwarding goes on with the thing map from before`)
+    else this.#log.info({}, 'the thing map has changed')
+  }
+
+  store(error: unknown): void {
+    if (this.#isDue('store')) this.#log.warn({ err: error }, 'the store fails forwarding; trying again')
+  }
+
+  #isDue(what: string): boolean {
+    const now = performance.now()
+    const toldAt = this.#toldAt.get(what)
+    if (toldAt !== undefined && now - toldAt < tellEvery) return false
+    this.#toldAt.set(what, now)
+    return true
+  }
+}

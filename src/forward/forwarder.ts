@@ -1,0 +1,310 @@
+import { rest } from '../core/async/retry-until.ts'
+import { recordCount } from '../core/commit-outline.ts'
+import type { ForwardReport, ForwardReporter, RefusedRecord } from '../core/forward-report.ts'
+import type { Hold } from '../core/holds.ts'
+import type { Nodes } from '../core/nodes.ts'
+import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
+import type { Live, LoggedWrite, LogReader } from '../live/index.ts'
+import { Activations } from './activations.ts'
+import { ByteBudget } from './byte-budget.ts'
+import { type ForwardLog, ForwardNotices } from './forward-notices.ts'
+import { Lane } from './lane.ts'
+import { Lanes } from './lanes.ts'
+import { ThingHeld } from './line.ts'
+import { Link } from './link.ts'
+import { Progress } from './progress.ts'
+import type { Target } from './target.ts'
+import type { ThingMap } from './thing-map.ts'
+import { Waiting } from './waiting.ts'
+
+export interface ForwardOptions {
+  readonly target: Target
+  readonly map: ThingMap
+  /** Default: as many as there are. */
+  readonly bytesPerSecond?: number | undefined
+  /** Bytes of what waits, beyond which the oldest is given up. */
+  readonly logLimit: number
+  readonly log: ForwardLog
+}
+
+interface ForwarderParts {
+  readonly records: Pick<RecordStore, 'readLog' | 'onCommit'>
+  readonly documents: DocumentStore
+  readonly nodes: Pick<Nodes, 'lead'>
+  readonly live: Live
+}
+
+/** How often the position is kept while it moves, milliseconds: so much may be sent again after a crash. */
+const keepEvery = 2_000
+
+/**
+ * Hands the records of things to a central server (contract §11).
+ *
+ * ```
+ *  commit log ──► lane of each thing ──► batch ──► connection of the thing ──► PUBACK
+ *   from the position                                                            │
+ *        ▲──────────────────── documents `forward/…` ◄───────────────────────────┘
+ * ```
+ *
+ * All things are read together, from one position. A thing that the central server does not take has a position of its own
+ * from then on (it is *apart*), so that it holds up no other one.
+ */
+export class Forwarder implements LogReader, ForwardReporter {
+  readonly #options: ForwardOptions
+  readonly #progress: Progress
+  readonly #notices: ForwardNotices
+  readonly #link: Link
+  readonly #activations: Activations
+  readonly #budget: ByteBudget
+  readonly #stop = new AbortController()
+  readonly #lanes: Lanes
+  readonly #waiting: Waiting
+  readonly #sent = { records: 0, bytes: 0 }
+  #cut: number
+  #dropped: number
+  readonly #stopListening: readonly (() => void)[]
+  readonly #stopLeading: () => Promise<void>
+
+  private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
+    const { target, map, bytesPerSecond, log } = options
+    const { records, live, nodes } = parts
+    this.#options = options
+    this.#progress = progress
+    this.#notices = new ForwardNotices(log)
+    if (progress.leftAt !== undefined) this.#notices.left(progress.leftAt)
+    const { after, cut, dropped, apart } = progress.kept
+    this.#cut = cut
+    this.#dropped = dropped
+    this.#link = new Link(target, problem => this.#notices.link(target.url, problem))
+    this.#activations = new Activations(map, this.#link)
+    this.#budget = new ByteBudget(bytesPerSecond)
+    const start = live.keptWriteNumber
+    this.#waiting = new Waiting(Math.max(cut, Math.min(after, ...apart.values())), start)
+    const ofLanes = {
+      records,
+      isForwarded: (thingId: string) => map.has(thingId),
+      makeLane: (...lane: [string, number, boolean]) => this.#makeLane(...lane),
+      stop: this.#stop.signal,
+    }
+    this.#lanes = new Lanes(ofLanes, progress.kept, cut, start)
+    live.log.keepFor(this)
+    this.#stopListening = [
+      records.onCommit(commit => this.#take(commit)),
+      map.watch(fault => {
+        this.#notices.map(fault)
+        this.#mapChanged()
+      }),
+    ]
+    this.#stopLeading = nodes.lead('forward', (_stop, hold) => this.#run(hold))
+  }
+
+  /** Goes on where the process before has ended. To be called before anything is written. @throws ThingwireError of the store */
+  static async open(parts: ForwarderParts, options: ForwardOptions): Promise<Forwarder> {
+    const progress = await Progress.open(parts.documents, parts.live.keptWriteNumber)
+    return new Forwarder(parts, options, progress)
+  }
+
+  wants({ thingId, records }: LoggedWrite): boolean {
+    return records.length > 0 && this.#options.map.has(thingId)
+  }
+
+  async startTrim(): Promise<(commit: Commit) => boolean> {
+    return commit => this.#options.map.has(commit.thingId) && this.#progress.isNeeded(commit)
+  }
+
+  /** What is not acknowledged yet. */
+  get waiting(): Pick<Waiting, 'records' | 'bytes'> {
+    return this.#waiting
+  }
+
+  /** What was acknowledged since the start. */
+  get sent(): { readonly records: number; readonly bytes: number } {
+    return this.#sent
+  }
+
+  /** Records, since forwarding began. */
+  get refusedCount(): number {
+    return this.#progress.refusedCount
+  }
+
+  /** Records, since forwarding began. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  get connections(): number {
+    return this.#link.connections
+  }
+
+  get heldCount(): number {
+    return this.#held().length
+  }
+
+  /** Receipt time of the oldest record that waits, milliseconds, as far as it is known; undefined: none does. */
+  get oldest(): number | undefined {
+    const times = this.#lanes.all.flatMap(({ oldest, oldestElsewhere }) => [
+      ...(oldest ? [oldest.receivedAt] : []),
+      ...(oldestElsewhere === undefined ? [] : [oldestElsewhere]),
+    ])
+    return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other))
+  }
+
+  async report(limit: number): Promise<ForwardReport> {
+    const { oldest } = this
+    const { problem } = this.#link
+    const { records, bytes, isCounted } = this.#waiting
+    return {
+      target: this.#options.target.url,
+      isConnected: this.connections > 0,
+      ...(problem !== undefined && { problem }),
+      waiting: { records, bytes },
+      isCounted,
+      ...(oldest !== undefined && { oldest }),
+      forwarded: { ...this.#sent },
+      refusedCount: this.refusedCount,
+      dropped: this.#dropped,
+      held: this.#held().flatMap(({ thingId, held }) => (held ? [{ thingId, ...held }] : [])),
+      refused: await this.#progress.refused(limit),
+    }
+  }
+
+  /** Sends nothing any more, and keeps how far it has come. */
+  async close(): Promise<void> {
+    for (const stop of this.#stopListening) stop()
+    this.#stop.abort()
+    this.#link.close()
+    this.#lanes.wake()
+    for (const lane of this.#lanes.all) lane.wake()
+    await this.#stopLeading()
+  }
+
+  /** Never rejects. */
+  async #run(hold: Hold): Promise<void> {
+    const { signal } = this.#stop
+    await Promise.all([
+      this.#again(() => this.#lanes.run()),
+      this.#again(() => this.#count()),
+      this.#keepPosition(hold),
+    ])
+    await this.#keep(hold)
+    this.#link.close()
+    if (!signal.aborted) this.#stop.abort()
+  }
+
+  /** Until it has done its work, or everything stops. */
+  async #again(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!signal.aborted) this.#notices.store(error)
+        await rest(1_000, signal)
+      }
+    }
+  }
+
+  #take(commit: Commit): void {
+    if (!commit.stored) return
+    const { thingId, writeNumber } = commit
+    if (recordCount(commit) > 0 && this.#options.map.has(thingId)) {
+      this.#waiting.add(commit)
+      this.#noteBehind(commit)
+      this.#keepWithinLimit()
+    }
+    this.#lanes.told(writeNumber)
+  }
+
+  /** Of a thing that is held back, its records are not read: the oldest of them is to be known all the same. */
+  #noteBehind({ thingId, writeNumber, receivedAt }: Commit): void {
+    const lane = this.#lanes.get(thingId)
+    if (lane?.isBehind && writeNumber > lane.filledTo) lane.oldestElsewhere ??= receivedAt
+  }
+
+  async #count(): Promise<void> {
+    await this.#waiting.count(
+      (after, upTo) => this.#lanes.page(after, upTo),
+      commit => this.#lanes.isPassed(commit),
+      commit => this.#noteBehind(commit),
+      this.#stop.signal,
+    )
+    this.#keepWithinLimit()
+  }
+
+  #keepWithinLimit(): void {
+    const { logLimit } = this.#options
+    const cut = this.#waiting.cut(logLimit)
+    if (!cut) return
+    this.#cut = cut.upTo
+    this.#dropped += cut.records
+    this.#lanes.cut(cut.upTo)
+    this.#notices.dropped(this.#dropped, logLimit)
+  }
+
+  #makeLane(thingId: string, filledTo: number, isBehind: boolean): Lane {
+    const notices = this.#notices
+    const parts = {
+      thingId,
+      link: this.#link,
+      budget: this.#budget,
+      stop: this.#stop.signal,
+      token: () => this.#tokenOf(thingId),
+      onPassed: (commit: Commit) => {
+        this.#waiting.pass(commit)
+        this.#lanes.wake()
+      },
+      onSent: (records: number, bytes: number) => {
+        this.#sent.records += records
+        this.#sent.bytes += bytes
+      },
+      onRefused: (refused: RefusedRecord) => {
+        this.#progress.addRefused(refused)
+        notices.refused(refused, this.refusedCount)
+      },
+      onHeld: (_lane: Lane, why: string) => notices.held(thingId, why),
+      onFreed: () => {
+        notices.freed(thingId)
+        this.#lanes.wake()
+      },
+    }
+    return new Lane(parts, filledTo, isBehind)
+  }
+
+  async #tokenOf(thingId: string): Promise<string> {
+    const passage = this.#options.map.passageOf(thingId)
+    if (!passage) throw new ThingHeld('the thing map does not name it any more')
+    if ('token' in passage) return passage.token
+    return await this.#activations.tokenFor(thingId, this.#stop.signal)
+  }
+
+  async #keepPosition(hold: Hold): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await rest(keepEvery, this.#stop.signal)
+      await this.#keep(hold)
+      this.#notices.backlog(this.#waiting, this.#sent.records, this.oldest)
+    }
+  }
+
+  /** Never rejects: what is not kept is sent again. */
+  async #keep(hold: Hold): Promise<void> {
+    const { after, apart } = this.#lanes.position()
+    try {
+      await this.#progress.keep({ after, apart, cut: this.#cut, dropped: this.#dropped }, hold)
+    } catch (error) {
+      this.#notices.store(error)
+    }
+    this.#waiting.clear(Math.min(after, ...apart.values()))
+  }
+
+  #held(): readonly Lane[] {
+    return this.#lanes.all.filter(({ thingId, held }) => held && this.#options.map.has(thingId))
+  }
+
+  #mapChanged(): void {
+    for (const lane of this.#lanes.all) {
+      const passage = this.#options.map.passageOf(lane.thingId)
+      lane.useToken(passage && 'token' in passage ? passage.token : undefined)
+    }
+    this.#lanes.wake()
+  }
+}

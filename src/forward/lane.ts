@@ -1,0 +1,276 @@
+import { rest } from '../core/async/retry-until.ts'
+import { sizeOf } from '../core/commit-outline.ts'
+import type { RefusedRecord } from '../core/forward-report.ts'
+import type { Commit } from '../core/ports.ts'
+import { type Batch, formBatch, type WaitingRecord } from './batch.ts'
+import type { ByteBudget } from './byte-budget.ts'
+import { type Line, LinkDown, type Refusal, ThingHeld } from './line.ts'
+import type { LineHolder, Link } from './link.ts'
+
+export interface LaneParts {
+  readonly thingId: string
+  readonly link: Link
+  readonly budget: ByteBudget
+  /** Aborted when nothing is sent any more. */
+  readonly stop: AbortSignal
+  /** The token of the thing at the central server, which may have to be asked for first. @throws LinkDown, ThingHeld */
+  readonly token: () => Promise<string>
+  /** All of a commit is acknowledged, or refused for good. */
+  readonly onPassed: (commit: Commit) => void
+  readonly onSent: (records: number, bytes: number) => void
+  readonly onRefused: (refused: RefusedRecord) => void
+  /** The central server does not take the thing: the lane is empty now, and to be filled again when it is freed. */
+  readonly onHeld: (lane: Lane, why: string) => void
+  readonly onFreed: (lane: Lane) => void
+}
+
+/** Of a write: what the central server commits in one go, and what a slow link carries in the time of a keep-alive. */
+const largestBatch = { records: 1_000, bytes: 128 * 1024 }
+const smallestBatch = { records: 1, bytes: 1_024 }
+/** After a refusal, milliseconds: the central server reports ten a second (contract §7.2). */
+const refusalPause = 150
+/** How long a thing is held back before it is tried again, milliseconds. */
+const holdTime = 30_000
+/** So many times in a row a single record has cost the connection: it holds back its thing, and no longer the others. */
+const mostLosses = 8
+/** How long a lane may keep its line while others wait for one, milliseconds. */
+const fairTime = 2_000
+
+/** The records of one thing on their way to the central server, in their order. */
+export class Lane implements LineHolder {
+  readonly #parts: LaneParts
+  #waiting: WaitingRecord[] = []
+  #next = 0
+  #bytes = 0
+  #limits = largestBatch
+  /** Writes in a row that were not acknowledged, and the newest of them. */
+  #losses = 0
+  #unanswered: Batch | undefined
+  #line: Line | undefined
+  /** Of the line. */
+  #token: string | undefined
+  #wake = () => {}
+  #isSending = false
+  /** Why nothing is taken of it at the central server, and since when. */
+  held: { readonly why: string; readonly since: number } | undefined
+  /** Up to which write number its commits were put in here. */
+  filledTo: number
+  /** Whether it is filled apart from the others, since it was held back. */
+  isBehind: boolean
+  /** Whether its position is kept apart from that of the others. */
+  isApart: boolean
+  /** Receipt time of the oldest commit that is not in here, milliseconds, where it is known. */
+  oldestElsewhere: number | undefined
+
+  /** @param filledTo as `filledTo` @param isBehind as `isBehind` */
+  constructor(parts: LaneParts, filledTo: number, isBehind: boolean) {
+    this.#parts = parts
+    this.filledTo = filledTo
+    this.isBehind = isBehind
+    this.isApart = isBehind
+  }
+
+  get thingId(): string {
+    return this.#parts.thingId
+  }
+
+  get isIdle(): boolean {
+    return this.#next >= this.#waiting.length
+  }
+
+  /** About how many bytes wait in here. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The oldest commit that waits in here. */
+  get oldest(): Commit | undefined {
+    return this.#waiting[this.#next]?.commit
+  }
+
+  /** To be called in the order of the write numbers. */
+  add(commit: Commit): void {
+    if (commit.writeNumber <= this.filledTo) return
+    this.filledTo = commit.writeNumber
+    const last = commit.records.length - 1
+    for (const [index, record] of commit.records.entries()) {
+      this.#waiting.push({ commit, record, isLast: index === last })
+    }
+    this.#bytes += sizeOf(commit)
+    this.#wake()
+  }
+
+  /** Gives up what waits in here up to a write number, as well as may be. */
+  cut(upTo: number): void {
+    // Of a write that is under way the records stay in their places.
+    if (this.#isSending) return
+    this.#unanswered = undefined
+    this.#waiting = this.#waiting.slice(this.#next).filter(({ commit }) => commit.writeNumber > upTo)
+    this.#next = 0
+    const commits = new Set(this.#waiting.map(({ commit }) => commit))
+    this.#bytes = [...commits].reduce((sum, commit) => sum + sizeOf(commit), 0)
+  }
+
+  /** The map has changed. @param token of the thing now; undefined: none is known */
+  useToken(token: string | undefined): void {
+    if (token !== this.#token) this.#parts.link.release(this)
+    this.#wake()
+  }
+
+  /** Looks again at what there is to do. */
+  wake(): void {
+    this.#wake()
+  }
+
+  /** Sends what there is until it has to stop. Never rejects. */
+  async run(): Promise<void> {
+    const { stop, link } = this.#parts
+    while (!stop.aborted) {
+      try {
+        if (this.held) await this.#tryHeld()
+        else if (this.isIdle) await this.#change()
+        else await this.#send(await this.#connected())
+      } catch (error) {
+        this.#isSending = false
+        link.release(this)
+        if (!(error instanceof LinkDown)) this.#hold((error as Error).message)
+      }
+    }
+    link.release(this)
+  }
+
+  async #connected(): Promise<Line> {
+    if (this.#line?.isOpen) return this.#line
+    const { link, thingId, stop, token } = this.#parts
+    link.release(this)
+    this.#token = await token()
+    this.#line = await link.connect(this, this.#token, `forward.${thingId}`, stop)
+    return this.#line
+  }
+
+  async #send(line: Line): Promise<void> {
+    const { stop, link, budget } = this.#parts
+    const until = performance.now() + fairTime
+    while (!this.isIdle && line.isOpen && !stop.aborted) {
+      this.#isSending = true
+      const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
+      const batch = this.#unanswered ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
+      await budget.take(batch.payload.length, stop)
+      if (stop.aborted) return
+      const refusal = await line.publish(batch.payload, batch.id).catch((error: Error) => {
+        this.#lost(batch, error)
+        throw error
+      })
+      link.acked()
+      this.#losses = 0
+      this.#unanswered = undefined
+      if (refusal) await this.#refused(batch, refusal)
+      else this.#accepted(batch)
+      this.#isSending = false
+      if (link.isCrowded && performance.now() > until) return link.release(this)
+    }
+  }
+
+  #ahead(): readonly WaitingRecord[] {
+    return this.#waiting.slice(this.#next, this.#next + this.#limits.records)
+  }
+
+  #accepted({ records, payload }: Batch): void {
+    this.#limits = {
+      records: Math.min(largestBatch.records, this.#limits.records * 2),
+      bytes: Math.min(largestBatch.bytes, this.#limits.bytes * 2),
+    }
+    this.#next += records.length
+    for (const { commit, isLast } of records) if (isLast) this.#passed(commit)
+    this.#parts.onSent(records.length, payload.length)
+    // To cut an array of many thousands costs as much as it is long.
+    if (this.isIdle || this.#next > 10_000) {
+      this.#waiting = this.#waiting.slice(this.#next)
+      this.#next = 0
+    }
+  }
+
+  /** What the refusal does not blame is sent again; where it names no record, in halves. */
+  async #refused({ records }: Batch, { reason, message, errors = [] }: Refusal): Promise<void> {
+    const blamed = new Map(errors.map(error => [error.index, error] as const))
+    const [only] = records
+    if (records.length === 1 && only) this.#drop(only, errors[0] ?? { reason, message })
+    else if (![...blamed.keys()].some(index => records[index])) {
+      this.#limits = { ...this.#limits, records: records.length >> 1 }
+    } else {
+      for (const [index, waiting] of records.entries()) {
+        const error = blamed.get(index)
+        if (error) this.#drop(waiting, error)
+      }
+    }
+    await rest(refusalPause, this.#parts.stop)
+  }
+
+  #drop(
+    waiting: WaitingRecord,
+    { reason, message }: { readonly reason: string; readonly message: string },
+  ): void {
+    const { commit, record, isLast } = waiting
+    const place = this.#waiting.indexOf(waiting, this.#next)
+    this.#waiting.splice(place, 1)
+    const { key, datetime } = record
+    this.#parts.onRefused({ thingId: this.thingId, key, datetime, reason, message, at: Date.now() })
+    if (!isLast) return
+    const before = this.#waiting[place - 1]
+    if (place > this.#next && before?.commit === commit)
+      this.#waiting[place - 1] = { ...before, isLast: true }
+    else this.#passed(commit)
+  }
+
+  #passed(commit: Commit): void {
+    this.#bytes -= sizeOf(commit)
+    this.#parts.onPassed(commit)
+  }
+
+  /** A link that cuts each write off has smaller ones. The first time the same is sent again, for its write id. */
+  #lost(batch: Batch, error: Error): void {
+    if (this.#parts.stop.aborted) return
+    const { records, payload } = batch
+    this.#losses++
+    this.#unanswered = this.#losses === 1 ? batch : undefined
+    if (this.#losses > 1) {
+      this.#limits = {
+        records: Math.max(smallestBatch.records, records.length >> 1),
+        bytes: Math.max(smallestBatch.bytes, payload.length >> 1),
+      }
+    }
+    if (this.#losses < mostLosses || records.length > 1) this.#parts.link.lost(error.message)
+    else throw new ThingHeld(`it ends the connection at a write of ${payload.length} bytes: ${error.message}`)
+  }
+
+  #hold(why: string): void {
+    if (this.#parts.stop.aborted) return
+    const { receivedAt, writeNumber } = this.oldest ?? {}
+    if (writeNumber !== undefined) this.filledTo = writeNumber - 1
+    if (receivedAt !== undefined) this.oldestElsewhere = receivedAt
+    this.#unanswered = undefined
+    this.#waiting = []
+    this.#next = 0
+    this.#bytes = 0
+    const isNew = this.held?.why !== why
+    this.held = { why, since: this.held?.since ?? Date.now() }
+    this.isBehind = true
+    this.isApart = true
+    if (isNew) this.#parts.onHeld(this, why)
+  }
+
+  async #tryHeld(): Promise<void> {
+    await Promise.race([this.#change(), rest(holdTime, this.#parts.stop)])
+    if (this.#parts.stop.aborted) return
+    await this.#connected()
+    this.held = undefined
+    this.#losses = 0
+    this.#parts.onFreed(this)
+  }
+
+  #change(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
+  }
+}

@@ -1,0 +1,226 @@
+import { connect, type IClientOptions, type MqttClient } from 'mqtt'
+import type { Target } from './target.ts'
+
+/** The central server cannot be reached, or a connection to it has ended: it is to be tried again. */
+export class LinkDown extends Error {}
+
+/** The central server does not take what is a thing's alone, or is no Thingwire: the other things may still go on. */
+export class ThingHeld extends Error {}
+
+/** What the central server says of a write that it has refused for good (contract §7.2, `errors`). */
+export interface Refusal {
+  readonly reason: string
+  readonly message: string
+  /** The records that are at fault, the first 20, where the message says which. */
+  readonly errors?: readonly { readonly index: number; readonly reason: string; readonly message: string }[]
+  /** Of the write. */
+  readonly id?: string
+}
+
+/** Milliseconds. */
+const connectTimeout = 30_000
+/** How long a Thingwire may take for what it sends right behind SUBACK, milliseconds. */
+const answerTimeout = 10_000
+
+/**
+ * One connection to the central server, as one thing there (contract §7.1: the username is its token). It sends one write at a
+ * time, so that what is behind a refused record is not stored before what is left of its write.
+ */
+export class Line {
+  readonly #client: MqttClient
+  readonly #topic: string
+  /** Write id of the write that is under way, and its refusal. */
+  #id = ''
+  #refusal: Refusal | undefined
+  #isClosed = false
+  readonly #onClosed = new Set<(why: Error) => void>()
+
+  private constructor(client: MqttClient, token: string) {
+    this.#client = client
+    this.#topic = `things/${token}/write`
+    let problem: Error | undefined
+    client.on('error', error => {
+      problem = error
+    })
+    client.once('close', () => this.#close(problem))
+  }
+
+  /**
+   * Connects, and makes sure that a Thingwire is there: any broker would acknowledge what is published.
+   *
+   * @param clientId the same after each loss: the new connection ends the one before, and its writes
+   * @throws LinkDown, ThingHeld
+   */
+  static async open(target: Target, token: string, clientId: string): Promise<Line> {
+    const client = connectTo(target, { username: token, clientId })
+    const line = new Line(client, token)
+    try {
+      await connected(client)
+      await line.#greeted(token)
+      return line
+    } catch (error) {
+      line.close()
+      throw error
+    }
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed
+  }
+
+  /**
+   * Sends a write. When it resolves, the write is durable at the central server, or refused there for good.
+   *
+   * @returns undefined: it is stored
+   * @throws LinkDown: it may be stored or not
+   */
+  async publish(payload: Buffer, id: string): Promise<Refusal | undefined> {
+    this.#id = id
+    this.#refusal = undefined
+    await this.#untilClosed<void>((resolve, reject) => {
+      this.#client.publish(this.#topic, payload, { qos: 1 }, error => {
+        if (error) reject(new LinkDown(error.message))
+        else resolve()
+      })
+    })
+    // Its report is sent before its PUBACK, on the same connection.
+    return this.#refusal
+  }
+
+  close(): void {
+    this.#close()
+  }
+
+  async #greeted(token: string): Promise<void> {
+    const errors = `things/${token}/errors`
+    const date = `things/${token}/date`
+    let timer: NodeJS.Timeout | undefined
+    const greeted = this.#untilClosed<void>((resolve, reject) => {
+      this.#client.on('message', (topic, payload) => {
+        if (topic === errors) this.#takeRefusal(parseRefusal(payload))
+        else if (topic === date) resolve()
+      })
+      this.#client.subscribe([errors, date], { qos: 0 }, error => {
+        const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
+        if (isRefusedFilter(error)) held('it refuses the topics of a thing')
+        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not tell its date')
+      })
+    })
+    await greeted.finally(() => clearTimeout(timer))
+  }
+
+  /** Other clients may write as the thing, too. */
+  #takeRefusal(refusal: Refusal | undefined): void {
+    if (refusal?.id === this.#id) this.#refusal = refusal
+  }
+
+  #untilClosed<Result>(
+    begin: (resolve: (result: Result) => void, reject: (error: Error) => void) => void,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new LinkDown('the connection is closed'))
+      this.#onClosed.add(reject)
+      const settled = () => this.#onClosed.delete(reject)
+      begin(
+        result => {
+          settled()
+          resolve(result)
+        },
+        error => {
+          settled()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  #close(problem?: Error): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const why = new LinkDown(problem?.message ?? 'the connection was closed')
+    for (const closed of this.#onClosed) closed(why)
+    this.#onClosed.clear()
+    end(this.#client)
+  }
+}
+
+/** A token for a thing, in exchange for an activation code (contract §7.2). @throws LinkDown, ThingHeld */
+export async function activate(target: Target, code: string): Promise<string> {
+  const client = connectTo(target, {})
+  let timer: NodeJS.Timeout | undefined
+  try {
+    await connected(client)
+    return await new Promise<string>((resolve, reject) => {
+      client.once('close', () => reject(new LinkDown('the connection was closed')))
+      client.on('message', (_topic, payload) => {
+        const token = tokenIn(payload)
+        if (token === undefined) reject(new ThingHeld('it answers an activation with something else'))
+        else resolve(token)
+      })
+      client.subscribe(`v2/activations/${code}/forward`, { qos: 1 }, error => {
+        const held = (why: string) => reject(new ThingHeld(why))
+        if (isRefusedFilter(error)) held('it refuses the activation code')
+        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not answer an activation')
+      })
+    })
+  } finally {
+    clearTimeout(timer)
+    end(client)
+  }
+}
+
+function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
+  return connect(url, {
+    ...options,
+    ...(ca && { ca }),
+    protocolVersion: 4,
+    clean: true,
+    keepalive: 60,
+    connectTimeout,
+    // Whoever has the line decides when it is tried again, and with what.
+    reconnectPeriod: 0,
+    resubscribe: false,
+  })
+}
+
+function connected(client: MqttClient): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.once('connect', () => resolve())
+    client.on('error', (error: Error & { code?: unknown }) => {
+      // CONNACK 4 and 5; 3 says that it cannot tell now.
+      if (error.code === 4 || error.code === 5) reject(new ThingHeld('it refuses the token'))
+      else reject(new LinkDown(error.message || String(error.code)))
+    })
+    client.once('close', () => reject(new LinkDown('it does not answer as an MQTT server')))
+  })
+}
+
+/** SUBACK 128. */
+function isRefusedFilter(error: Error | null): boolean {
+  return error !== null && 'code' in error && error.code === 128
+}
+
+function end(client: MqttClient): void {
+  // What is still under way fails, and nobody waits for it any more.
+  client.on('error', () => {})
+  client.end(true)
+}
+
+function parseRefusal(payload: Buffer): Refusal | undefined {
+  try {
+    const refusal = JSON.parse(payload.toString()) as Partial<Refusal>
+    const { reason = 'refused', message = '' } = refusal
+    return { ...refusal, reason: String(reason), message: String(message) }
+  } catch {
+    return undefined
+  }
+}
+
+function tokenIn(payload: Buffer): string | undefined {
+  try {
+    const { thingToken } = JSON.parse(payload.toString()) as { thingToken?: unknown }
+    return typeof thingToken === 'string' ? thingToken : undefined
+  } catch {
+    return undefined
+  }
+}

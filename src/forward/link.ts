@@ -1,0 +1,146 @@
+import { rest } from '../core/async/retry-until.ts'
+import { Line, LinkDown } from './line.ts'
+import type { Target } from './target.ts'
+
+/** Connections to the central server at once: fewer than it takes from one address (contract §9). */
+const mostLines = 200
+/** Connections that are being made at once. */
+const mostAttempts = 8
+/** Milliseconds. */
+const firstDelay = 1_000
+const longestDelay = 60_000
+
+/** Whoever has a line. */
+export interface LineHolder {
+  /** Whether it has nothing to send now, so that the line can be given to another one. */
+  readonly isIdle: boolean
+}
+
+/** The way to the central server: how many connections there are, and when a lost one is tried again. */
+export class Link {
+  readonly #target: Target
+  readonly #onChange: (problem?: string) => void
+  readonly #lines = new Map<LineHolder, Line>()
+  #attempts = 0
+  #placesWanted = 0
+  #waiting: (() => void)[] = []
+  #failures = 0
+  /** When it may be tried again, by the monotonic clock. */
+  #retryAt = 0
+  /** Why it was not reached; undefined: it was, or nobody has tried. */
+  problem: string | undefined
+
+  /** @param onChange told when it can no longer be reached, and why, and when it is reached again */
+  constructor(target: Target, onChange: (problem?: string) => void) {
+    this.#target = target
+    this.#onChange = onChange
+  }
+
+  get connections(): number {
+    return [...this.#lines.values()].filter(({ isOpen }) => isOpen).length
+  }
+
+  /** Waits until a connection can be made, and makes it. @throws LinkDown, ThingHeld; LinkDown if `stop` is aborted */
+  async connect(holder: LineHolder, token: string, clientId: string, stop: AbortSignal): Promise<Line> {
+    return await this.attempt(stop, async () => {
+      await this.#place(stop)
+      const line = await Line.open(this.#target, token, clientId)
+      this.#lines.set(holder, line)
+      return line
+    })
+  }
+
+  /** Does something that needs a connection, when one may be tried. @throws as `connect`, and what the task throws */
+  async attempt<Result>(stop: AbortSignal, task: (target: Target) => Promise<Result>): Promise<Result> {
+    await this.#turn(stop)
+    try {
+      const result = await task(this.#target)
+      this.#reached()
+      return result
+    } catch (error) {
+      if (error instanceof LinkDown && !stop.aborted) this.#failed(error.message)
+      throw error
+    } finally {
+      this.#attempts--
+      this.#wake()
+    }
+  }
+
+  /** Whether somebody waits for a connection, and there are as many as may be. */
+  get isCrowded(): boolean {
+    return this.#placesWanted > 0
+  }
+
+  /** A write was acknowledged. */
+  acked(): void {
+    this.#failures = 0
+  }
+
+  /** A connection was lost over a write: all wait for a while. */
+  lost(problem: string): void {
+    this.#failed(problem)
+  }
+
+  /** Closes the line of a holder, if it has one. */
+  release(holder: LineHolder): void {
+    this.#lines.get(holder)?.close()
+    this.#lines.delete(holder)
+    this.#wake()
+  }
+
+  /** Closes all. */
+  close(): void {
+    for (const holder of this.#lines.keys()) this.release(holder)
+  }
+
+  async #turn(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      if (stop.aborted) throw new LinkDown('it is not tried any more')
+      const wait = this.#retryAt - performance.now()
+      if (wait > 0) await rest(wait, stop)
+      // After a failure one tries for all.
+      else if (this.#attempts < (this.#failures > 0 ? 1 : mostAttempts)) break
+      else await this.#change(stop)
+    }
+    this.#attempts++
+  }
+
+  async #place(stop: AbortSignal): Promise<void> {
+    while (this.#lines.size >= mostLines) {
+      if (stop.aborted) throw new LinkDown('it is not tried any more')
+      const idle = [...this.#lines.keys()].find(({ isIdle }) => isIdle)
+      if (idle) this.release(idle)
+      else {
+        this.#placesWanted++
+        await this.#change(stop)
+        this.#placesWanted--
+      }
+    }
+  }
+
+  /** Something has changed; looked at once a second in any case. */
+  async #change(stop: AbortSignal): Promise<void> {
+    await Promise.race([new Promise<void>(resolve => this.#waiting.push(resolve)), rest(1_000, stop)])
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  #reached(): void {
+    if (this.problem === undefined) return
+    this.problem = undefined
+    this.#onChange()
+  }
+
+  #failed(problem: string): void {
+    // Of those that one outage has hit, the first tells of it.
+    if (performance.now() < this.#retryAt) return
+    const delay = Math.min(longestDelay, firstDelay * 2 ** this.#failures++)
+    // Those whom one outage has hit do not all come at once when it ends.
+    this.#retryAt = performance.now() + delay * (0.5 + Math.random() / 2)
+    const isNew = this.problem === undefined
+    this.problem = problem
+    if (isNew) this.#onChange(problem)
+  }
+}

@@ -1,0 +1,167 @@
+import type { RefusedRecord } from '../core/forward-report.ts'
+import type { Hold } from '../core/holds.ts'
+import { listDocuments } from '../core/list-documents.ts'
+import type { Commit, Document, DocumentStore } from '../core/ports.ts'
+
+/**
+ * `forward/cursor`: every commit up to `after` is forwarded, but for those of the things that have a position of their own. `cut`:
+ * up to there nothing is forwarded any more, since too much waited.
+ */
+type CursorDocument = {
+  readonly after: number
+  readonly cut: number
+  /** Records, since forwarding began. */
+  readonly refused: number
+  readonly dropped: number
+  /** Since when the server is run without forwarding, milliseconds. */
+  readonly leftAt?: number
+}
+
+/** `forward/apart/<thing id>`: of this thing, which is held back, every commit up to `after` is forwarded. */
+type ApartDocument = { readonly after: number }
+
+export const forwardPrefix = 'forward/'
+const cursorName = `${forwardPrefix}cursor`
+const apartPrefix = `${forwardPrefix}apart/`
+const refusedPrefix = `${forwardPrefix}refused/`
+/** Refused records that are kept. */
+const keptRefused = 1_000
+
+/** Where things stand. */
+export interface Position {
+  readonly after: number
+  readonly cut: number
+  readonly dropped: number
+  /** By thing id. */
+  readonly apart: ReadonlyMap<string, number>
+}
+
+/** How far forwarding has come, as documents of the store. */
+export class Progress {
+  readonly #documents: DocumentStore
+  /** As it is kept. */
+  #kept: Position
+  #refusedCount: number
+  #refused: RefusedRecord[] = []
+  /** When the server before was run without forwarding, milliseconds; undefined: it was not. */
+  readonly leftAt: number | undefined
+
+  private constructor(
+    documents: DocumentStore,
+    kept: Position,
+    refusedCount: number,
+    leftAt: number | undefined,
+  ) {
+    this.#documents = documents
+    this.#kept = kept
+    this.#refusedCount = refusedCount
+    this.leftAt = leftAt
+  }
+
+  /**
+   * Reads it, or begins.
+   *
+   * @param from number of the newest write: forwarding begins behind it, if it has not begun before
+   * @throws ThingwireError of the store
+   */
+  static async open(documents: DocumentStore, from: number): Promise<Progress> {
+    const begun: CursorDocument = { after: from, cut: 0, refused: 0, dropped: 0 }
+    const cursor = await documents.transact([cursorName], ([document]) => {
+      const kept = document as CursorDocument | undefined
+      const { leftAt, ...cursor } = kept ?? begun
+      const put = kept && leftAt === undefined ? {} : { [cursorName]: cursor }
+      return { put, result: kept ?? begun, purpose: 'essential' }
+    })
+    return await Progress.#read(documents, cursor)
+  }
+
+  /** Notes that the server is run without forwarding. @returns undefined: it has never forwarded. @throws ThingwireError of the store */
+  static async leave(documents: DocumentStore): Promise<Progress | undefined> {
+    const cursor = await documents.transact([cursorName], ([document]) => {
+      if (!document) return { put: {}, result: undefined }
+      const left: CursorDocument = { leftAt: Date.now(), ...(document as CursorDocument) }
+      return { put: { [cursorName]: left }, result: left, purpose: 'essential' }
+    })
+    return cursor && (await Progress.#read(documents, cursor))
+  }
+
+  static async #read(documents: DocumentStore, cursor: CursorDocument): Promise<Progress> {
+    const { after, cut, refused, dropped, leftAt } = cursor
+    const apart = new Map<string, number>()
+    for await (const [thingId, each] of listDocuments<ApartDocument>(documents, apartPrefix)) {
+      apart.set(thingId, each.after)
+    }
+    return new Progress(documents, { after, cut, dropped, apart }, refused, leftAt)
+  }
+
+  /** Whether the commit, of a thing that is forwarded, has to stay in the log, as is known durably. */
+  isNeeded({ thingId, writeNumber, records }: Commit): boolean {
+    const { after, cut, apart } = this.#kept
+    return records.length > 0 && writeNumber > Math.max(cut, apart.get(thingId) ?? after)
+  }
+
+  get kept(): Position {
+    return this.#kept
+  }
+
+  /** Since forwarding began. */
+  get refusedCount(): number {
+    return this.#refusedCount + this.#refused.length
+  }
+
+  /** Kept with the next position, which lies behind it. */
+  addRefused(refused: RefusedRecord): void {
+    this.#refused.push(refused)
+  }
+
+  /** Keeps where things stand, durably. @param hold in whose name it is @throws ThingwireError of the store; HoldLost */
+  async keep(position: Position, hold: Hold): Promise<void> {
+    const refused = this.#refused.splice(0)
+    const count = this.#refusedCount + refused.length
+    if (refused.length === 0 && isSame(position, this.#kept)) return
+    const { after, cut, dropped, apart } = position
+    const cursor: CursorDocument = { after, cut, dropped, refused: count }
+    const put: Record<string, Document | null> = { [cursorName]: cursor }
+    for (const [thingId, each] of apart) {
+      if (this.#kept.apart.get(thingId) !== each) put[apartPrefix + thingId] = { after: each }
+    }
+    for (const thingId of this.#kept.apart.keys()) if (!apart.has(thingId)) put[apartPrefix + thingId] = null
+    for (const [index, each] of refused.entries()) {
+      const ordinal = this.#refusedCount + index
+      put[refusedName(ordinal)] = { ...each }
+      if (ordinal >= keptRefused) put[refusedName(ordinal - keptRefused)] = null
+    }
+    try {
+      // It lets the log be cut.
+      await this.#documents.put(put, hold, 'essential')
+    } catch (error) {
+      this.#refused.unshift(...refused)
+      throw error
+    }
+    this.#refusedCount = count
+    this.#kept = position
+  }
+
+  /** The newest refused records, newest first. @throws ThingwireError of the store */
+  async refused(limit: number): Promise<readonly RefusedRecord[]> {
+    const fresh = this.#refused.toReversed().slice(0, limit)
+    const count = Math.min(limit - fresh.length, keptRefused, this.#refusedCount)
+    const newest = this.#refusedCount - 1
+    const names = Array.from({ length: count }, (_, index) => refusedName(newest - index))
+    const documents = await Promise.all(names.map(name => this.#documents.get(name)))
+    return [
+      ...fresh,
+      ...documents.flatMap(document => (document ? [document as unknown as RefusedRecord] : [])),
+    ]
+  }
+}
+
+function refusedName(ordinal: number): string {
+  return `${refusedPrefix}${`${ordinal}`.padStart(16, '0')}`
+}
+
+function isSame(one: Position, other: Position): boolean {
+  const isAlike = one.after === other.after && one.cut === other.cut && one.dropped === other.dropped
+  if (!isAlike || one.apart.size !== other.apart.size) return false
+  return [...one.apart].every(([thingId, after]) => other.apart.get(thingId) === after)
+}

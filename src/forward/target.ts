@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+
+/** The central server. */
+export interface Target {
+  /** As it is connected to, such as `mqtts://central:8883` or `wss://central/mqtt`. */
+  readonly url: string
+  /** Certificates to trust in place of those of the system, PEM. */
+  readonly ca?: Buffer
+}
+
+/** Completes the sentence "must be …". */
+export const targetRule =
+  '`mqtt://`, `mqtts://`, `ws://` or `wss://` with host, and port and path where they differ from the defaults; no credential in it'
+
+const protocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
+
+/** @returns undefined if it is no address of a server */
+export function parseTargetUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const { protocol, hostname, username, password, pathname, search, hash } = url
+  if (!protocols.includes(protocol) || hostname === '') return undefined
+  if (username !== '' || password !== '' || search !== '' || hash !== '') return undefined
+  const isWebSocket = protocol.startsWith('ws')
+  if (!isWebSocket && pathname !== '' && pathname !== '/') return undefined
+  // Where a server without a prefix in front of it has it (contract §7.9).
+  if (isWebSocket && pathname === '/') url.pathname = '/mqtt'
+  return url.href.replace(/\/$/, '')
+}
+
+/** @throws Error with one line for the operator */
+export function readTarget(text: string, caFile: string | undefined): Target {
+  const url = parseTargetUrl(text)
+  if (url === undefined) throw new Error(`forward must be ${targetRule}`)
+  if (caFile === undefined) return { url }
+  try {
+    return { url, ca: readFileSync(caFile) }
+  } catch (error) {
+    throw new Error(`cannot read the certificates ${caFile}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { isThingId, isToken } from '../core/token.ts'
+
+/** What the map says of a thing: its token at the central server, or an activation code that gives it one. */
+export type Passage = { readonly token: string } | { readonly code: string }
+
+type Entries = ReadonlyMap<string, Passage | undefined>
+
+const codeForm = /^[A-Za-z0-9_-]{34}$/
+/** In the place of a thing id: every other thing. */
+const others = '*'
+/** How often the file is looked at, milliseconds. */
+const watchEvery = 2_000
+
+/** The things that are forwarded, each with its token at the central server (docs/use/forward.md). */
+export class ThingMap {
+  readonly #file: string
+  readonly #tokensFile: string
+  #entries: Entries
+  /** Of the file that `#entries` are from. */
+  #version: string
+  /** Tokens that activation codes gave, by thing id. */
+  readonly #tokens: Map<string, string>
+  #keeping: Promise<void> = Promise.resolve()
+
+  /**
+   * @param file the operator's
+   * @param tokensFile where tokens are kept that activation codes give
+   * @throws Error with one line for the operator, without a token
+   */
+  constructor(file: string, tokensFile: string) {
+    this.#file = file
+    this.#tokensFile = tokensFile
+    // Before it is read: a change meanwhile is seen as one.
+    this.#version = versionOf(file)
+    this.#entries = readEntries(file)
+    this.#tokens = readTokens(tokensFile)
+  }
+
+  /** The things that it names. */
+  get named(): readonly string[] {
+    return [...this.#entries].flatMap(([name, passage]) => (passage && name !== others ? [name] : []))
+  }
+
+  /** Whether the thing is forwarded. Quick: asked for every write. */
+  has(thingId: string): boolean {
+    return this.#entryOf(thingId) !== undefined
+  }
+
+  /** undefined: the thing is not forwarded. */
+  passageOf(thingId: string): Passage | undefined {
+    const entry = this.#entryOf(thingId)
+    if (!entry || 'token' in entry) return entry
+    const token = this.#tokens.get(thingId)
+    return token === undefined ? entry : { token }
+  }
+
+  /** Keeps a token durably, before it is used first. */
+  async keep(thingId: string, token: string): Promise<void> {
+    this.#tokens.set(thingId, token)
+    const keeping = this.#keeping.catch(() => {}).then(() => writePrivate(this.#tokensFile, this.#tokens))
+    this.#keeping = keeping
+    await keeping
+  }
+
+  /** Reads the file again whenever it changes. @param onChange with what is wrong with it, if it cannot be used. @returns how to stop */
+  watch(onChange: (fault?: Error) => void): () => void {
+    const look = () => {
+      const version = versionOf(this.#file)
+      if (version === this.#version) return
+      this.#version = version
+      try {
+        this.#entries = readEntries(this.#file)
+        onChange()
+      } catch (error) {
+        onChange(error as Error)
+      }
+    }
+    const timer = setInterval(look, watchEvery)
+    timer.unref()
+    return () => clearInterval(timer)
+  }
+
+  #entryOf(thingId: string): Passage | undefined {
+    return this.#entries.has(thingId) ? this.#entries.get(thingId) : this.#entries.get(others)
+  }
+}
+
+/** Another one after each change; empty if there is no file. */
+function versionOf(file: string): string {
+  const { ino, size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
+  return ino === undefined ? '' : `${ino} ${size} ${mtimeMs}`
+}
+
+function readEntries(file: string): Entries {
+  const entries = new Map(Object.entries(readObject(file)).map(([name, text]) => [name, text] as const))
+  const passages = [...entries].map(([name, text]) => [name, passageFrom(file, name, text)] as const)
+  if (!passages.some(([, passage]) => passage))
+    throw new Error(
+      `the thing map ${file} forwards no thing: give a thing id its token at the central server`,
+    )
+  return new Map(passages)
+}
+
+function passageFrom(file: string, name: string, text: unknown): Passage | undefined {
+  const where = `the thing map ${file}`
+  if (name !== others && !isThingId(name))
+    throw new Error(`${where} must have thing ids (16 of a-z and 2-7) or "*" as names: not ${shown(name)}`)
+  if (text === null) return undefined
+  if (typeof text === 'string' && codeForm.test(text)) return { code: text }
+  if (name === others)
+    throw new Error(
+      `${where} must give "*" an activation code of the central server (34 characters), or null`,
+    )
+  if (typeof text === 'string' && isToken(text)) return { token: text }
+  throw new Error(
+    `${where} must give ${name} a thing token (43 characters) or an activation code (34 characters) of the central server, or null`,
+  )
+}
+
+/** Whatever stands in the wrong place may be a token. */
+function shown(name: string): string {
+  return name.length < 24 ? JSON.stringify(name) : `a name of ${name.length} characters`
+}
+
+function readTokens(file: string): Map<string, string> {
+  try {
+    const tokens = Object.entries(readObject(file))
+    return new Map(tokens.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+  } catch (error) {
+    if ((error as { cause?: NodeJS.ErrnoException }).cause?.code === 'ENOENT') return new Map()
+    throw error
+  }
+}
+
+function readObject(file: string): object {
+  const content = parse(file, readPrivate(file))
+  if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
+  throw new Error(`the thing map ${file} must contain a JSON object`)
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message may quote a token.
+    throw new Error(`the thing map ${file} is not valid JSON`)
+  }
+}
+
+function readPrivate(file: string): string {
+  try {
+    const { mode } = statSync(file)
+    // Windows has no such modes, and reports every file as open to all.
+    if (process.platform === 'win32' || (mode & 0o077) === 0) return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new Error(`cannot read the thing map ${file}: ${(cause as Error).message}`, { cause })
+  }
+  throw new Error(`the thing map ${file} is open to other users: run chmod 600 ${file}`)
+}
+
+async function writePrivate(file: string, tokens: ReadonlyMap<string, string>): Promise<void> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    const handle = await open(draft, 'wx', 0o600)
+    try {
+      await handle.writeFile(`${JSON.stringify(Object.fromEntries(tokens), null, 2)}\n`)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { ForwardReport } from '../../core/forward-report.ts'
+import { formatDatetime } from '../../core/record/datetime.ts'
+import type { HttpThings } from '../http-things.ts'
+import { replyJson } from '../reply/reply-json.ts'
+import { Query } from '../request/query.ts'
+import { readForward } from './admin-forward.operation.ts'
+
+/** Refused records. */
+const defaultRefused = 100
+
+/** `GET /v2/admin/forward`. */
+export function adminForwardRoute(scope: FastifyInstance, { forward }: HttpThings): void {
+  scope.get('/forward', { config: { operation: readForward } }, async (request, reply) => {
+    const limit = new Query(request).limit(defaultRefused)
+    const answer = forward ? describe(await forward.report(limit)) : { target: null }
+    return replyJson(reply, 200, JSON.stringify(answer))
+  })
+}
+
+function describe({ target, isConnected, problem, waiting, isCounted, oldest, ...report }: ForwardReport) {
+  return {
+    target,
+    connected: isConnected,
+    problem,
+    waiting: {
+      ...waiting,
+      counted: isCounted,
+      oldest: oldest === undefined ? undefined : formatDatetime(oldest),
+    },
+    forwarded: report.forwarded,
+    refusedRecords: report.refusedCount,
+    droppedRecords: report.dropped,
+    held: report.held.map(({ thingId, why, since }) => ({ thingId, why, since: formatDatetime(since) })),
+    refused: report.refused.map(({ datetime, at, ...refused }) => ({
+      ...refused,
+      datetime: formatDatetime(datetime),
+      refusedAt: formatDatetime(at),
+    })),
+  }
+}

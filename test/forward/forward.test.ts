@@ -1,0 +1,393 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { Aedes } from 'aedes'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createCertificate } from '../helpers/certificate.ts'
+import { ask, createThing, type ReadRecord, readAll, type Thing, write } from '../helpers/http-client.ts'
+import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
+import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { eventually } from '../helpers/waiting.ts'
+import { TwoServers } from './two-servers.ts'
+
+async function twoServers(things = 1): Promise<TwoServers> {
+  const servers = await TwoServers.open(await temporaryDirectory(), things)
+  onTestFinished(() => servers.end())
+  return servers
+}
+
+const value = (key: string, number: number) => ({ values: [{ key, value: number }] })
+
+describe('a server that forwards', () => {
+  it('hands on every kind of record as it is, with its datetime, in its order', async () => {
+    const servers = await twoServers()
+    const edge = await servers.startEdge()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const { here, there } = thing
+    const bodies = [
+      { values: [{ key: 'n', value: 1 }] },
+      { values: [{ key: 'n', value: 2, datetime: '20240102030405' }] },
+      {
+        values: [
+          { key: 'n', value: 3, datetime: '2024-01-02T03:04:05.678Z', geo: { lat: 1.5, long: '2.25' } },
+        ],
+      },
+      { values: [{ key: 'n', value: 2, datetime: '20240102030405' }] },
+      {
+        values: [
+          { key: 'text', value: 'ä"\\\n' },
+          { key: 'whole', value: { a: [1, null, { b: true }] } },
+        ],
+      },
+      { values: [{ key: 'bare', value: null, geo: { lat: 3, long: 4 } }] },
+      { values: [{ key: '$geo', value: [5.5, 6.5, 7] }] },
+      { values: [{ key: '$settings', value: { name: 'old', limits: { low: 1 } } }] },
+      {
+        values: [
+          { key: '$settings.name', value: 'new' },
+          { key: '$settings.limits.low', value: null },
+        ],
+      },
+      { values: [{ key: 'quiet', value: 1 }], broadcast: false },
+      { values: Array.from({ length: 3_000 }, (_, n) => ({ key: 'many', value: n })) },
+      { values: [{ key: 'n', value: 4 }] },
+    ]
+    for (const body of bodies) expect((await write(edge, here, body)).status).toBe(201)
+    await write(edge, here, { values: [{ key: 'live', value: 1 }], store: false })
+    await servers.untilForwarded()
+
+    const { edge: sent, central: received } = await servers.records(thing)
+    expect(sent.length).toBeGreaterThan(3_010)
+    expect(received).toEqual(sent)
+    for (const key of ['$geo', '$settings']) {
+      // Of settings the datetime is that of their last change.
+      const state = async (server: ServerProcess, { thingId }: Thing) =>
+        (await ask<ReadRecord[]>(server, 'GET', `/v2/things/${thingId}/resources/${key}`))[0]?.value
+      await expect.poll(() => state(servers.central, there)).toEqual(await state(edge, here))
+    }
+  })
+
+  it('goes on where it was after kill -9 of either side and a cut link, with each record once', async () => {
+    const servers = await twoServers(2)
+    await servers.startEdge()
+    let count = 0
+    const writeSome = async () => {
+      for (let n = 0; n < 50; n++) {
+        const body = value('n', ++count)
+        for (const { here } of servers.things)
+          expect((await write(servers.edge, here, body)).status).toBe(201)
+      }
+    }
+    await writeSome()
+    await servers.edge.kill()
+    await servers.startEdge()
+    await writeSome()
+    await servers.central.kill()
+    await writeSome()
+    await servers.edge.kill()
+    await servers.startEdge()
+    await servers.startCentral()
+    await writeSome()
+    servers.path.refuse()
+    await writeSome()
+    servers.path.restore()
+    await servers.untilForwarded()
+    for (const thing of servers.things) {
+      const { edge, central } = await servers.records(thing)
+      expect(edge.map(record => record.value)).toEqual(Array.from({ length: 250 }, (_, n) => n + 1))
+      expect(central).toEqual(edge)
+    }
+  })
+
+  it('sends in one write what has waited, and as live messages of the central server', async () => {
+    const servers = await twoServers()
+    const [{ here, there } = { here: undefined, there: undefined }] = servers.things
+    if (!here || !there) throw new Error('there is a thing')
+    await servers.startEdge()
+    servers.path.refuse()
+    for (let n = 1; n <= 200; n++) await write(servers.edge, here, value('n', n))
+    const subscriber = await mqttOfTest({ url: servers.central.mqttUrl, username: there.thingToken })
+    await subscriber.subscribe(`v2/things/${there.thingToken}`)
+    servers.path.restore()
+    const seen: unknown[] = []
+    let messages = 0
+    while (seen.length < 200) {
+      const message = await subscriber.next(({ cmd }) => cmd === 'publish')
+      const records = JSON.parse(String('payload' in message && message.payload)) as { value: unknown }[]
+      seen.push(...records.map(record => record.value))
+      messages++
+    }
+    expect(seen).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
+    expect(messages).toBeLessThan(20)
+  })
+
+  it.each(['ws', 'mqtts'] as const)('hands on over %s', async protocol => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const directory = await temporaryDirectory()
+    const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+    const { cert, key } = createCertificate()
+    await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)])
+    await servers.central.stop()
+    const { url, webSocketUrl } = await servers.startCentral({
+      ...{ THINGWIRE_TLS_CERT: certFile, THINGWIRE_TLS_KEY: keyFile },
+      ...{ THINGWIRE_HTTPS_PORT: '0', THINGWIRE_MQTTS_PORT: '0' },
+    })
+    const { mqttsPort } = (await (await fetch(`${url}/dashboard.json`)).json()) as { mqttsPort: number }
+    servers.target = protocol === 'ws' ? webSocketUrl : `mqtts://127.0.0.1:${mqttsPort}`
+    if (protocol === 'mqtts') {
+      // Without its authority the central server is not trusted, and gets nothing.
+      const edge = await servers.startEdge()
+      await write(edge, thing.here, value('n', 1))
+      await edge.logged(/is not reached: self-signed certificate/)
+      await edge.stop()
+      servers.args = ['--forward-ca', certFile]
+    }
+    await servers.startEdge()
+    await write(servers.edge, thing.here, value('n', 2))
+    await servers.untilForwarded()
+    const { edge, central } = await servers.records(thing)
+    expect(central).toEqual(edge)
+  })
+
+  it('names a record that is refused for good, keeps it in a list, and goes on with the rest', async () => {
+    const servers = await twoServers(2)
+    const [first, second] = servers.things
+    if (!first || !second) throw new Error('there are two things')
+    // Of the central server: a thing has at most 3 resources.
+    await servers.central.stop()
+    await servers.startCentral({ THINGWIRE_RESOURCES_PER_THING: '3' })
+    const edge = await servers.startEdge()
+    servers.path.refuse()
+    for (const key of ['a', 'b', 'c', 'd', 'a', 'e', 'b']) await write(edge, first.here, value(key, 1))
+    await write(edge, second.here, value('a', 1))
+    servers.path.restore()
+    await servers.untilForwarded()
+    const { refused, refusedRecords } = await servers.forwarding()
+    expect(refusedRecords).toBe(2)
+    expect(refused.map(({ thingId, key, reason }) => ({ thingId, key, reason }))).toEqual(
+      ['e', 'd'].map(key => ({ thingId: first.here.thingId, key, reason: 'too_many_resources' })),
+    )
+    expect((await readAll(servers.central, first.there, 'b')).length).toBe(2)
+    expect((await readAll(servers.central, second.there, 'a')).length).toBe(1)
+    await edge.logged(/refused a record for good/)
+
+    await servers.edge.kill()
+    await servers.startEdge()
+    await servers.untilForwarded()
+    expect((await servers.forwarding()).refused.map(({ key }) => key)).toEqual(['e', 'd'])
+  })
+
+  it('holds back a thing whose token is refused, and no other one, until the map has a valid one', async () => {
+    const servers = await twoServers(2)
+    const [first, second] = servers.things
+    if (!first || !second) throw new Error('there are two things')
+    const wrong = 'A'.repeat(43)
+    await servers.writeMap({ ...servers.map, [first.here.thingId]: wrong })
+    const edge = await servers.startEdge()
+    await write(edge, first.here, value('n', 1))
+    await edge.logged(/does not take the thing/)
+    for (let n = 2; n <= 40; n++) {
+      await write(edge, first.here, value('n', n))
+      await write(edge, second.here, value('n', n))
+    }
+    const others = async () => (await readAll(servers.central, second.there, 'n').catch(() => [])).length
+    expect(await eventually(async () => (await others()) === 39)).toBe(true)
+    expect((await servers.forwarding()).held.map(({ thingId }) => thingId)).toEqual([first.here.thingId])
+
+    await edge.kill()
+    await servers.startEdge()
+    await servers.edge.logged(/does not take the thing/).catch(() => {})
+    await write(servers.edge, first.here, value('n', 41))
+    await servers.writeMap(servers.map)
+    await servers.untilForwarded()
+    const { central } = await servers.records(first)
+    expect(central.map(record => record.value)).toEqual(Array.from({ length: 41 }, (_, n) => n + 1))
+    expect((await servers.forwarding()).held).toEqual([])
+  })
+
+  it('activates new things with a code, once each, and keeps their tokens', async () => {
+    const servers = await twoServers(0)
+    const { activationCodes } = await ask<{ activationCodes: string[] }>(
+      servers.central,
+      'POST',
+      '/v2/admin/activation-codes',
+      { uses: 3 },
+    )
+    await servers.writeMap({ '*': activationCodes[0] })
+    const edge = await servers.startEdge()
+    const things = [await createThing(edge), await createThing(edge), await createThing(edge)]
+    for (const [place, thing] of things.entries()) await write(edge, thing, value('place', place))
+    await servers.untilForwarded()
+    await edge.kill()
+    await servers.startEdge()
+    for (const [place, thing] of things.entries()) await write(servers.edge, thing, value('place', place))
+    await servers.untilForwarded()
+    const { things: there } = await ask<{ things: { thingId: string }[] }>(
+      servers.central,
+      'GET',
+      '/v2/admin/things',
+    )
+    expect(there.length).toBe(3)
+    const places = []
+    for (const { thingId } of there) {
+      const path = `/v2/things/${thingId}/resources/place?limit=10`
+      const records = await ask<{ value: number }[]>(servers.central, 'GET', path)
+      places.push(records.map(record => record.value))
+    }
+    expect(places.sort()).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 2],
+    ])
+  })
+
+  it('keeps to forwardBytesPerSecond', async () => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    servers.args = ['--forward-bytes-per-second', '5000']
+    const edge = await servers.startEdge()
+    servers.path.refuse()
+    for (let n = 0; n < 40; n++)
+      await write(edge, thing.here, { values: [{ key: 'n', value: 'x'.repeat(500) }] })
+    servers.path.restore()
+    const began = performance.now()
+    await servers.untilForwarded()
+    const { bytes } = (await servers.forwarding()).forwarded
+    const seconds = (performance.now() - began) / 1_000
+    expect(bytes).toBeGreaterThan(20_000)
+    // The first second's worth is sent at once.
+    expect(bytes - 5_000).toBeLessThanOrEqual(5_000 * seconds)
+  })
+
+  it('gives up the oldest beyond forwardLogLimit, and says so', async () => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    servers.args = ['--forward-log-limit', '1048576']
+    await servers.startEdge()
+    servers.path.refuse()
+    const text = 'x'.repeat(1_000)
+    for (let n = 0; n < 30; n++) {
+      const values = Array.from({ length: 100 }, (_, place) => ({ key: `k${place}`, value: `${n} ${text}` }))
+      await write(servers.edge, thing.here, { values })
+    }
+    await servers.edge.logged(/more waits for the central server than forwardLogLimit/)
+    servers.path.restore()
+    await servers.untilForwarded()
+    const { droppedRecords } = await servers.forwarding()
+    const { edge, central } = await servers.records(thing)
+    expect(droppedRecords).toBeGreaterThan(0)
+    expect(edge.length).toBe(3_000)
+    expect(central.length).toBeGreaterThanOrEqual(3_000 - droppedRecords)
+    expect(central.length).toBeLessThan(3_000)
+    expect(central.filter(({ key }) => key === 'k0')).toEqual(
+      edge.filter(({ key }) => key === 'k0').slice(-central.filter(({ key }) => key === 'k0').length),
+    )
+  })
+
+  it('that is run without forwarding keeps what waits, and says later what was not kept', async () => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    await servers.startEdge()
+    servers.path.refuse()
+    await write(servers.edge, thing.here, value('n', 1))
+    await servers.edge.stop()
+    const plain = await startServer({ dataDir: servers.edgeDir })
+    await plain.logged(/forward is not set/)
+    await write(plain, thing.here, value('n', 2))
+    await plain.stop()
+    servers.path.restore()
+    const edge = await servers.startEdge()
+    await edge.logged(/has run without forward/)
+    await write(edge, thing.here, value('n', 3))
+    await servers.untilForwarded()
+    const { central } = await servers.records(thing)
+    expect(central.map(record => record.value)).toEqual([1, 3])
+  })
+})
+
+describe('thingwire forward', () => {
+  async function forward(servers: TwoServers, to: string, ...args: string[]) {
+    return await runCli({
+      args: ['forward', '--to', to, '--things', servers.mapFile, '--data-dir', servers.edgeDir, ...args],
+    })
+  }
+
+  it('does not start where a token is refused, and names its thing', async () => {
+    const servers = await twoServers()
+    const other = await serverOfTest()
+    const { code, stdout, stderr } = await forward(servers, other.mqttUrl)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^thingwire: mqtt:\S+ does not take thing [a-z2-7]{16}: it refuses the token\n$/)
+  })
+
+  it('does not start where the target is a broker and no Thingwire', async () => {
+    const servers = await twoServers()
+    const broker = await Aedes.createBroker()
+    const listener = createServer(broker.handle).listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    onTestFinished(() => {
+      broker.close()
+      listener.close()
+    })
+    const { port } = listener.address() as AddressInfo
+    const { code, stdout, stderr } = await forward(servers, `mqtt://127.0.0.1:${port}`)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/it is no Thingwire: it does not tell its date\n$/)
+  })
+
+  it.each([
+    [['--to', 'http://central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
+    [['--to', 'mqtt://user:secret@central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
+    [['--to', 'mqtt://central', '--things', '/none'], /^thingwire: cannot read the thing map \/none: /, 1],
+    [['--to', 'mqtt://central'], /^thingwire: forward is set but not forwardThings: /, 1],
+    [['--things', '/none'], /^thingwire: forward needs --to <url>/, 2],
+    [['--to', 'mqtt://central', '--nope', '1'], /^thingwire: Unknown option '--nope' on the command line/, 2],
+  ])('says in one line what is wrong with %j', async (args, told, status) => {
+    const dataDir = join(await temporaryDirectory(), 'none')
+    const { code, stdout, stderr } = await runCli({ args: ['forward', ...args, '--data-dir', dataDir] })
+    expect({ code, stdout }).toEqual({ code: status, stdout: '' })
+    expect(stderr).toMatch(told)
+    expect(stderr.trim().split('\n').length).toBe(1)
+    expect(stderr).not.toContain('secret@')
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('starts where the target cannot be reached, and forwards when it can', async () => {
+    const servers = await twoServers()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    servers.path.refuse()
+    const edge = await startServer({
+      dataDir: servers.edgeDir,
+      args: ['--forward', servers.target, '--forward-things', servers.mapFile],
+      subcommand: 'forward',
+    })
+    onTestFinished(async () => void (await edge.kill()))
+    await write(edge, thing.here, value('n', 1))
+    await edge.logged(/the central server is not reached/)
+    const shown = () => runCli({ args: ['forwarding', '--url', edge.url, '--data-dir', servers.edgeDir] })
+    expect((await shown()).stdout).toMatch(/^Waiting {10}1 record, /m)
+    const doctor = () => runCli({ args: ['doctor', '--url', edge.url, '--data-dir', servers.edgeDir] })
+    expect((await doctor()).stdout).toMatch(
+      /^FAULT {2}forwarding +the central server mqtt:\S+ is not reached/m,
+    )
+    servers.path.restore()
+    await edge.logged(/the central server is reached again/)
+    expect(await eventually(async () => /^Waiting {10}0 records/m.test((await shown()).stdout))).toBe(true)
+    expect((await doctor()).stdout).toMatch(/^ok {5}forwarding +to mqtt:\S+: 0 records wait$/m)
+    expect((await readAll(servers.central, thing.there, 'n')).map(record => record.value)).toEqual([1])
+    const metrics = await (await fetch(`${edge.url}/metrics`)).text()
+    expect(metrics).toMatch(/^thingwire_forward_records_total 1$/m)
+    expect(metrics).toMatch(/^thingwire_forward_waiting_records 0$/m)
+    expect(metrics).toMatch(/^thingwire_forward_lag_seconds 0$/m)
+  })
+})

@@ -1,0 +1,87 @@
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createThingId, createToken } from '../../src/core/token.ts'
+import { ThingMap } from '../../src/forward/thing-map.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const [one, two, three] = [createThingId(), createThingId(), createThingId()]
+const token = createToken()
+const code = token.slice(0, 34)
+
+async function files(content: unknown, mode = 0o600) {
+  const directory = await temporaryDirectory()
+  const file = join(directory, 'things.json')
+  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  await writeFile(file, text, { mode })
+  return { file, tokens: join(directory, 'forward-tokens.json') }
+}
+
+describe('ThingMap', () => {
+  it('knows tokens, codes, things that stay, and all others', async () => {
+    const { file, tokens } = await files({ [one]: token, [two]: null, '*': code })
+    const map = new ThingMap(file, tokens)
+    expect(map.passageOf(one)).toEqual({ token })
+    expect(map.passageOf(two)).toBeUndefined()
+    expect(map.passageOf(three)).toEqual({ code })
+    expect([one, two, three].map(thingId => map.has(thingId))).toEqual([true, false, true])
+    expect(map.named).toEqual([one])
+  })
+
+  it('keeps a token that a code gave, for its owner alone', async () => {
+    const { file, tokens } = await files({ [one]: code, [two]: code })
+    const map = new ThingMap(file, tokens)
+    const given = [createToken(), createToken()] as const
+    await Promise.all([map.keep(one, given[0]), map.keep(two, given[1])])
+    const later = new ThingMap(file, tokens)
+    expect([one, two].map(thingId => later.passageOf(thingId))).toEqual(given.map(each => ({ token: each })))
+    expect((await stat(tokens)).mode & 0o077).toBe(0)
+  })
+
+  it('takes over a changed file, and goes on with the old one where the new one is no map', async () => {
+    const { file, tokens } = await files({ [one]: token })
+    const map = new ThingMap(file, tokens)
+    const told: (Error | undefined)[] = []
+    let tell = () => {}
+    const stop = map.watch(fault => {
+      told.push(fault)
+      tell()
+    })
+    onTestFinished(stop)
+    const change = async (text: string) => {
+      const changed = new Promise<void>(resolve => {
+        tell = resolve
+      })
+      await writeFile(file, text)
+      await changed
+    }
+    await change(JSON.stringify({ [two]: token }))
+    expect([one, two].map(thingId => map.has(thingId))).toEqual([false, true])
+    await change('{')
+    expect(map.has(two)).toBe(true)
+    expect(told.map(fault => fault?.message)).toEqual([undefined, `the thing map ${file} is not valid JSON`])
+  })
+
+  it.each([
+    ['{', /is not valid JSON$/],
+    ['[]', /must contain a JSON object$/],
+    [{}, /forwards no thing/],
+    [{ [one]: null }, /forwards no thing/],
+    [{ boat: token }, /must have thing ids .*: not "boat"$/],
+    [{ [token]: one }, /must have thing ids .*: not a name of 43 characters$/],
+    [{ [one]: token.slice(1) }, /must give [a-z2-7]{16} a thing token/],
+    [{ '*': token }, /must give "\*" an activation code/],
+  ])('refuses %j in one line, without a token', async (content, told) => {
+    const { file, tokens } = await files(content)
+    const make = () => new ThingMap(file, tokens)
+    expect(make).toThrow(told)
+    expect(make).not.toThrow(token.slice(1))
+  })
+
+  it('refuses a file that others can read', async () => {
+    const { file, tokens } = await files({ [one]: token })
+    await chmod(file, 0o644)
+    expect(() => new ThingMap(file, tokens)).toThrow(/is open to other users: run chmod 600/)
+    expect(await readFile(file, 'utf8')).toContain(token)
+  })
+})
