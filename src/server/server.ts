@@ -200,11 +200,12 @@ function openThings(
   log: Logger,
   observer: Observations,
 ): Promise<Things> {
-  const { allowThingDelete, storeTimeout, retention = [] } = options
+  const { allowThingDelete, storeTimeout, topics = [], retention = [] } = options
   return createThings({
     store,
     adminKey: adminKey.key,
     allowThingDelete,
+    topics,
     storeTimeout,
     observer,
     limits: options,
