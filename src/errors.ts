@@ -153,6 +153,12 @@ export const catalogue = {
     mqtt: 'report',
     text: 'The thing already has as many resources as `resourcesPerThing` allows.',
   },
+  too_many_retained: {
+    ...overLimit,
+    retryable: false,
+    mqtt: 'report',
+    text: 'There are as many retained messages as the server keeps.',
+  },
   too_many_streams: {
     ...overLimit,
     mqtt: 'none',

@@ -27,6 +27,8 @@ export interface ThingsOptions {
   readonly store: StoreDriver
   /** The operator's credential, at least 32 characters. */
   readonly adminKey: string
+  /** Filters of topics beside those of things that sessions and things can be given. Default: none. */
+  readonly topics?: readonly string[]
   /** Whether a thing may delete its own records with its token. Default false. */
   readonly allowThingDelete?: boolean
   /** How long a write may wait for its commit, milliseconds. Default 5,000. */
@@ -93,6 +95,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     nodes,
     adminKey: options.adminKey,
     allowThingDelete: options.allowThingDelete ?? false,
+    topics: options.topics ?? [],
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))

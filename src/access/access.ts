@@ -4,6 +4,7 @@
  */
 
 import type { Redactor } from '../core/refusals/redactor.ts'
+import type { TopicGrant } from '../core/topics/topic-grant.ts'
 import type { Principal, SessionAccess } from './principal.ts'
 
 export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'
@@ -56,6 +57,19 @@ export interface Access {
    * more than once, perhaps. It must not throw. Returns how to stop.
    */
   onRevoke(listener: (revocation: Revocation) => void): () => void
+  /** Topics beside those of things that a principal may use now, as far as they are served. @throws ThingwireError of the store */
+  topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
+  /**
+   * Those of whom a credential stands for that may not be kept.
+   *
+   * @param credentialHash `hashToken(credential)`
+   * @throws ThingwireError invalid_session
+   */
+  topicsAgain(credentialHash: string): Promise<readonly TopicGrant[]>
+  /**
+   * Calls `listener` when the topics of a thing may have changed, on whichever node; it must not throw. Returns how to stop.
+   */
+  onTopics(listener: (thingId: string) => void): () => void
 }
 
 export interface ThingSummary {
@@ -68,6 +82,8 @@ export interface ThingSummary {
   /** When a write of the thing was last stored, by whomever, milliseconds; undefined if none was noted. */
   readonly lastWrite: number | undefined
   readonly position?: { readonly lat: number; readonly long: number }
+  /** Topics beside those of things that it may use; absent: none. */
+  readonly topics?: readonly TopicGrant[]
 }
 
 /**
@@ -101,14 +117,17 @@ export interface TokenSummary {
 
 /** The things that are registered, and their tokens. */
 export interface ThingRegistry {
-  /** @param options `name` at most 200 characters @throws ThingwireError invalid_body */
+  /** @param options `name` at most 200 characters, `topics` at most 100 @throws ThingwireError invalid_body */
   create(options: {
     readonly name?: string
+    readonly topics?: readonly TopicGrant[]
   }): Promise<{ readonly thingId: string; readonly thingToken: string }>
   /** @throws ThingwireError invalid_cursor */
   list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
   /** @throws ThingwireError unknown_thing, invalid_body */
   rename(thingId: string, name: string): Promise<void>
+  /** @param topics in the place of those before, at most 100. @throws ThingwireError unknown_thing, invalid_body */
+  setTopics(thingId: string, topics: readonly TopicGrant[]): Promise<void>
   /**
    * Ends the thing's tokens at once and removes its data in the background; an interrupted removal goes on at the
    * next start, or on another node. @throws ThingwireError unknown_thing
@@ -127,6 +146,8 @@ export interface AccessSessionTerms {
   readonly access: SessionAccess
   /** Whole seconds, at least 1. Default: a day. */
   readonly expiresIn?: number | undefined
+  /** Topics beside those of things, at most 100; of a session that the operator mints. Default: none. */
+  readonly topics?: readonly TopicGrant[] | undefined
 }
 
 /** A session that has just been minted: the only time at which its token is shown. */
@@ -141,6 +162,8 @@ export interface AccessSessionSummary {
   readonly sessionId: string
   readonly things: '*' | readonly string[]
   readonly access: SessionAccess
+  /** Topics beside those of things; absent: none. */
+  readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -153,7 +176,7 @@ export interface AccessSessionRegistry {
   /**
    * By the operator.
    *
-   * @param things ids of 1 to 1,000 things that there are; `*`: every thing, also those to come
+   * @param things ids of 1 to 1,000 things that there are, or of none if there are topics; `*`: every thing, also those to come
    * @param terms `expiresIn` at most 366 days
    * @throws ThingwireError unknown_thing, invalid_body
    */

@@ -2,9 +2,10 @@ import { timingSafeEqual } from 'node:crypto'
 import type { DocumentStore } from '../core/ports.ts'
 import { remembered } from '../core/remembered.ts'
 import { hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
+import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Access, Action, Principal, SessionPrincipal } from './access.ts'
-import { thingName } from './documents.ts'
+import { type ThingDocument, thingName } from './documents.ts'
 import { LookupCache } from './lookup-cache.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -20,9 +21,11 @@ interface AuthoriseParts {
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
+  /** Filters of the topics beside those of things that are served. */
+  readonly topics: readonly string[]
 }
 
-interface Authorisation extends Omit<Access, 'onRevoke' | 'redactor'> {
+interface Authorisation extends Omit<Access, 'onRevoke' | 'onTopics' | 'redactor'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
   /** To be called when any may have been removed. */
@@ -48,6 +51,12 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
     async authoriseAgain(credentialHash, thingId, action) {
       await assertMay(await identifyHash(credentialHash), thingId, action)
+    },
+
+    topicsOf,
+
+    async topicsAgain(credentialHash) {
+      return await topicsOf(await identifyHash(credentialHash))
     },
 
     identify,
@@ -91,6 +100,23 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     // What is spelled otherwise can only be the admin key: no need to ask the store, which may be away.
     if (!isAdminKey(hashToken(credential))) throw new ThingwireError('invalid_session')
     return { kind: 'admin' }
+  }
+
+  async function topicsOf(principal: Principal): Promise<readonly TopicGrant[]> {
+    if (parts.topics.length === 0) return []
+    switch (principal.kind) {
+      case 'admin':
+        return parts.topics.flatMap(filter => [
+          { filter, access: 'read' },
+          { filter, access: 'write' },
+        ])
+      case 'session':
+        return servedGrants(principal.topics ?? [], parts.topics)
+      case 'thing': {
+        const thing = (await documents.get(thingName(principal.thingId))) as ThingDocument | undefined
+        return servedGrants(thing?.topics ?? [], parts.topics)
+      }
+    }
   }
 
   function isAdminKey(hash: string): boolean {

@@ -24,6 +24,8 @@ export interface AccessParts {
   readonly adminKey: string
   /** Whether a thing may delete its own records with its token. */
   readonly allowThingDelete: boolean
+  /** Filters of the topics beside those of things that are served. Default: none. */
+  readonly topics?: readonly string[]
 }
 
 export interface AccessServices {
@@ -41,7 +43,7 @@ export interface AccessServices {
  * @throws Error with a message for the operator: the admin key is too short or has characters it cannot have
  */
 export async function createAccess(parts: AccessParts): Promise<AccessServices> {
-  const { records, nodes, adminKey, allowThingDelete } = parts
+  const { records, nodes, adminKey, allowThingDelete, topics = [] } = parts
   assertAdminKey(adminKey, 'the admin key')
   const documents = telling(parts.documents, names => elsewhere.look(names))
   const lastSeen = new LastSeen(documents)
@@ -54,7 +56,11 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     for (const listener of listeners) listener(revocation)
   }
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
-  const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete })
+  const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete, topics })
+  const topicListeners = new Set<(thingId: string) => void>()
+  const onTopics = (thingId: string) => {
+    for (const listener of topicListeners) listener(thingId)
+  }
   const forget = ({ tokens: hashes = [], things = [] }: Ended) => {
     for (const hash of hashes) tokens.forget(hash)
     for (const thingId of things) authorisation.forgetThing(thingId)
@@ -67,7 +73,11 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     tell(revocationOf(ended))
   }
   const expiry = new SessionExpiry(documents, onEnd)
-  const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange: forget, onEnd })
+  const onChange = (changed: Ended) => {
+    forget(changed)
+    for (const thingId of changed.things ?? []) onTopics(thingId)
+  }
+  const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange, onEnd })
   const removed = new RemovedThings(documents, records, nodes)
   const doubtAll = () => {
     tokens.forgetAll()
@@ -86,9 +96,18 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
         listeners.add(listener)
         return () => listeners.delete(listener)
       },
+      onTopics: listener => {
+        topicListeners.add(listener)
+        return () => topicListeners.delete(listener)
+      },
     },
-    registry: createRegistry({ documents, list, onEnd }),
-    sessions: createAccessSessionRegistry({ documents, identify: authorisation.identify, onEnd }),
+    registry: createRegistry({ documents, list, served: topics, onEnd, onTopics }),
+    sessions: createAccessSessionRegistry({
+      documents,
+      served: topics,
+      identify: authorisation.identify,
+      onEnd,
+    }),
     activationCodes: createActivationCodes(documents),
     close: async () => {
       stopTelling()

@@ -1,3 +1,4 @@
+import type { TopicGrant } from '../core/topics/topic-grant.ts'
 import type { SessionAccess } from './principal.ts'
 
 /**
@@ -16,6 +17,8 @@ export type ThingDocument = {
   readonly tokens: readonly TokenEntry[]
   /** Sessions that were minted for this thing alone; some of them may be over. */
   readonly sessions?: readonly AccessSessionEntry[]
+  /** Topics beside those of things that it may use. */
+  readonly topics?: readonly TopicGrant[]
 }
 
 export type TokenEntry = { readonly tokenId: string; readonly hash: string }
@@ -34,6 +37,7 @@ export type AccessSessionDocument = {
   readonly hash: string
   readonly things: '*' | readonly string[]
   readonly access: SessionAccess
+  readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   readonly expiresAt: number
   /** The thing in whose document there is an entry for it. */

@@ -1,3 +1,5 @@
+import type { TopicGrant } from '../core/topics/topic-grant.ts'
+
 /** Who a credential stands for (contract §1). */
 export type Principal = ThingPrincipal | SessionPrincipal | { readonly kind: 'admin' }
 
@@ -16,6 +18,8 @@ export interface SessionPrincipal {
   /** Ids of the things that it may see; `*`: all. */
   readonly things: '*' | ReadonlySet<string>
   readonly access: SessionAccess
+  /** Topics beside those of things; absent: none. */
+  readonly topics?: readonly TopicGrant[]
   /** Whether the operator minted it, and no thing. */
   readonly isOperators: boolean
   /** Milliseconds since the epoch. */

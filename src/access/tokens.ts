@@ -90,12 +90,13 @@ export class Tokens {
       | AccessSessionDocument
       | undefined
     if (!session || session.expiresAt <= Date.now()) return undefined
-    const { things, access, expiresAt, isThings = false } = session
+    const { things, access, topics, expiresAt, isThings = false } = session
     const principal: SessionPrincipal = {
       kind: 'session',
       sessionId,
       things: things === '*' ? things : new Set(things),
       access,
+      ...(topics && { topics }),
       isOperators: !isThings,
       expiresAt,
     }

@@ -27,6 +27,15 @@ export interface Nodes {
   onDocuments(listener: (names: readonly string[] | undefined) => void): () => void
   /** Calls `listener` for each refused write that another node has added; it must not throw. Returns how to stop. */
   onRefused(listener: (thingId: string, refused: RefusedWrite) => void): () => void
+  /** Sends a message to the nodes that listen now; it may be lost. Those of one node come in the order of the calls. */
+  send(message: Uint8Array): void
+  /**
+   * Calls `listener` with each message, also with those of this node; it must not throw. `onMissed` is called when some may not have
+   * come. Resolves with how to stop.
+   *
+   * @throws ThingwireError or Error of the store
+   */
+  listen(listener: (message: Buffer) => void, onMissed: () => void): Promise<() => void>
   /**
    * Calls `listener` when commits were missed that are not told any more: the node was cut off for longer than the log
    * goes back, or the store has lost what it had told. It is called before the next commit is told; it must not throw.

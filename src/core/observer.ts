@@ -26,6 +26,8 @@ export interface Observer {
   committed(changes: number, seconds: number): void
   /** Live messages were handed to the socket of a subscriber. @param seconds since the commit of the oldest of them */
   fannedOut(seconds: number): void
+  /** A message on a topic beside those of things was relayed. */
+  relayed(): void
   /** Messages that a persistent session has missed were too many, and are not delivered. */
   dropped(messages: number): void
 }

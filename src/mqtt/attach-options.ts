@@ -1,5 +1,6 @@
 import type { Client } from 'aedes'
 import type { ThingwireError } from '../errors.ts'
+import type { Relay } from './relay/relay.ts'
 
 export interface AttachOptions {
   /**
@@ -31,6 +32,8 @@ export interface AttachOptions {
 
 /** What the door is told by whoever attaches it. */
 export interface DoorOptions extends Required<AttachOptions> {
+  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  readonly relay: Relay | undefined
   /** Told of a client that was silent for one and a half keep-alives, before it is closed. */
   readonly onSilent: (client: Client) => void
   /** Told of a CONNACK that the broker knows nothing of. */

@@ -3,6 +3,7 @@ import type { AttachOptions } from './attach-options.ts'
 import { MqttDoor } from './doors/mqtt-door.ts'
 import { replaceHooks } from './hooks.ts'
 import type { MqttThings } from './mqtt-things.ts'
+import type { Relay } from './relay/relay.ts'
 
 const attached = new WeakSet<Aedes>()
 
@@ -14,6 +15,7 @@ const attached = new WeakSet<Aedes>()
  * closed when it publishes on one of these topics. After `detach` they are topics like any other to the broker, and it
  * would ack and relay what things publish, tokens included: stop listening first, or refuse them in `authorizePublish`.
  *
+ * @param relay of topics beside those of things that clients of ours may use; of the ready server alone
  * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
  * @throws Error if the broker is no Aedes, does not listen, or is attached to already
@@ -22,6 +24,7 @@ export function attachThings(
   broker: Aedes,
   things: MqttThings,
   options: AttachOptions = {},
+  relay?: Relay,
 ): () => Promise<void> {
   assertServable(broker)
   const door = new MqttDoor(things, {
@@ -29,6 +32,7 @@ export function attachThings(
     maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
     willGrace: options.willGrace ?? 30_000,
     drainTimeout: options.drainTimeout ?? 5_000,
+    relay,
     addressOf: options.addressOf ?? addressOf,
     isDraining: options.isDraining ?? (() => false),
     onDefect: options.onDefect ?? (() => {}),

@@ -49,14 +49,18 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     // Nor do such subscriptions; the host itself may subscribe a client.
     authorizeSubscribe: (client, subscription, callback) => {
-      const isOurs = isThingwireTopic(subscription.topic) || (door.knows(client) && !door.isHosts(client))
-      if (isOurs) callback(null, null)
+      const isOurs = door.knows(client) && !door.isHosts(client)
+      if (isThingwireTopic(subscription.topic)) callback(null, null)
+      else if (isOurs) callback(null, door.mayRelay(client, subscription.topic) ? subscription : null)
       else authorizeSubscribe.call(broker, client, subscription, callback)
     },
 
     // What is ours does not go through the broker.
-    authorizeForward: (client, packet) =>
-      isThingwireTopic(packet.topic) ? null : authorizeForward.call(broker, client, packet),
+    authorizeForward: (client, packet) => {
+      if (isThingwireTopic(packet.topic)) return null
+      const relayed = door.relayed(client, packet)
+      return relayed === undefined ? authorizeForward.call(broker, client, packet) : relayed
+    },
   })
   const onReady = (client: Client) => door.onReady(client)
   broker.on('clientReady', onReady)

@@ -1,4 +1,5 @@
 import { isThingId, isToken } from '../core/token.ts'
+import { isTopicFilter, isTopicName } from '../core/topics/topic-filter.ts'
 
 /** The topics of contract §7; the only place that builds or matches them. `ref` is a thing token or thing id. */
 
@@ -34,11 +35,6 @@ export function withRef(topic: string, ref: string): string {
   return topic.slice(0, start) + ref + (end === -1 ? '' : topic.slice(end))
 }
 
-/** Whether a topic may be published on: not empty and without wildcards (MQTT-3.3.2-2, -4.7.3-1). */
-export function isTopicName(topic: string): boolean {
-  return topic !== '' && !/[+#]/.test(topic)
-}
-
 /** Where the records of one resource are sent live; `key` may be the wildcard `+`. */
 export function valuesTopic(ref: string, key: string): string {
   return `things/${ref}/values/${key}`
@@ -69,17 +65,6 @@ const activationForm = /^v2\/activations\/([^/]+)\/(.+)$/
 /** The code in `v2/activations/<code>/<any>`; undefined for every other topic, and for a filter with wildcards. */
 export function activationCodeOf(topic: string): string | undefined {
   return isTopicName(topic) ? activationForm.exec(topic)?.[1] : undefined
-}
-
-/** More levels than Aedes routes; no topic of ours has as many. */
-const maximumFilterLevels = 100
-
-/** Whether wildcards stand for whole levels, `#` for the last ones only (MQTT-4.7.1-2, -3), and levels are not too many. */
-export function isTopicFilter(filter: string): boolean {
-  const levels = filter.split('/', maximumFilterLevels + 1)
-  if (levels.length > maximumFilterLevels) return false
-  if (levels.at(-1) === '#') levels.pop()
-  return levels.every(level => level === '+' || !/[+#]/.test(level))
 }
 
 /** A subscription that this service may grant. */

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import mqttPacket from 'mqtt-packet'
 import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
+import type { Relay } from '../mqtt/relay/relay.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
@@ -65,27 +66,31 @@ export async function openMqttServer(
   const admission = new MqttAdmission(proxies, limit, connectTimeout)
   /** Who is at the other end of each, as far as it goes into the log. */
   const peers = new WeakMap<Client, Peer>()
+  const onDefect = (error: unknown) => log.error({ err: error }, 'defect while serving MQTT')
+  const relay = options.topics && (await openRelay(things, onDefect))
   const broker = await Aedes.createBroker({
     connectTimeout,
     authenticate: refuseAll,
+    ...(relay && { persistence: relay.persistence, mq: relay.bus }),
   })
   watchConnections(broker, observations, client => peers.get(client), log)
-  const detach = attachThings(broker, things, {
+  const attachOptions = {
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
     willGrace: options.willGrace,
     drainTimeout: options.drainTimeout,
-    addressOf: client => peers.get(client)?.address ?? '',
+    addressOf: (client: Client) => peers.get(client)?.address ?? '',
     isDraining: () => stopping.aborted,
-    onDefect: error => log.error({ err: error }, 'defect while serving MQTT'),
-    onElsewhere: (client, { reason, message }) =>
+    onDefect,
+    onElsewhere: (client: Client, { reason, message }: ThingwireError) =>
       log.info({ ...peers.get(client), reason }, `MQTT publish dropped: ${message}`),
-    onOutage: error =>
+    onOutage: (error: unknown) =>
       log.warn(
         { err: error },
         'the store is away: wills and sessions of MQTT clients are stored when it is back',
       ),
-  })
+  }
+  const detach = attachThings(broker, things, attachOptions, relay)
   const connections = new Set<Duplex>()
   const track = (connection: Duplex) => {
     connections.add(connection)
@@ -123,6 +128,7 @@ export async function openMqttServer(
     // What is left has not come as far as a CONNECT.
     destroyAll(connections)
     await promisify(broker.close.bind(broker))()
+    relay?.close()
     await closed
   }
   try {
@@ -149,6 +155,12 @@ export async function openMqttServer(
     await close()
     throw error
   }
+}
+
+/** Who relays no topics has less in memory. */
+async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
+  const { Relay } = await import('../mqtt/relay/relay.ts')
+  return await Relay.open({ ...things, onDefect })
 }
 
 /** The broker without Thingwire, as it is once the door is detached, lets nobody in (CONNACK 3). */

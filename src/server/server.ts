@@ -209,11 +209,12 @@ function openThings(
   observer: Observations,
   forward: ForwardOptions | undefined,
 ): Promise<Things> {
-  const { allowThingDelete, storeTimeout, retention = [] } = options
+  const { allowThingDelete, storeTimeout, topics = [], retention = [] } = options
   return createThings({
     store,
     adminKey: adminKey.key,
     allowThingDelete,
+    topics,
     storeTimeout,
     observer,
     forward,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createThing, type Thing } from '../helpers/http-client.ts'
+import { ask, type Thing } from '../helpers/http-client.ts'
 import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { allowedOrigin, type Target } from './http/case.ts'
 
@@ -16,7 +16,14 @@ const environment = {
   THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000',
   THINGWIRE_WRITES_PER_SECOND: '1000000',
   THINGWIRE_RECORDS_PER_SECOND: '100000000',
+  THINGWIRE_TOPICS: 'house/#',
 }
+
+/** Of every thing: what is sent on other topics, is looked at, too. */
+const topics = [
+  { filter: 'house/#', access: 'read' },
+  { filter: 'house/#', access: 'write' },
+]
 
 export interface Condition {
   /** Bytes, once the garbage is collected. */
@@ -51,7 +58,8 @@ export async function startHostileServer(): Promise<HostileServer> {
   server.process.stderr?.on('data', (part: string) => {
     log += part
   })
-  const pair = async () => [await createThing(server), await createThing(server)] as const
+  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics })
+  const pair = async () => [await createThing(), await createThing()] as const
   const [things, mutated] = [await pair(), await pair()]
   return {
     server,

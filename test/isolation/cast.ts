@@ -1,4 +1,5 @@
 import { hashToken } from '../../src/core/token.ts'
+import type { TopicGrant } from '../../src/core/topics/topic-grant.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import type { Operator } from './operator.ts'
 
@@ -17,7 +18,18 @@ export type Word = keyof Awaited<ReturnType<typeof wordsOf>>
 
 export async function castOf(operator: Operator): Promise<Cast> {
   const [victim, own] = [await operator.createThing(), await operator.createThing()]
+  await operator.setTopics(victim, topicsOf('victim'))
+  await operator.setTopics(own, topicsOf('own'))
   return { victim, own, words: await wordsOf(operator, victim, own) }
+}
+
+/** Topics beside those of things: everything below `house/<name>`. */
+function topicsOf(name: string): readonly TopicGrant[] {
+  const filter = `house/${name}/#`
+  return [
+    { filter, access: 'read' },
+    { filter, access: 'write' },
+  ]
 }
 
 /** What is presented as a credential; undefined: nothing. */
@@ -107,6 +119,14 @@ async function livingSessions(operator: Operator, victim: Thing, own: Thing) {
     'own write session': await session([own.thingId], 'write'),
     'own minted write session': (await operator.mint(own, { access: 'write' })).sessionToken,
     'read session of all': await session('*', 'read'),
+    'topic session': (await operator.createSession({ things: [], access: 'read', topics: topicsOf('own') }))
+      .sessionToken,
+    'topic reader': (
+      await operator.createSession({ things: [], access: 'read', topics: topicsOf('own').slice(0, 1) })
+    ).sessionToken,
+    'topic writer': (
+      await operator.createSession({ things: [], access: 'read', topics: topicsOf('victim').slice(1) })
+    ).sessionToken,
     'write session of all': await session('*', 'write'),
   }
 }

@@ -17,6 +17,9 @@ function isOwn({ excerpt, message }: ListedRefusal): boolean {
   return excerpt.includes(victimsMark) || message === 'CONNACK 5: a will must be on a write topic'
 }
 
+/** Beside those of things: nobody else may read or write it. */
+const victimsTopic = 'house/victim/state'
+
 interface Door extends ServerAddress {
   readonly mqttUrl: string
 }
@@ -71,6 +74,10 @@ export class Neighbour {
     await this.#publisher.publish(this.#topic('write'), { values: [{ key: 'temperature', value }] })
     const isIt = isMessageOn(this.#topic('values/temperature'))
     await this.#subscriber.next(packet => isIt(packet) && packet.payload.includes(value))
+    await this.#publisher.publish(victimsTopic, value, { retain: true })
+    await this.#subscriber.next(
+      packet => isMessageOn(victimsTopic)(packet) && String(packet.payload) === value,
+    )
     await Promise.all(this.#others.map(client => client.ping()))
   }
 
@@ -112,14 +119,16 @@ export class Neighbour {
     const live = this.#subscriber.received.filter(isMessageOn(this.#topic('values/temperature')))
     const values = live.map(({ payload }) => (JSON.parse(payload.toString()) as { value: string }).value)
     expect(values).toEqual(this.#written)
+    const relayed = this.#subscriber.received.filter(isMessageOn(victimsTopic))
+    expect(relayed.map(({ payload }) => String(payload))).toEqual(this.#written)
     const others = this.#subscriber.received
       .filter(isOf('publish'))
       .map(({ topic }) => topic.replace(this.#victim.thingToken, '<token>'))
     expect(new Set(others)).toEqual(
       new Set(
-        ['values/temperature', 'values/$geo', 'values/$settings', 'errors', 'date'].map(
-          rest => `things/<token>/${rest}`,
-        ),
+        ['values/temperature', 'values/$geo', 'values/$settings', 'errors', 'date']
+          .map(rest => `things/<token>/${rest}`)
+          .concat(victimsTopic),
       ),
     )
   }
@@ -131,6 +140,7 @@ export class Neighbour {
 
   async #begin(): Promise<void> {
     expect(await this.#subscriber.subscribe(this.#topic('#'), 1)).toBe(1)
+    expect(await this.#subscriber.subscribe('house/victim/#', 1)).toBe(1)
     for (const client of this.#others) {
       // The last has no other credential.
       const ref = client === this.#others.at(-1) ? this.#victim.thingToken : this.#victim.thingId

@@ -1,8 +1,10 @@
+import type { TopicGrant } from '../../src/core/topics/topic-grant.ts'
 import { ask, createThing, type ServerAddress, type Session, type Thing } from '../helpers/http-client.ts'
 
 export interface SessionBody {
   readonly access: 'read' | 'write'
   readonly expiresIn?: number
+  readonly topics?: readonly TopicGrant[]
 }
 
 /** What the operator does over HTTP (contract §6); every request must succeed. */
@@ -19,6 +21,10 @@ export class Operator {
 
   createThing(): Promise<Thing> {
     return createThing(this.#server)
+  }
+
+  async setTopics({ thingId }: Thing, topics: readonly TopicGrant[]): Promise<void> {
+    await ask(this.#server, 'PATCH', `/v2/admin/things/${thingId}`, { topics })
   }
 
   async removeThing({ thingId }: Thing): Promise<void> {

@@ -22,7 +22,8 @@ export const unlimitedGuesses = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000
 
 /** @param dataDir whoever gives it removes it, when the server has ended */
 export async function openWorld(dataDir: string): Promise<World> {
-  const server = await startServer({ dataDir, environment: unlimitedGuesses })
+  const environment = { ...unlimitedGuesses, THINGWIRE_TOPICS: 'house/#' }
+  const server = await startServer({ dataDir, environment })
   try {
     const operator = new Operator(server)
     const cast = await castOf(operator)

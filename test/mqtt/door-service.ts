@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { SessionAccess } from '../../src/access/access.ts'
 import type { LimitOptions } from '../../src/access/limits/limits.ts'
 import { createToken } from '../../src/core/token.ts'
+import type { TopicGrant } from '../../src/core/topics/topic-grant.ts'
 import { openHttpDoor } from '../../src/server/http/http-door.ts'
 import { createLogger } from '../../src/server/log/log.ts'
 import { openMqttServer } from '../../src/server/mqtt-door.ts'
@@ -27,6 +28,8 @@ export interface DoorServiceOptions {
   /** Milliseconds. */
   readonly storeTimeout?: number
   readonly limits?: Partial<LimitOptions>
+  /** Filters of the topics beside those of things. Default: none. */
+  readonly topics?: readonly string[]
   /** Default: the embedded one, in `dataDir`. */
   readonly store?: StoreDriver
   /** Default: none. */
@@ -46,7 +49,7 @@ interface Parts extends MqttService {
 export class DoorService implements MqttService {
   static async start(options: DoorServiceOptions = {}): Promise<DoorService> {
     const { dataDir = await temporaryDirectory(), adminKey = createToken() } = options
-    const { willGrace = 30_000, drainTimeout = 5_000 } = options
+    const { willGrace = 30_000, drainTimeout = 5_000, topics = [] } = options
     const { store = createLevelStore({ location: join(dataDir, 'store') }) } = options
     options.alter?.(store)
     const limits = { failedCredentialsPerMinute: 1_000_000, ...options.limits }
@@ -54,9 +57,13 @@ export class DoorService implements MqttService {
       store,
       adminKey,
       limits,
+      topics,
       ...(options.storeTimeout !== undefined && { storeTimeout: options.storeTimeout }),
     })
-    const serverOptions = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout })
+    const serverOptions = completeOptions({
+      ...{ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout },
+      ...(topics.length > 0 && { topics: [...topics] }),
+    })
     const { log = createLogger('silent') } = options
     const stopping = new AbortController()
     const mqtt = await openMqttServer(things, serverOptions, log, stopping.signal)
@@ -147,6 +154,12 @@ export class DoorService implements MqttService {
     const ids = things === '*' ? things : things.map(({ thingId }) => thingId)
     const { sessionToken } = await this.things.sessions.create(ids, { access })
     return await this.connect({ username: 'dashboard', password: sessionToken, ...options })
+  }
+
+  /** A connection with a new session that may use these topics as password. */
+  async connectTopics(topics: readonly TopicGrant[], options: ConnectOptions = {}): Promise<MqttClient> {
+    const { sessionToken } = await this.things.sessions.create([], { access: 'read', topics })
+    return await this.connect({ username: 'house', password: sessionToken, ...options })
   }
 
   /** Has a write of this thing refused, and so told on its errors topic. */

@@ -1,14 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
 import { errorsTopic, refOfWriteTopic, valuesTopic, writeTopic } from '../../src/mqtt/index.ts'
-import {
-  isThingwireTopic,
-  isTopicFilter,
-  isTopicName,
-  parseThingFilter,
-  refOfThingTopic,
-  withRef,
-} from '../../src/mqtt/topics.ts'
+import { isThingwireTopic, parseThingFilter, refOfThingTopic, withRef } from '../../src/mqtt/topics.ts'
 
 const token = createToken()
 const id = createThingId()
@@ -103,49 +96,6 @@ describe('refOfThingTopic()', () => {
     ]
     for (const topic of others) expect(refOfThingTopic(topic), topic).toBeUndefined()
   })
-})
-
-test('isTopicName() takes what may be published on', () => {
-  for (const topic of ['a', '/', 'a/b', 'things/abc/write', '$SYS/x', 'é', ' ']) {
-    expect(isTopicName(topic), topic).toBe(true)
-  }
-  for (const topic of ['', '+', '#', 'a/+', 'a/#', 'a+b', 'a#']) {
-    expect(isTopicName(topic), topic).toBe(false)
-  }
-})
-
-test('isTopicFilter() knows where wildcards may stand, and takes 100 levels', () => {
-  const filters = [
-    'a',
-    '/',
-    '//',
-    '+',
-    '#',
-    '+/+',
-    '/#',
-    'a/+/#',
-    '+/a',
-    '$SYS/#',
-    'a'.repeat(65_535),
-    '/'.repeat(99),
-  ]
-  for (const filter of filters) expect(isTopicFilter(filter), filter).toBe(true)
-  const others = [
-    'a+',
-    '+a',
-    'a+b',
-    'a/+b/c',
-    'a#',
-    '#a',
-    '#/',
-    '#/a',
-    '##',
-    'a/#/b',
-    '++',
-    '+#',
-    '/'.repeat(100),
-  ]
-  for (const other of others) expect(isTopicFilter(other), other).toBe(false)
 })
 
 describe('parseThingFilter()', () => {

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { expect, it } from 'vitest'
 
 /** Each imports those before it alone. */
-const rooms = ['packets', 'sessions', 'wills', 'delivery', 'host', 'connection', 'doors']
+const rooms = ['packets', 'relay', 'sessions', 'wills', 'delivery', 'host', 'connection', 'doors']
 
 it('the rooms of src/mqtt depend on one another one way', () => {
   const folders = readdirSync('src/mqtt', { withFileTypes: true }).filter(entry => entry.isDirectory())

@@ -14,6 +14,7 @@ import {
   thingPrefix,
   tokenName,
 } from '../documents.ts'
+import { assertGrants } from '../grants.ts'
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf, endSessions } from './end-sessions.ts'
 
@@ -29,20 +30,24 @@ const sessionIdForm = /^[0-9a-f]{18}$/
 
 interface AccessSessionRegistryParts {
   readonly documents: DocumentStore
+  /** Filters of the topics beside those of things that are served. */
+  readonly served: readonly string[]
   readonly identify: Access['identify']
   /** Called as soon as a session has ended; durably. */
   readonly onEnd: (ended: Ended) => void
 }
 
 export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): AccessSessionRegistry {
-  const { documents, identify, onEnd } = parts
+  const { documents, served, identify, onEnd } = parts
   return {
     async create(things, terms) {
       const lifetime = lifetimeOf(terms, longest.operator)
       const ids = things === '*' ? things : [...new Set(things)]
-      if (ids !== '*') assertThingIds(ids)
+      const { access, topics = [] } = terms
+      assertGrants(topics, served)
+      if (ids !== '*' && !(ids.length === 0 && topics.length > 0)) assertThingIds(ids)
       const names = ids === '*' ? [] : ids.map(thingName)
-      const session = newSession({ things: ids, access: terms.access }, lifetime)
+      const session = newSession({ things: ids, access, ...(topics.length > 0 && { topics }) }, lifetime)
       // A session for a thing that does not exist would be one for nobody, and a mistake that nobody sees.
       await documents.transact(names, found => {
         const missing = names[found.indexOf(undefined)]
@@ -135,8 +140,16 @@ function newSession(kind: Omit<AccessSessionDocument, 'hash' | 'createdAt' | 'ex
 }
 
 function summarise(sessionId: string, session: AccessSessionDocument): AccessSessionSummary {
-  const { things, access, createdAt, expiresAt, isThings = false } = session
-  return { sessionId, things, access, createdAt, expiresAt, isOperators: !isThings }
+  const { things, access, topics, createdAt, expiresAt, isThings = false } = session
+  return {
+    sessionId,
+    things,
+    access,
+    ...(topics && { topics }),
+    createdAt,
+    expiresAt,
+    isOperators: !isThings,
+  }
 }
 
 function noSuchSession(): ThingwireError {

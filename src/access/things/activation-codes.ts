@@ -77,7 +77,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
 
   async function takeUse(code: string): Promise<Activation | undefined> {
     const name = activationCodeName(code)
-    const { thingId, token, put } = newThing('', code)
+    const { thingId, token, put } = newThing('', { activationCode: code })
     return await documents.transact([name], ([document]) => {
       const { usesLeft, last } = (document ?? { usesLeft: 0 }) as ActivationCodeDocument
       if (usesLeft === 0 || last) return { put: {}, result: undefined }

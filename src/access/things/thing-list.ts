@@ -65,9 +65,20 @@ export function createThingList({ documents, records, lastSeen }: ThingListParts
     return found
   }
 
-  async function summarise(thingId: string, { name, createdAt }: ThingDocument): Promise<ThingSummary> {
+  async function summarise(
+    thingId: string,
+    { name, createdAt, topics }: ThingDocument,
+  ): Promise<ThingSummary> {
     const [{ at, written }, position] = await Promise.all([lastSeen.read(thingId), positionOf(thingId)])
-    return { thingId, name, createdAt, lastSeen: at, lastWrite: written, ...(position ? { position } : {}) }
+    return {
+      thingId,
+      name,
+      createdAt,
+      lastSeen: at,
+      lastWrite: written,
+      ...(position ? { position } : {}),
+      ...(topics ? { topics } : {}),
+    }
   }
 
   async function positionOf(thingId: string): Promise<Position | undefined> {

@@ -1,5 +1,6 @@
 import type { Document, DocumentStore } from '../../core/ports.ts'
 import { createThingId } from '../../core/token.ts'
+import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ThingRegistry, TokenSummary } from '../access.ts'
 import {
@@ -11,6 +12,7 @@ import {
   thingName,
   tokenName,
 } from '../documents.ts'
+import { assertGrants } from '../grants.ts'
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf } from '../sessions/end-sessions.ts'
 import { issueToken } from '../tokens.ts'
@@ -21,17 +23,22 @@ const maximumNameLength = 200
 interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
+  /** Filters of the topics beside those of things that are served. */
+  readonly served: readonly string[]
   /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
   readonly onEnd: (ended: Ended) => void
+  /** Called when the topics of a thing are others; durably. */
+  readonly onTopics: (thingId: string) => void
 }
 
-export function createRegistry({ documents, list, onEnd }: RegistryParts): ThingRegistry {
+export function createRegistry({ documents, list, served, onEnd, onTopics }: RegistryParts): ThingRegistry {
   return {
     list,
 
-    async create({ name = '' }) {
+    async create({ name = '', topics = [] }) {
       assertName(name)
-      const { thingId, token, put } = newThing(name)
+      assertGrants(topics, served)
+      const { thingId, token, put } = newThing(name, { topics })
       await documents.transact([thingName(thingId)], () => ({ put, result: undefined }))
       return { thingId, thingToken: token.thingToken }
     },
@@ -42,6 +49,15 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
         put: { [thingName(thingId)]: { ...thing, name } },
         result: undefined,
       }))
+    },
+
+    async setTopics(thingId, topics) {
+      assertGrants(topics, served)
+      await change(thingId, ({ topics: _, ...thing }) => ({
+        put: { [thingName(thingId)]: { ...thing, ...given(topics) } },
+        result: undefined,
+      }))
+      onTopics(thingId)
     },
 
     async remove(thingId) {
@@ -112,13 +128,23 @@ export function createRegistry({ documents, list, onEnd }: RegistryParts): Thing
   }
 }
 
-/** @param activationCode the code by which the thing registers itself @returns in `put` its documents, by name */
-export function newThing(name: string, activationCode?: string) {
+interface OfNewThing {
+  /** By which the thing registers itself. */
+  readonly activationCode?: string
+  readonly topics?: readonly TopicGrant[]
+}
+
+/** @returns in `put` its documents, by name */
+export function newThing(name: string, { activationCode, topics = [] }: OfNewThing = {}) {
   const thingId = createThingId()
   const token = issueToken(thingId, activationCode)
-  const thing: ThingDocument = { name, createdAt: Date.now(), tokens: [token.entry] }
+  const thing: ThingDocument = { name, createdAt: Date.now(), tokens: [token.entry], ...given(topics) }
   const put: Readonly<Record<string, Document>> = { ...token.put, [thingName(thingId)]: thing }
   return { thingId, token, put }
+}
+
+function given(topics: readonly TopicGrant[]): Pick<ThingDocument, 'topics'> {
+  return topics.length > 0 ? { topics } : {}
 }
 
 function summarise({ tokenId, createdAt, used }: TokenDocument): TokenSummary {

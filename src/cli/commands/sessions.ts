@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
+import { grantsOf, shownGrants, type TopicFlags, type TopicGrant, withTopics } from '../client/topic-flags.ts'
 import { usageError } from '../exit.ts'
 import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
-interface CreateFlags extends ConnectionFlags {
+interface CreateFlags extends ConnectionFlags, TopicFlags {
   readonly all?: true
   readonly write?: true
   readonly expiresIn?: string
@@ -21,6 +22,7 @@ interface ListedSession {
   readonly sessionId: string
   readonly things: '*' | readonly string[]
   readonly access: string
+  readonly topics?: readonly TopicGrant[]
   readonly expiresAt: string
 }
 
@@ -35,7 +37,7 @@ export function addSessions(program: Command): void {
     .description('Credentials for people, pages and apps, limited to some things, some rights and a time.')
 
   teach(
-    withConnection(sessions, 'create', 'Create a session and show its token once.')
+    withTopics(withConnection(sessions, 'create', 'Create a session and show its token once.'))
       .argument('[things...]', "ids or unique names; not needed with a thing's own token")
       .option('--all', 'for all things, also later ones')
       .option('--write', 'allow writing; default is reading only')
@@ -49,6 +51,10 @@ export function addSessions(program: Command): void {
       examples: [
         ['sessions create boat --expires-in 7d', 'for a page that shows boat for a week'],
         ['sessions create --all --write --json', 'for an app that writes to all things for a day'],
+        [
+          "sessions create --read-topic 'tele/#' --write-topic 'cmnd/#'",
+          'for an MQTT client of the house, on topics that the server relays (its option topics)',
+        ],
       ],
     },
   )
@@ -87,21 +93,25 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     throw usageError(`--expires-in must be at most ${longest}d (days)${whose}: it is ${flags.expiresIn}`)
   }
   const access = flags.write ? 'write' : 'read'
+  const topics = grantsOf(flags)
   const terms = { access, expiresIn }
   if (principal.kind === 'thing') {
     const isOwn = !flags.all && named.every(name => isCalled(principal, name))
+    if (topics.length > 0) throw usageError('only the operator gives topics to a session')
     if (!isOwn)
       throw usageError('the token of a thing creates sessions for this thing alone: name no other thing')
     const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
     return await show(made, flags)
   }
-  if ((flags.all === true) === named.length > 0) {
+  const isForNoThing = !flags.all && named.length === 0
+  if ((flags.all && named.length > 0) || (isForNoThing && topics.length === 0)) {
     throw usageError('give the things of the session, or --all')
   }
   const things = flags.all
     ? '*'
     : await Promise.all(named.map(async name => (await thingCalled(client, name)).thingId))
-  await show(await client.post<NewSession>('/v2/admin/sessions', { things, ...terms }), flags)
+  const body = { things, ...terms, ...(topics.length > 0 && { topics }) }
+  await show(await client.post<NewSession>('/v2/admin/sessions', body), flags)
 }
 
 async function show({ sessionToken, sessionId, expiresAt }: NewSession, flags: CreateFlags): Promise<void> {
@@ -112,13 +122,16 @@ async function show({ sessionToken, sessionId, expiresAt }: NewSession, flags: C
 async function list(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const sessions = await client.listAll<ListedSession, 'sessions'>('/v2/admin/sessions', 'sessions')
-  const rows = sessions.map(({ sessionId, access, expiresAt, things }) => [
+  const hasTopics = sessions.some(({ topics }) => topics)
+  const rows = sessions.map(({ sessionId, access, expiresAt, things, topics }) => [
     sessionId,
     access,
     expiresAt,
     things === '*' ? 'all' : things.join(' '),
+    ...(hasTopics ? [shownGrants(topics)] : []),
   ])
-  await printResult(flags, { sessions }, table(['session id', 'access', 'until', 'things'], rows))
+  const heads = ['session id', 'access', 'until', 'things', ...(hasTopics ? ['topics'] : [])]
+  await printResult(flags, { sessions }, table(heads, rows))
 }
 
 async function revoke(sessionId: string, flags: ConnectionFlags): Promise<void> {

@@ -2,16 +2,19 @@ import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
+import { grantsOf, shownGrants, type TopicFlags, withTopics } from '../client/topic-flags.ts'
 import { failure, usageError } from '../exit.ts'
 import { counted, printJson, printLine, printResult, shown, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
-/** `thingwire things create|list|rename|delete`. */
+/** `thingwire things create|list|rename|topics|delete`. */
 export function addThings(program: Command): void {
-  const things = program.command('things').description('Create, list, rename and delete things.')
+  const things = program
+    .command('things')
+    .description('Create, list, rename and delete things, and give them topics.')
 
   teach(
-    withConnection(things, 'create', 'Create a thing and show its token once.')
+    withTopics(withConnection(things, 'create', 'Create a thing and show its token once.'))
       .argument('[name]', 'name for people; need not be unique')
       .option('--json', 'one JSON document')
       .action(create),
@@ -55,6 +58,27 @@ export function addThings(program: Command): void {
     },
   )
   teach(
+    withTopics(
+      withConnection(
+        things,
+        'topics',
+        'Say which topics beside those of things a thing may use, in the place of those before.',
+      ),
+    )
+      .argument('<thing>', 'id, or a name that is unique')
+      .option('--json', 'one JSON document')
+      .action(setTopics),
+    {
+      examples: [
+        [
+          "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
+          'for a device that also speaks on these; the server needs the option topics',
+        ],
+        ['things topics plug', 'none any more: its connections that had some are closed'],
+      ],
+    },
+  )
+  teach(
     withConnection(things, 'delete', 'Delete a thing with its tokens and its records.')
       .argument('<id>', 'id of the thing; a name is not enough')
       .option('--json', 'one JSON document')
@@ -71,10 +95,14 @@ export function addThings(program: Command): void {
   )
 }
 
-async function create(name: string | undefined, flags: ConnectionFlags): Promise<void> {
+async function create(name: string | undefined, flags: ConnectionFlags & TopicFlags): Promise<void> {
   const client = await connect(flags, 'operator')
+  const topics = grantsOf(flags)
   const namesake = name === undefined ? undefined : await firstCalled(client, name)
-  const made = await client.post<{ thingId: string; thingToken: string }>('/v2/admin/things', { name })
+  const made = await client.post<{ thingId: string; thingToken: string }>('/v2/admin/things', {
+    name,
+    ...(topics.length > 0 && { topics }),
+  })
   const { thingId, thingToken } = made
   if (namesake) warnOf(namesake, thingId)
   const once = 'The token is shown only once. The device sends it; for commands set THINGWIRE_TOKEN.'
@@ -144,6 +172,14 @@ async function rename(named: string, name: string, flags: ConnectionFlags): Prom
   await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ name }) })
   if (namesake) warnOf(namesake, thingId)
   await printResult(flags, { thingId, name }, `${thingId} is now called ${name}`)
+}
+
+async function setTopics(named: string, flags: ConnectionFlags & TopicFlags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { thingId } = await thingCalled(client, named)
+  const topics = grantsOf(flags)
+  await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ topics }) })
+  await printResult(flags, { thingId, topics }, `${thingId}: ${shownGrants(topics) || 'no topics'}`)
 }
 
 async function remove(id: string, flags: ConnectionFlags): Promise<void> {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json, type Parameter } from './operation.ts'
 import { cursor, limit, queryParameter } from './parameters.ts'
 import { datetime, geo, thingId } from './shapes.ts'
+import { topicGrants } from './topics.ts'
 
 export const thingPageParameters: readonly Parameter[] = [
   limit('things', 100, 1000),
@@ -16,7 +17,7 @@ export const thingPageParameters: readonly Parameter[] = [
 
 export const thingPage = json(
   'A page of things in the order of their ids. `lastSeen`: when the thing last used its own token, null if never. `lastWrite`: ' +
-    'when a write of it was last stored, with whichever credential.',
+    'when a write of it was last stored, with whichever credential. `topics`: which topics beside those of things it may use.',
   z.object({
     things: z.array(
       z.object({
@@ -26,6 +27,7 @@ export const thingPage = json(
         lastSeen: datetime.nullable(),
         lastWrite: datetime.optional(),
         position: geo.optional(),
+        topics: topicGrants.optional(),
       }),
     ),
     next: z.string().optional(),

@@ -21,7 +21,7 @@ export async function thingPage(
   return { things: things.map(describe), next }
 }
 
-function describe({ thingId, name, createdAt, lastSeen, lastWrite, position }: ThingSummary) {
+function describe({ thingId, name, createdAt, lastSeen, lastWrite, position, topics }: ThingSummary) {
   return {
     thingId,
     name,
@@ -29,6 +29,7 @@ function describe({ thingId, name, createdAt, lastSeen, lastWrite, position }: T
     lastSeen: lastSeen === undefined ? null : formatDatetime(lastSeen),
     lastWrite: lastWrite === undefined ? undefined : formatDatetime(lastWrite),
     position,
+    topics,
   }
 }
 

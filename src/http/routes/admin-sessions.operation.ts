@@ -4,18 +4,24 @@ import { cursor, limit, pathParameter } from '../operation/parameters.ts'
 import { ofAdmin, ofBody } from '../operation/refusals.ts'
 import { minted, mintedExample, sessionTerms } from '../operation/session.ts'
 import { datetime, success, thingId } from '../operation/shapes.ts'
+import { topicGrants } from '../operation/topics.ts'
 
 const thingsRule = 'must be "*" or an array of thing ids'
 
 export const sessionBody = z.object(
-  { things: z.union([z.literal('*'), z.array(z.string())], thingsRule), ...sessionTerms },
-  'the body must be a JSON object {"things","access","expiresIn"?}',
+  {
+    things: z.union([z.literal('*'), z.array(z.string())], thingsRule),
+    ...sessionTerms,
+    topics: topicGrants.optional(),
+  },
+  'the body must be a JSON object {"things","access","expiresIn"?,"topics"?}',
 )
 
 const session = z.object({
   sessionId: z.string(),
   things: z.union([z.literal('*'), z.array(thingId)]),
   access: z.enum(['read', 'write']),
+  topics: topicGrants.optional(),
   mintedBy: z.enum(['operator', 'thing']),
   createdAt: datetime,
   expiresAt: datetime,
@@ -35,6 +41,9 @@ export const createSession: Operation = {
   id: 'createSession',
   group: 'Credentials',
   summary: 'Mint a session for some or all things',
+  description:
+    '`topics`: which topics beside those of things it may use, within the option `topics` of the server; `things` may then be ' +
+    'empty. `read` allows to subscribe, `write` to publish.',
   credential: 'admin',
   body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },
   answers: { 201: json('The token is shown only once.', z.object(minted), mintedExample) },

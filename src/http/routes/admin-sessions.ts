@@ -51,11 +51,13 @@ export function adminSessionRoutes(
   })
 }
 
-function describe({ sessionId, things, access, isOperators, createdAt, expiresAt }: AccessSessionSummary) {
+function describe(session: AccessSessionSummary) {
+  const { sessionId, things, access, topics, isOperators, createdAt, expiresAt } = session
   return {
     sessionId,
     things,
     access,
+    topics,
     mintedBy: isOperators ? 'operator' : 'thing',
     createdAt: formatDatetime(createdAt),
     expiresAt: formatDatetime(expiresAt),

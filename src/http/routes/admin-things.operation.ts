@@ -4,11 +4,18 @@ import { thingIdParameter } from '../operation/parameters.ts'
 import { ofAdmin, ofBody } from '../operation/refusals.ts'
 import { success, thingId, thingToken } from '../operation/shapes.ts'
 import { thingPage, thingPageParameters } from '../operation/thing-page.ts'
+import { topicGrants } from '../operation/topics.ts'
 
 const thingName = z.string('must be a string').max(200, 'must be at most 200 characters')
 const object = 'the body must be a JSON object'
-export const createThingBody = z.object({ name: thingName.optional() }, object)
-export const renameThingBody = z.object({ name: thingName }, object)
+export const createThingBody = z.object(
+  { name: thingName.optional(), topics: topicGrants.optional() },
+  object,
+)
+export const changeThingBody = createThingBody.refine(
+  ({ name, topics }) => name !== undefined || topics !== undefined,
+  'the body must have name or topics',
+)
 
 const done = json('Done.', success, { status: 'success' })
 
@@ -16,6 +23,9 @@ export const createThing: Operation = {
   id: 'createThing',
   group: 'Operator',
   summary: 'Create a thing',
+  description:
+    '`topics`: which topics beside those of things it may use, within the option `topics` of the server. `read` allows to ' +
+    'subscribe, `write` to publish.',
   credential: 'admin',
   body: { schema: createThingBody, example: { name: 'boat' }, optional: true },
   answers: {
@@ -42,13 +52,15 @@ export const listThings: Operation = {
   refusals: [...ofAdmin, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }
 
-export const renameThing: Operation = {
-  id: 'renameThing',
+export const changeThing: Operation = {
+  id: 'changeThing',
   group: 'Operator',
-  summary: 'Rename a thing',
+  summary: 'Rename a thing, or give it topics',
+  description:
+    '`topics` replaces those that the thing has; an empty list takes all. A connection of the thing that had more is closed.',
   credential: 'admin',
   parameters: [thingIdParameter],
-  body: { schema: renameThingBody, example: { name: 'boat 7' } },
+  body: { schema: changeThingBody, example: { name: 'boat 7' } },
   answers: { 200: done },
   refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
 }

@@ -5,12 +5,12 @@ import { thingPage } from '../reply/thing-page.ts'
 import { Query } from '../request/query.ts'
 import { jsonBodyOf } from '../request/request-body.ts'
 import {
+  changeThing,
+  changeThingBody,
   createThing,
   createThingBody,
   listThings,
   removeThing,
-  renameThing,
-  renameThingBody,
 } from './admin-things.operation.ts'
 
 interface OfAdminThing {
@@ -20,8 +20,8 @@ interface OfAdminThing {
 /** `/v2/admin/things[/<id>]`. */
 export function adminThingRoutes(scope: FastifyInstance, { registry }: HttpThings, bodyLimit: number): void {
   jsonRoute(scope, 'POST', '/things', createThing, async request => {
-    const { name } = jsonBodyOf(request, bodyLimit, createThingBody)
-    const { thingId, thingToken } = await registry.create(name === undefined ? {} : { name })
+    const { name = '', topics = [] } = jsonBodyOf(request, bodyLimit, createThingBody)
+    const { thingId, thingToken } = await registry.create({ name, topics })
     return { status: 'created', thingId, thingToken }
   })
 
@@ -29,9 +29,12 @@ export function adminThingRoutes(scope: FastifyInstance, { registry }: HttpThing
     return await thingPage(registry, new Query(request))
   })
 
-  jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', renameThing, async request => {
-    const { name } = jsonBodyOf(request, bodyLimit, renameThingBody)
-    await registry.rename(request.params.thingId, name)
+  jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', changeThing, async request => {
+    const { name, topics } = jsonBodyOf(request, bodyLimit, changeThingBody)
+    const { thingId } = request.params
+    // First what may be refused.
+    if (topics !== undefined) await registry.setTopics(thingId, topics)
+    if (name !== undefined) await registry.rename(thingId, name)
     return { status: 'success' }
   })
 

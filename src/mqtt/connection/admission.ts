@@ -4,8 +4,11 @@ import type { Access, Principal } from '../../access/access.ts'
 import { principalName } from '../../access/principal.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
+import { isTopicName } from '../../core/topics/topic-filter.ts'
+import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
+import type { WillContent } from '../wills/will-documents.ts'
 import type { UsedTokens } from './used-tokens.ts'
 
 /** Bytes (contract §7). */
@@ -46,14 +49,8 @@ export interface Admission {
   readonly clientId: string
   /** The client id as the client gave it, free of secrets. */
   readonly givenClientId: string
-  /** The will if it is a write. */
-  readonly will: ConnectWill | undefined
-}
-
-export interface ConnectWill {
-  readonly thingId: string
-  readonly credentialHash: string
-  readonly body: Uint8Array
+  /** The will if it is a write, or a message on a topic that the client may use. */
+  readonly will: WillContent | undefined
 }
 
 /**
@@ -81,7 +78,9 @@ export async function admit(
     credential: known?.secret,
     clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, givenClientId),
     givenClientId,
-    will: await willOf(packet, known?.secret, access, connection.tokens, kind),
+    will:
+      (known && (await messageWillOf(packet, known.principal, known.secret, access))) ??
+      (await willOf(packet, known?.secret, access, connection.tokens, kind)),
   }
 }
 
@@ -137,7 +136,7 @@ async function willOf(
   access: Access,
   tokens: Pick<UsedTokens, 'relyOn'>,
   kind: Admission['kind'],
-): Promise<ConnectWill | undefined> {
+): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
   if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
@@ -145,5 +144,22 @@ async function willOf(
   const thingId = await unlessRefused(access.authorise(ref, credential, 'write'))
   if (thingId === undefined) throw new ConnectRefused(5, 'the will is on a topic of another thing')
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
-  return { thingId, credentialHash, body: Buffer.from(will.payload) }
+  return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
+}
+
+/** A will on a topic beside those of things, if the client may publish there. */
+async function messageWillOf(
+  { will }: ConnectPacket,
+  principal: Principal,
+  credential: string,
+  access: Access,
+): Promise<WillContent | undefined> {
+  if (!will || isThingwireTopic(will.topic)) return undefined
+  const { topic, payload, qos = 0, retain } = will
+  if (!isTopicName(topic) || !mayWrite(await access.topicsOf(principal), topic)) return undefined
+  return {
+    message: { topic, qos, isRetained: retain === true },
+    credentialHash: hashToken(credential),
+    body: Buffer.from(payload).toString('base64'),
+  }
 }

@@ -9,9 +9,10 @@ import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { disconnect, encodeConnack, pingresp } from '../packets/encode.ts'
 import { MalformedPacket, type Packet } from '../packets/packet.ts'
+import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { unlessRefused } from '../unless-refused.ts'
-import type { Will } from '../wills/will-documents.ts'
+import type { KeptWillContent } from '../wills/will-documents.ts'
 import { Acks } from './acks.ts'
 import type { Admission, ConnectRefused } from './admission.ts'
 import { InFlight } from './in-flight.ts'
@@ -47,7 +48,7 @@ export interface ConnectionParts {
 /** A will of the connection, and in whose name it is kept. */
 export interface KeptWill {
   readonly name: string
-  readonly will: Omit<Will, 'node' | 'holder'>
+  readonly will: KeptWillContent
   readonly hold: Hold | undefined
 }
 
@@ -83,6 +84,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** CONNACK is sent, and says that the client is let in. */
   isConnected = false
   session: MqttSession | undefined
+  /** Its client may use topics beside those of things. */
+  relayed: RelayedClient | undefined
   /** That it acts for its client, if that is a principal's. */
   hold: Hold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
@@ -135,7 +138,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Lets the client in: it is none of the host's. */
   letIn(): void {
-    this.broker.becomeOurs()
+    this.broker.becomeOurs(this.relayed !== undefined)
     // The broker hears nothing before its persistence has answered. Whether the client lives is watched here.
     if (this.connectPacket) this.connectPacket.keepalive = 0
     this.connectPacket = undefined
@@ -152,8 +155,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** The client has gone in order. */
   leave(): void {
     this.inbound.stop()
-    // Of a client of the host, the broker is to know that it does not publish its will.
-    if (this.isHosts) this.broker.send(disconnect)
+    // Of a client of the host, the broker is to know that it does not publish its will; of others, what they have acknowledged.
+    if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }
 
@@ -186,6 +189,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   onClosedByBroker(error: Error | null): void {
     if (!this.socket.destroyed) this.socket.destroy(error ?? undefined)
+  }
+
+  onMessages(packets: Buffer): void {
+    this.live.relay(packets)
   }
 
   get unreadAnswers(): number {
@@ -221,9 +228,19 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** A packet id for a PUBLISH to the client that the broker does not use. */
   nextMessageId(): number {
+    this.#stayAhead()
     do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
     while (this.broker.uses(this.#messageId))
     return this.#messageId
+  }
+
+  /** The broker counts its ids up, whatever is in use: ours are far from those that it takes next. */
+  #stayAhead(): void {
+    const { newestId } = this.broker
+    if (newestId === 0) return
+    const ahead = (this.#messageId - newestId + maximumMessageId) % maximumMessageId
+    if (ahead < maximumMessageId / 4)
+      this.#messageId = (newestId + (maximumMessageId >> 1)) % maximumMessageId
   }
 
   isUnacked(messageId: number): boolean {

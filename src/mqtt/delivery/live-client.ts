@@ -15,6 +15,8 @@ import { RetainedDelivery } from './retained-delivery.ts'
 const joinedBytes = 16 * 1024
 /** What a message costs beside its payload while it waits. */
 const messageOverhead = 64
+/** Bytes of packets of the broker up to which it is asked for more. */
+const mostRelayed = 256 * 1024
 
 export interface LiveClientParts {
   readonly socket: Duplex
@@ -66,6 +68,9 @@ export class LiveClient implements Subscriber {
   /** Not everything up to the newest write was delivered. */
   #hasMissed = false
   #isClosed = false
+  /** Bytes of packets of the broker that have not left. */
+  #relayed = 0
+  #onRelayed: (() => void)[] | undefined
 
   constructor(parts: LiveClientParts) {
     const { socket, request, live, drainTimeout } = parts
@@ -90,6 +95,26 @@ export class LiveClient implements Subscriber {
   /** Ends the connection if it goes on taking nothing. */
   watch(): void {
     this.#outbox.watch()
+  }
+
+  /** Sends packets of the broker, on topics beside those of things. */
+  relay(packets: Buffer): void {
+    if (this.#isClosed) return
+    this.#relayed += packets.length
+    this.#outbox.push({ thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true })
+  }
+
+  /** Resolves when the broker may have more for the client; undefined: it may. */
+  roomToRelay(): Promise<void> | undefined {
+    if (this.#isClosed || this.#relayed < mostRelayed) return undefined
+    this.#onRelayed ??= []
+    const waiting = this.#onRelayed
+    return new Promise(resolve => waiting.push(resolve))
+  }
+
+  #hasRelayed(bytes: number): void {
+    this.#relayed -= bytes
+    if (this.#relayed < mostRelayed) for (const resolve of this.#onRelayed?.splice(0) ?? []) resolve()
   }
 
   /**
@@ -261,6 +286,7 @@ export class LiveClient implements Subscriber {
     }
     this.#isClosed = true
     this.#outbox.close()
+    this.#hasRelayed(this.#relayed)
     for (const thingId of this.#subscribed) this.#parts.live.unsubscribe(thingId, this)
     for (const retained of [this.#missed?.retained, this.#retained]) retained?.drop().catch(() => {})
     this.#missed = undefined
@@ -278,6 +304,10 @@ export class LiveClient implements Subscriber {
   }
 
   #encode(message: Outgoing): Buffer | undefined {
+    if (message.isEncoded) {
+      this.#hasRelayed(message.payload.length)
+      return message.payload
+    }
     const { thingId, topic, payload, qos, position, messageId, isDuplicate = false, retained } = message
     const { receiver } = this.#parts
     const id = qos === 0 ? undefined : (messageId ?? this.#session?.unacked.take(position, receiver))

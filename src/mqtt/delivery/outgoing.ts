@@ -25,6 +25,8 @@ export interface Outgoing {
   readonly isDuplicate?: boolean
   /** `LiveWrite.committedAt`. */
   readonly committedAt?: number | undefined
+  /** The payload is whole packets of the broker, which go as they are. */
+  readonly isEncoded?: true
   /** What it is a part of, if it is retained. */
   readonly retained?: AckedParts
 }

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
 import { HoldLost } from '../../core/holds.ts'
 import { ThingwireError } from '../../errors.ts'
-import { type Admission, admit, ConnectRefused, type ConnectWill } from '../connection/admission.ts'
+import { type Admission, admit, ConnectRefused } from '../connection/admission.ts'
 import type { Connection, Judge } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
+import type { Relay } from '../relay/relay.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { WillContent } from '../wills/will-documents.ts'
 import type { Wills } from '../wills/wills.ts'
 import { restoreSpellings } from './granting.ts'
 import { type Ownership, ownerOf } from './ownership.ts'
@@ -21,6 +23,8 @@ export interface ConnectDoorParts {
   readonly ownership: Ownership
   readonly turnedAway: TurnedAwayConnections
   readonly ownsBroker: boolean
+  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  readonly relay: Relay | undefined
   readonly judge: Judge
   /** Whether nobody is let in any more. */
   readonly isClosing: () => boolean
@@ -47,11 +51,12 @@ export class ConnectDoor {
       this.#parts.turnedAway.refused(connection, connection.refusal)
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
     }
-    // Of a client that is not the host's, the broker is to keep nothing. Its id is longer than MQTT 3.1 allows.
     if (connection.isHosts) return
-    packet.clean = true
+    // Of a client that is not the host's, the broker is to keep nothing, unless the relay keeps it.
+    if (!connection.relayed?.isPersistent) packet.clean = true
+    // Its id is longer than MQTT 3.1 allows.
     packet.protocolVersion = 4
-    if (!connection.admission) return
+    if (!connection.admission || connection.relayed) return
     // Which connection stays is decided by its hold: a broker that hears of an older one late would close the newest.
     packet.clientId = `${packet.clientId}#${randomUUID()}`
     connection.connectPacket = packet
@@ -69,6 +74,7 @@ export class ConnectDoor {
     connection.admission = admission
     if (kind === 'principal') await this.#beginSession(connection, clientId, packet.clean === true)
     else connection.session = sessions.beginNew(clientId)
+    await this.#beginRelay(connection)
     if (will) {
       await this.#keepWill(connection, admission, will)
       // Ours from here on: the broker would keep its topic, token included, and publish it.
@@ -100,15 +106,28 @@ export class ConnectDoor {
     }
   }
 
-  async #keepWill(connection: Connection, admission: Admission, will: ConnectWill): Promise<void> {
+  async #beginRelay(connection: Connection): Promise<void> {
+    const { relay, things } = this.#parts
+    const { principal, session } = connection
+    if (!relay || !principal || !session) return
+    connection.relayed = await relay.begin(connection, await things.access.topicsOf(principal))
+  }
+
+  async #keepWill(connection: Connection, admission: Admission, will: WillContent): Promise<void> {
     const { ownership, wills } = this.#parts
-    const { thingId, credentialHash, body } = will
+    const { thingId, body } = will
+    if (thingId === undefined) {
+      const { hold } = connection
+      const kept = { ...will, owner: admission.clientId }
+      connection.will = { name: await wills.keep(kept, hold), will: kept, hold }
+      return
+    }
     await ownership.prove(connection, thingId)
     const hold = connection.holdOf(thingId)
     // Byte by byte: what is no UTF-8 is to be refused as it came.
-    const struck = Buffer.from(connection.tokens.strikeOut(Buffer.from(body).toString('latin1')), 'latin1')
-    const owner = ownerOf(admission, thingId)
-    const kept = { owner, thingId, credentialHash, body: struck.toString('base64') }
+    const read = Buffer.from(body, 'base64').toString('latin1')
+    const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
+    const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
     connection.will = { name: await wills.keep(kept, hold), will: kept, hold }
   }
 

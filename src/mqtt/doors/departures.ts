@@ -1,4 +1,6 @@
 import type { Connection, KeptWill } from '../connection/connection.ts'
+import type { Relay } from '../relay/relay.ts'
+import { unlessLost } from '../sessions/client-hold.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
@@ -8,6 +10,7 @@ export interface DeparturesParts {
   readonly sessions: Sessions
   readonly wills: Wills
   readonly ownership: Ownership
+  readonly relay: Relay | undefined
   readonly retries: StoreRetries
   /** Told of what could not be done in the end. */
   readonly onFailed: (error: unknown) => void
@@ -67,9 +70,20 @@ export class Departures {
     connection.session = undefined
     connection.will = undefined
     const left = session && sessions.leave(session)
-    await Promise.all([left, will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined)])
+    await Promise.all([
+      left,
+      this.#endRelay(connection),
+      will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined),
+    ])
     connection.isLeft = true
     ownership.release(connection)
+  }
+
+  async #endRelay({ relayed }: Connection): Promise<void> {
+    const { relay, retries } = this.#parts
+    if (!relay || !relayed) return
+    // Whoever has the client now has what it is owed.
+    await retries.run(() => relay.end(relayed)).catch(unlessLost)
   }
 
   async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {

@@ -1,14 +1,16 @@
 import type { Duplex } from 'node:stream'
-import type { Client, ConnectPacket } from 'aedes'
+import type { AedesPublishPacket, Client, ConnectPacket } from 'aedes'
 import type { Revocation } from '../../access/access.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { RefusedWrite } from '../../core/ports.ts'
+import { isNarrower } from '../../core/topics/topic-grant.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import { Connection, type ConnectionParts, type Judge } from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import { RefusedMessages } from '../delivery/refused-messages.ts'
 import type { MqttThings } from '../mqtt-things.ts'
+import type { Relay } from '../relay/relay.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
 import { Wills } from '../wills/wills.ts'
@@ -42,22 +44,23 @@ export class MqttDoor {
 
   constructor(things: MqttThings, options: DoorOptions) {
     const { documents, nodes, holds, ingest, access, live, sessionLog: log } = things
-    const { willGrace: grace, ownsBroker, addressOf, onDefect } = options
+    const { willGrace: grace, ownsBroker, addressOf, onDefect, relay } = options
     this.#things = things
     this.#options = options
     const retries = new StoreRetries(options.onOutage)
-    const sessions = new Sessions({ documents, nodes, holds, live, log, retries })
+    const onForgotten = (clientId: string) => relay?.forget(clientId)
+    const sessions = new Sessions({ documents, nodes, holds, live, log, retries, onForgotten })
     const turnedAway = new TurnedAwayConnections(ingest)
     const clientHolds = new ClientHolds(holds, (...replaced) => turnedAway.replaced(...replaced))
     const isRefused = (holder: string) => clientHolds.isRefused(holder)
-    const wills = new Wills({ documents, nodes, holds, ingest, access, isRefused, grace, onDefect })
+    const wills = new Wills({ documents, nodes, holds, ingest, access, relay, isRefused, grace, onDefect })
     const onFailed = this.#onFailed
     const ownership = new Ownership({ holds: clientHolds, wills, retries, onFailed })
     this.#retries = retries
     this.#sessions = sessions
     this.#turnedAway = turnedAway
     this.#holds = clientHolds
-    this.#departures = new Departures({ sessions, wills, ownership, retries, onFailed })
+    this.#departures = new Departures({ sessions, wills, ownership, relay, retries, onFailed })
     const judge: Judge = ({ client }, error) => things.limits.judge(error, addressOf(client))
     this.#connecting = new ConnectDoor({
       things,
@@ -66,6 +69,7 @@ export class MqttDoor {
       ownership,
       turnedAway,
       ownsBroker,
+      relay,
       judge,
       isClosing: () => this.#isClosing || options.isDraining(),
       onDefect,
@@ -75,6 +79,9 @@ export class MqttDoor {
         access,
         ingest,
         documents,
+        relay,
+        rate: things.limits.rate,
+        observer: things.observer,
         ownership,
         judge,
         onElsewhere: ({ client }, error) => {
@@ -82,7 +89,7 @@ export class MqttDoor {
           options.onElsewhere(client, error)
         },
       },
-      subscribing: new SubscribeDoor({ things, sessions, ownership, judge }),
+      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, judge }),
       forgetWill: connection => this.#departures.forgetWill(connection),
     }
     const { maxPacketSize } = options
@@ -90,6 +97,7 @@ export class MqttDoor {
     this.#parts = { things, options, reading }
     this.#stops = [
       ...this.#tellRefused(),
+      ...this.#hearTopics(relay),
       access.onRevoke(revocation => void this.#revoke(revocation).catch(onFailed)),
       this.#lookAtConnections(),
     ]
@@ -100,6 +108,26 @@ export class MqttDoor {
     const messages = new RefusedMessages(live)
     const tell = (thingId: string, refused: RefusedWrite) => messages.tell(thingId, refused)
     return [ingest.onRefused(tell), nodes.onRefused(tell)]
+  }
+
+  /** Who may use fewer topics than before comes again, with what its session may still have. */
+  #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
+    if (!relay) return []
+    const hear = async (thingId: string): Promise<void> => {
+      const grants = await this.#things.access.topicsOf({ kind: 'thing', thingId })
+      for (const connection of this.#connections.values()) {
+        const { principal, relayed } = connection
+        if (principal?.kind !== 'thing' || principal.thingId !== thingId || !relayed) continue
+        if (isNarrower(grants, relayed.grants)) connection.close(new Error('topics were withdrawn'))
+        else relayed.grants = grants
+      }
+      await relay.restrictAll(thingId, grants)
+    }
+    return [
+      this.#things.access.onTopics(
+        thingId => void this.#retries.run(() => hear(thingId)).catch(this.#onFailed),
+      ),
+    ]
   }
 
   #lookAtConnections(): () => void {
@@ -125,7 +153,8 @@ export class MqttDoor {
     socket.once('close', () => {
       this.#connections.delete(client)
       inbound.letGo()
-      broker.close(null)
+      if (connection.relayed && connection.isConnected) void broker.finish()
+      else broker.close(null)
       this.#turnedAway.closed(connection, socket.errored)
       this.#departures.leave(connection)
     })
@@ -140,6 +169,16 @@ export class MqttDoor {
   /** Whether the client is the host's, and none of the door's. To be asked after `connect`. */
   isHosts(client: Client): boolean {
     return this.#connections.get(client)?.isHosts === true
+  }
+
+  /** Whether the broker is to subscribe a client that is none of the host's to a filter. */
+  mayRelay(client: Client, filter: string): boolean {
+    return this.#options.relay?.allows(client, filter) === true
+  }
+
+  /** What a client is sent of a message of the broker; null: nothing; undefined: that is for the host to judge. */
+  relayed(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null | undefined {
+    return this.#options.relay?.forward(client, packet)
   }
 
   /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */

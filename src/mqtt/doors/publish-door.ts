@@ -2,7 +2,8 @@ import type { Access } from '../../access/access.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { Ingest } from '../../core/ingest.ts'
-import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { Observer } from '../../core/observer.ts'
+import type { DocumentPut, DocumentStore, WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
@@ -10,16 +11,22 @@ import type { Connection, Judge } from '../connection/connection.ts'
 import { type Arrival, digestOfWrite } from '../connection/in-flight.ts'
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
+import type { Relay } from '../relay/relay.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, inFlightName } from '../sessions/session-documents.ts'
-import { refOfThingTopic, refOfWriteTopic } from '../topics.ts'
+import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
 import type { Ownership } from './ownership.ts'
+import { RelayDoor } from './relay-door.ts'
 import { thingOf } from './turned-away.ts'
 
 export interface PublishDoorParts {
   readonly access: Access
   readonly ingest: Ingest
   readonly documents: DocumentStore
+  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  readonly relay: Relay | undefined
+  readonly rate: WriteRate
+  readonly observer: Observer | undefined
   readonly ownership: Ownership
   readonly judge: Judge
   /** A client has published where it may not, and writes for no one thing on whose list that could be. */
@@ -55,6 +62,8 @@ export class PublishDoor {
   /** Of the latest packet: a device publishes on one topic. */
   #address: Address | undefined
   #hasFailed = false
+  /** There from the first message on a topic beside those of things. */
+  #relaying: RelayDoor | undefined
 
   constructor(connection: Connection, parts: PublishDoorParts) {
     this.#connection = connection
@@ -104,12 +113,33 @@ export class PublishDoor {
 
   /** At once where nothing has to be waited for: most writes are of a thing that has written before. */
   #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
+    if (this.#connection.relayed && this.#mayRelay(packet.topic))
+      return settle(ticket, this.#relay(packet, arrival))
     const authorised = arrival?.released
       ? arrival.released.then(() => this.#authorise(packet.topic))
       : this.#authorise(packet.topic)
     const isNext = this.#turns.isFree && !this.#hasFailed
     if (isNext && typeof authorised === 'string') return this.#write(authorised, packet, ticket, arrival)
     settle(ticket, this.#writeInTurn(packet, authorised, arrival))
+  }
+
+  #mayRelay(topic: string): boolean {
+    const { relayed } = this.#connection
+    const { relay, rate, observer } = this.#parts
+    if (!relay || !relayed || isThingwireTopic(topic)) return false
+    this.#relaying ??= new RelayDoor(this.#connection, relayed, { relay, rate, observer })
+    return this.#relaying.mayPublish(topic)
+  }
+
+  async #relay(packet: Publish, arrival?: Arrival): Promise<void> {
+    if (this.#hasFailed) throw new Error('a packet before this one has failed')
+    try {
+      await this.#relaying?.publish(packet, arrival)
+    } catch (error) {
+      if (!(error instanceof ThingwireError) || (!isAcknowledged(error) && !isDropped(packet, error)))
+        throw error
+      await this.#noteRefused(packet, error)
+    }
   }
 
   /** One packet, whose turn it is when all before it were handed over. */
@@ -220,9 +250,12 @@ export class PublishDoor {
 
   /** @param owner the thing of the topic, if the client may write to it */
   async #noteElsewhere(packet: Publish, owner?: string): Promise<void> {
+    await this.#noteRefused(packet, this.#notAWriteTopic(packet.topic), owner)
+  }
+
+  async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
     const { ingest, onElsewhere } = this.#parts
     const { principal } = this.#connection
-    const error = this.#notAWriteTopic(packet.topic)
     const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)
     if (thingId === undefined) onElsewhere(this.#connection, error)
     else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
@@ -236,6 +269,11 @@ export class PublishDoor {
     const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
     return new ThingwireError('not_a_write_topic', `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`)
   }
+}
+
+/** At QoS 0 what is over the rate is dropped: nobody sends it again. */
+function isDropped({ qos }: Publish, error: ThingwireError): boolean {
+  return qos === 0 && isRateExceeded(error)
 }
 
 function throwUnlessAcknowledged(error: unknown): void {

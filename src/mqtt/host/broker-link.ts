@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { encodeSubscribe, encodeUnsubscribe, pingreq } from '../packets/encode.ts'
 import { typeOf } from '../packets/header.ts'
-import { type AskedFilter, types } from '../packets/packet.ts'
+import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
 import { messageIdOf, splitPackets } from '../packets/split.ts'
 import { BrokerSide, type BrokerSideHandlers } from './broker-side.ts'
 
@@ -11,6 +11,8 @@ export interface BrokerLinkHandlers {
   onRoom(): void
   /** The broker has closed the connection. @param error undefined: `client.close()` was called */
   onClosedByBroker(error: Error | null): void
+  /** Of a client that is ours: whole packets that it is sent in its turn. */
+  onMessages(packets: Buffer): void
   /** Whether a message that the broker knows nothing of was sent under this packet id, and is not acknowledged. */
   isUnacked(messageId: number): boolean
 }
@@ -29,6 +31,10 @@ export class BrokerLink implements BrokerSideHandlers {
   readonly #handlers: BrokerLinkHandlers
   /** Whether the client is none of the host's: it is answered without the broker. */
   #isOurs = false
+  /** Whether it is ours, and the broker has messages for it. */
+  #isRelayed = false
+  #isFinishing = false
+  #newestId = 0
   /** PINGREQs that were not the client's, and are not answered. */
   #pings = 0
   #pingedAt = performance.now()
@@ -51,6 +57,11 @@ export class BrokerLink implements BrokerSideHandlers {
     this.client = accept(this.#side)
   }
 
+  /** Packet id of the newest message of the broker to a client of ours; 0: there was none. */
+  get newestId(): number {
+    return this.#newestId
+  }
+
   /** Whether the broker keeps up with what it is sent. */
   get hasRoom(): boolean {
     return this.#side.hasRoom
@@ -61,21 +72,35 @@ export class BrokerLink implements BrokerSideHandlers {
     return this.#side.writableLength
   }
 
-  /** From here on it is of no importance what becomes of the connection at the broker, unless that is asked to close it. */
-  becomeOurs(): void {
+  /**
+   * From here on it is of no importance what becomes of the connection at the broker, unless that is asked to close it.
+   *
+   * @param isRelayed it is of importance: the broker has messages for it
+   */
+  becomeOurs(isRelayed = false): void {
     this.#isOurs = true
+    this.#isRelayed = isRelayed
   }
 
   /** @param bytes whole packets, unless nothing else is sent any more */
   send(bytes: Uint8Array): void {
-    if (bytes.length > 0 && !this.#side.destroyed) this.#side.push(bytes)
+    if (bytes.length > 0 && !this.#side.destroyed && !this.#isFinishing) this.#side.push(bytes)
   }
 
   /** The client has sent all that it will. @returns whether the broker has still to read it, and closes the connection then */
   end(): boolean {
-    if (this.#isOurs || this.#side.destroyed) return false
-    this.#side.push(null)
+    if ((this.#isOurs && !this.#isRelayed) || this.#side.destroyed) return false
+    if (!this.#isFinishing) this.#side.push(null)
+    this.#isFinishing = true
     return true
+  }
+
+  /** The client is gone. Resolves when the broker has dealt with all that it has sent. */
+  async finish(): Promise<void> {
+    const side = this.#side
+    if (!side.readableEnded && !this.#isFinishing) side.push(null)
+    this.#isFinishing = true
+    if (!side.closed) await new Promise(resolve => side.once('close', resolve))
   }
 
   /** The connection is gone. */
@@ -132,7 +157,7 @@ export class BrokerLink implements BrokerSideHandlers {
   release(): void {
     const held = this.#held ?? []
     this.#held = undefined
-    if (held.length > 0) this.#socket.write(Buffer.concat(held))
+    if (held.length > 0) this.#give(Buffer.concat(held))
   }
 
   /** Whether a message of the broker has this packet id, and is not acknowledged. */
@@ -168,14 +193,20 @@ export class BrokerLink implements BrokerSideHandlers {
     if (passed.length === 0) return undefined
     const answer =
       passed.length === packets.length ? whole.subarray(0, whole.length - rest.length) : Buffer.concat(passed)
-    if (!this.#held) return answer
-    this.#held.push(answer)
+    if (this.#held) this.#held.push(answer)
+    else if (this.#isRelayed) this.#handlers.onMessages(answer)
+    else return answer
     return undefined
+  }
+
+  #give(packets: Buffer): void {
+    if (this.#isRelayed) this.#handlers.onMessages(packets)
+    else this.#socket.write(packets)
   }
 
   onClosed(error: Error | null): void {
     // Its persistence may fail it, which is nothing to a client that is not the host's.
-    if (!error || !this.#isOurs) this.#handlers.onClosedByBroker(error)
+    if (!error || !this.#isOurs || this.#isRelayed) this.#handlers.onClosedByBroker(error)
   }
 
   #passes(packet: Buffer): boolean {
@@ -207,11 +238,27 @@ export class BrokerLink implements BrokerSideHandlers {
 
   #mayUse(messageId: number, packet: Buffer): boolean {
     if (messageId === 0) return true
+    if (this.#isRelayed) return this.#mayRelay(messageId, packet)
     if (this.#handlers.isUnacked(messageId)) {
       this.#waiting ??= new Map()
       this.#waiting.set(messageId, packet)
       return false
     }
+    this.#use(messageId)
+    return true
+  }
+
+  /** A broker counts its ids up, whatever is in use, and what waited for one would come behind what is newer. */
+  #mayRelay(messageId: number, packet: Buffer): boolean {
+    const isNew =
+      typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
+    if (isNew && (this.uses(messageId) || this.#handlers.isUnacked(messageId))) {
+      this.#handlers.onClosedByBroker(
+        new Error('too many messages are not acknowledged: no packet id is left'),
+      )
+      return false
+    }
+    if (isNew) this.#newestId = messageId
     this.#use(messageId)
     return true
   }

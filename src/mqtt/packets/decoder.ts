@@ -189,6 +189,7 @@ function publishOf(firstByte: number, topic: string, messageId: number, payload:
     payload,
     qos: qosOf(firstByte) as QoS,
     dup: (firstByte & publishFlags.duplicate) !== 0,
+    retain: (firstByte & publishFlags.retain) !== 0,
     messageId,
   }
 }

@@ -38,6 +38,7 @@ export interface Publish {
   readonly payload: Buffer
   readonly qos: QoS
   readonly dup: boolean
+  readonly retain: boolean
   /** 1..65,535; 0 at QoS 0. */
   readonly messageId: number
 }

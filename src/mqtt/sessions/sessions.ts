@@ -40,6 +40,8 @@ export interface SessionsParts {
   /** Covers the sessions in the store. */
   readonly log: SessionLog
   readonly retries: StoreRetries
+  /** There is no session of this client any more, and the store has nothing of it. */
+  readonly onForgotten: (clientId: string) => void
 }
 
 /**
@@ -179,6 +181,7 @@ export class Sessions {
     const isClosed = (clientId: string) => !this.#open.has(clientId)
     for await (const clientId of this.#stored.forgetOlder(Date.now() - sessionLifetime, isClosed)) {
       this.#parts.log.cover(clientId, [])
+      this.#parts.onForgotten(clientId)
     }
   }
 
@@ -205,6 +208,7 @@ export class Sessions {
   async #forget(clientId: string, hold: Hold): Promise<void> {
     await this.#stored.forget(clientId, hold)
     this.#parts.log.cover(clientId, [])
+    this.#parts.onForgotten(clientId)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Hold } from '../../core/holds.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
+import { topicQueueOf, topicSessionName } from '../relay/documents.ts'
 import { maximumMissed } from './missed.ts'
 import type { MqttSession } from './session.ts'
 import {
@@ -92,9 +93,13 @@ export class StoredSessions {
   }
 
   async #removalOf(clientId: string): Promise<DocumentPut> {
-    const removal: Record<string, null> = { [sessionName(clientId)]: null }
-    const prefix = inFlightOf(clientId)
-    for await (const [rest] of listDocuments(this.#documents, prefix)) removal[`${prefix}${rest}`] = null
+    const removal: Record<string, null> = {
+      [sessionName(clientId)]: null,
+      [topicSessionName(clientId)]: null,
+    }
+    for (const prefix of [inFlightOf(clientId), topicQueueOf(clientId)]) {
+      for await (const [rest] of listDocuments(this.#documents, prefix)) removal[`${prefix}${rest}`] = null
+    }
     return removal
   }
 

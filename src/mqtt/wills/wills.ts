@@ -6,11 +6,13 @@ import { type Hold, HoldLost, type Holds } from '../../core/holds.ts'
 import type { Ingest } from '../../core/ingest.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
-import type { DocumentStore } from '../../core/ports.ts'
+import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { Relay } from '../relay/relay.ts'
 import { clientHold } from '../sessions/client-hold.ts'
 import { LeftWills } from './left-wills.ts'
-import { isAbandoned, type Will, willsOf } from './will-documents.ts'
+import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
 /** Between attempts while the store is away, milliseconds. */
 const retryInterval = 1_000
@@ -22,6 +24,8 @@ export interface WillsParts {
   readonly holds: Holds
   readonly ingest: Ingest
   readonly access: Access
+  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  readonly relay: Relay | undefined
   /** Whether the CONNECT of a connection of this node was refused: it has no will. @param holder of its client */
   readonly isRefused: (holder: string) => boolean
   /** How long the wills of a node that is gone wait for their clients, milliseconds. */
@@ -55,7 +59,7 @@ export class Wills {
   }
 
   /** Resolves when the will is durable; gives the name under which it is kept. @throws HoldLost */
-  async keep(will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<string> {
+  async keep(will: KeptWillContent, hold: Hold | undefined): Promise<string> {
     const name = `${willsOf(will.owner)}${randomUUID()}`
     const kept: Will = { ...will, node: this.#parts.nodes.self, holder: hold?.holder ?? '' }
     await this.#parts.documents.put({ [name]: kept }, hold)
@@ -103,7 +107,7 @@ export class Wills {
   }
 
   /** Writes the will of a client that is lost. While the store is away it is tried again. Never rejects. */
-  async write(name: string, will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<void> {
+  async write(name: string, will: KeptWillContent, hold: Hold | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
       // What the store was late with may be written all the same.
@@ -123,7 +127,7 @@ export class Wills {
   }
 
   /** Unless its client is held by another connection than its own, which looks after it then. */
-  async #appendUnheld(name: string, will: Omit<Will, 'node' | 'holder'>, holder: string): Promise<void> {
+  async #appendUnheld(name: string, will: KeptWillContent, holder: string): Promise<void> {
     const { documents, holds } = this.#parts
     const hold = await holds.takeFrom(clientHold(will.owner), holder)
     if (!hold) return
@@ -132,25 +136,32 @@ export class Wills {
   }
 
   /** @throws HoldLost @throws ThingwireError of the store */
-  async #append(name: string, will: Omit<Will, 'node' | 'holder'>, hold: Hold | undefined): Promise<void> {
-    const { access, ingest } = this.#parts
-    const { thingId, credentialHash, body } = will
+  async #append(name: string, will: KeptWillContent, hold: Hold | undefined): Promise<void> {
     try {
-      await access.authoriseAgain(credentialHash, thingId, 'write')
-      await ingest.write({
-        thingId,
-        door: 'mqtt',
-        body: Buffer.from(body, 'base64'),
-        options: {},
-        isWill: true,
-        documents: { [name]: null },
-        hold,
-      })
+      await this.#carryOut(will, { [name]: null }, hold)
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.retryable) throw error
     }
     // Of a write that had no effect, such as a dry run, the store has not taken the document along.
     await this.discard(name, hold)
+  }
+
+  /** @param documents put with it, if it has any effect */
+  async #carryOut(
+    { thingId, message, credentialHash, body }: KeptWillContent,
+    documents: DocumentPut,
+    hold: Hold | undefined,
+  ): Promise<void> {
+    const { access, ingest, relay } = this.#parts
+    const bytes = Buffer.from(body, 'base64')
+    if (message) {
+      const grants = await access.topicsAgain(credentialHash)
+      if (mayWrite(grants, message.topic))
+        await relay?.publish({ ...message, payload: bytes }, { documents, hold })
+      return
+    }
+    await access.authoriseAgain(credentialHash, thingId, 'write')
+    await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, hold })
   }
 
   /** Does it again for as long as the store is away. */

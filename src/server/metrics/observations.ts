@@ -43,6 +43,7 @@ export class Observations implements Observer {
   readonly brokenOff = new Tally<Reason | 'other'>([['other', 0]])
   storedRecords = 0
   droppedMessages = 0
+  relayedMessages = 0
 
   wrote(door: WriteDoor, outcome: WriteOutcome, records: number): void {
     const count = this.writes[door][outcome]
@@ -69,6 +70,10 @@ export class Observations implements Observer {
 
   fannedOut(seconds: number): void {
     this.fanOut.observe(seconds)
+  }
+
+  relayed(): void {
+    this.relayedMessages++
   }
 
   dropped(messages: number): void {

@@ -97,6 +97,11 @@ function addDoors(registry: Registry, { things, observations }: MetricSources): 
     read: () => sessions.read(),
   })
   sampled(registry, 'counter', {
+    name: 'thingwire_mqtt_messages_relayed_total',
+    help: 'Messages that clients published on topics beside those of things.',
+    read: () => observations.relayedMessages,
+  })
+  sampled(registry, 'counter', {
     name: 'thingwire_mqtt_messages_dropped_total',
     help: 'Messages that persistent sessions missed and never get, because there were too many.',
     read: () => observations.droppedMessages,

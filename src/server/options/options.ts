@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { isServable } from '../../core/topics/topic-grant.ts'
 import { parseRetentionRule } from '../../retention/rules.ts'
 import { parseRedisUrl } from '../../store/redis/connection/redis-url.ts'
 import { forwardDeclarations } from './forward-options.ts'
@@ -218,6 +219,18 @@ const optionDeclarations = {
     meaning:
       'Age at which a record is removed; the newest record of each resource stays. `*` in a key stands for any characters. If several rules match a key, the most specific rule applies, in any order of the list.',
     reason: 'An acknowledged record is removed only on request.',
+  },
+  topics: {
+    ...optional(
+      listOf(
+        'a list of topic filters such as tele/# whose first level is a name, and not things, v2 or one that begins with $',
+        z.string().refine(isServable),
+      ),
+    ),
+    default: undefined,
+    meaning:
+      'Topics beside those of things that the server relays, for the sessions and things that are given them (contract §7.10).',
+    reason: 'A server for readings alone has nothing more to protect.',
   },
   allowThingDelete: {
     ...yesOrNo(),

@@ -18,6 +18,8 @@ export function soleNode(holds: SoleHolds): Nodes {
     },
     onDocuments: () => () => {},
     onRefused: () => () => {},
+    send: () => {},
+    listen: async () => () => {},
     onGap: () => () => {},
     logBounds: async () => ({
       completeAfter: Number.POSITIVE_INFINITY,

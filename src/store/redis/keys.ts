@@ -28,6 +28,8 @@ export function redisKeys(prefix: string) {
     log: `${base}log`,
     /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
     logMarks: `${base}log-marks`,
+    /** Channel of what nodes tell one another without keeping it. */
+    messages: `${base}messages`,
     /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
     logPassing: `${base}log-passing`,
     /** ZSET of nodes, score: when each is held for dead unless it is heard of, milliseconds by Redis' clock. */

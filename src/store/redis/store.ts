@@ -15,6 +15,7 @@ import { createDocuments } from './documents.ts'
 import { type Keys, redisKeys } from './keys.ts'
 import { Follower } from './log/follower.ts'
 import { RedisHolds } from './nodes/holds.ts'
+import { NodeMessages } from './nodes/messages.ts'
 import { RedisNodes } from './nodes/nodes.ts'
 import { RedisReceipts } from './nodes/receipt-clock.ts'
 import { RedisClock } from './nodes/redis-clock.ts'
@@ -113,7 +114,9 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const { records, commits } = createRecords(database, durable, writes, follower, options.observer)
     const holds = new RedisHolds(database, follower, (change, ticket) => commits.push({ change, ticket }))
     const receipts = new RedisReceipts(clock, follower.listeners)
-    const nodes = new RedisNodes(database, follower.listeners, clock, receipts, holds, onStatement)
+    const messages = new NodeMessages(database, another)
+    const { listeners } = follower
+    const nodes = new RedisNodes(database, listeners, clock, receipts, holds, messages, onStatement)
     const documents = createDocuments(database, writes, {
       put: (encoded, ticket, hold) => commits.push({ change: { documents: encoded, hold }, ticket }),
       alone: task => commits.alone(task),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { createThing, type Thing } from '../../helpers/http-client.ts'
+import { ask, type Thing } from '../../helpers/http-client.ts'
 import { type ServerProcess, startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { hostileCases } from './cases/index.ts'
@@ -8,6 +8,12 @@ import { play, type Target } from './play.ts'
 
 /** Cases with more bytes are not sent byte by byte. */
 const mostBytes = 300
+
+/** Of every thing: what is sent on other topics is looked at, too. */
+const grants = [
+  { filter: 'house/#', access: 'read' },
+  { filter: 'house/#', access: 'write' },
+]
 
 let server: ServerProcess
 let target: Target
@@ -19,10 +25,11 @@ beforeAll(async () => {
   const dataDir = await temporaryDirectory(remove => {
     removeData = remove
   })
-  const environment = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000' }
+  const environment = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000', THINGWIRE_TOPICS: 'house/#' }
   server = await startServer({ dataDir, environment })
-  target = { thing: await createThing(server), other: await createThing(server) }
-  healthy = await createThing(server)
+  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: grants })
+  target = { thing: await createThing(), other: await createThing() }
+  healthy = await createThing()
   pair = await HealthyPair.start(server, healthy)
 })
 

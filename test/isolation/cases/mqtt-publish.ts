@@ -7,6 +7,16 @@ export const publishTricks: readonly PublishTrick[] = [
     'write to everything': '#',
   }),
   ...publishes('own token', 'reported', {
+    'publish on other topics of another': 'house/victim/state',
+    'retain on other topics of another': { topic: 'house/victim/state', retain: true },
+    'clear what is retained on other topics of another': {
+      topic: 'house/victim/state',
+      retain: true,
+      payload: '',
+    },
+    'publish on other topics of another at QoS 2': { topic: 'house/victim/state', qos: 2 },
+    'publish above other topics': 'house',
+    'publish behind a slash on other topics': '/house/own/x',
     'write to another thing': 'things/<victim>/write',
     'write to another thing at QoS 0': { topic: 'things/<victim>/write', qos: 0 },
     'write to another thing at QoS 2': { topic: 'things/<victim>/write', qos: 2 },
@@ -130,5 +140,10 @@ export const publishTricks: readonly PublishTrick[] = [
   ...publishes('nobody', 'reported', {
     'an anonymous client writes up and over': 'things/<own token>/../<victim>/write',
     'an anonymous client retains a value': { topic: 'things/<own token>/values/forged', retain: true },
+  }),
+  ...publishes('topic reader', 'dropped', { 'publish where one may read alone': 'house/own/x' }),
+  ...publishes('topic session', 'dropped', {
+    'publish on topics of another, with a session of topics': { topic: 'house/victim/state', retain: true },
+    'write to another thing, with a session of topics': 'things/<victim>/write',
   }),
 ]

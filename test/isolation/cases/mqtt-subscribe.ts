@@ -86,7 +86,29 @@ export const subscribeTricks: readonly SubscribeTrick[] = [
   ...refusedFilters('minted read session of victim', {
     'a minted read session: errors': 'things/<victim>/errors',
   }),
+  ...refusedFilters('own token', {
+    'other topics: everything': 'house/#',
+    'other topics: of another': 'house/victim/#',
+    'other topics: one of another': 'house/victim/state',
+    'other topics: a plus above them': 'house/+/state',
+    'other topics: a plus before them': '+/victim/state',
+    "other topics: up and over from one's own": 'house/../victim/#',
+    'other topics: in capitals': 'HOUSE/victim/#',
+    'other topics: behind a slash': '/house/victim/#',
+    'other topics: the level above': 'house',
+    'other topics: a share of them': '$share/g/house/victim/#',
+  }),
+  ...refusedFilters('topic session', {
+    'a session of topics: those of another': 'house/victim/#',
+    'a session of topics: a thing': 'things/<victim>/values/#',
+  }),
+  ...subscribes('topic session', [1], { 'a session of topics: every thing': 'things/+/values/#' }),
+  ...refusedFilters('topic writer', {
+    'a session that may publish alone: the same topics': 'house/victim/#',
+  }),
+  ...refusedFilters('write session of all', { 'a session of all things: other topics': 'house/#' }),
   ...refusedFilters('nobody', {
+    'an anonymous client: other topics': 'house/#',
     'an anonymous client: everything': '#',
     'an anonymous client: values of every thing': 'things/+/values/#',
     'an anonymous client: every thing on the old topic': 'v2/things/+',

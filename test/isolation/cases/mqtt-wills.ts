@@ -3,6 +3,8 @@ import { type ConnectTrick, wills } from '../trick.ts'
 /** Wills: a write that would be made when nobody looks. */
 export const willTricks: readonly ConnectTrick[] = [
   ...wills('own token', {
+    'a will on other topics of another': { will: { topic: 'house/victim/state', retain: true } },
+    'a will above other topics': 'house',
     'a will of another thing': 'things/<victim>/write',
     'a retained will of another thing': { will: { topic: 'things/<victim>/write', retain: true } },
     'a will of another thing on the old topic': 'v2/things/<victim>',

@@ -21,6 +21,7 @@ function openLink(unacked: readonly number[] = []) {
     },
     {
       onRoom: () => {},
+      onMessages: () => {},
       onClosedByBroker: error => closed.push(error),
       isUnacked: messageId => unacked.includes(messageId),
     },

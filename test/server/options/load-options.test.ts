@@ -134,6 +134,10 @@ describe('completeOptions()', () => {
 
   it('refuses what the options of a file may not hold either', () => {
     expect(() => completeOptions({ httpPort: 1.5 })).toThrow(/^httpPort in .* must be/)
+    for (const filter of ['#', '+/a', 'things/#', 'v2/x', '$SYS/#', 'a#'])
+      expect(() => completeOptions({ topics: ['tele/#', filter] })).toThrow(
+        /^topics in .* must be a list of topic/,
+      )
     expect(() => completeOptions({ port: 1 } as object)).toThrow(/^unknown option port/)
   })
 })

@@ -8,6 +8,7 @@ import type { LogListeners } from '../log/log-listeners.ts'
 import { Script } from '../script.ts'
 import { Candidacy, type Work } from './candidacy.ts'
 import type { RedisHolds } from './holds.ts'
+import type { NodeMessages } from './messages.ts'
 import type { RedisReceipts } from './receipt-clock.ts'
 import type { RedisClock } from './redis-clock.ts'
 
@@ -38,6 +39,7 @@ export class RedisNodes implements Nodes {
   readonly #clock: RedisClock
   readonly #receipts: RedisReceipts
   readonly #holds: RedisHolds
+  readonly #messages: NodeMessages
   readonly #say: (statement: Statement) => void
   /** By task. */
   readonly #candidacies = new Map<string, Candidacy>()
@@ -56,6 +58,7 @@ export class RedisNodes implements Nodes {
     clock: RedisClock,
     receipts: RedisReceipts,
     holds: RedisHolds,
+    messages: NodeMessages,
     say: (statement: Statement) => void,
   ) {
     this.#database = database
@@ -65,6 +68,7 @@ export class RedisNodes implements Nodes {
     this.#clock = clock
     this.#receipts = receipts
     this.#holds = holds
+    this.#messages = messages
     this.#say = say
   }
 
@@ -92,6 +96,14 @@ export class RedisNodes implements Nodes {
       await candidacy.giveUp()
       if (this.#candidacies.get(task) === candidacy) this.#candidacies.delete(task)
     }
+  }
+
+  send(message: Uint8Array): void {
+    this.#messages.send(message)
+  }
+
+  listen(...listening: Parameters<Nodes['listen']>): Promise<() => void> {
+    return this.#messages.listen(...listening)
   }
 
   logBounds(): Promise<LogBounds> {

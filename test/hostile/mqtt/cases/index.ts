@@ -4,6 +4,7 @@ import { filters } from './filters.ts'
 import { firstBytes } from './first-bytes.ts'
 import { lengths } from './lengths.ts'
 import { order } from './order.ts'
+import { otherTopics } from './other-topics.ts'
 import { packetIds } from './packet-ids.ts'
 import { protocol } from './protocol.ts'
 import { texts } from './text.ts'
@@ -20,4 +21,5 @@ export const hostileCases: Readonly<Record<string, readonly MqttCase[]>> = {
   'packet identifiers': packetIds,
   filters: filters,
   topics: topics,
+  'other topics': otherTopics,
 }

@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+
+export interface TopicFlags {
+  readonly readTopic?: readonly string[]
+  readonly writeTopic?: readonly string[]
+}
+
+export interface TopicGrant {
+  readonly filter: string
+  readonly access: string
+}
+
+/** The options that name topics beside those of things. */
+export function withTopics(command: Command): Command {
+  return command
+    .option(
+      '--read-topic <filter>',
+      'topics that it may subscribe to, such as tele/#; can be repeated',
+      another,
+    )
+    .option(
+      '--write-topic <filter>',
+      'topics that it may publish on, such as cmnd/#; can be repeated',
+      another,
+    )
+}
+
+export function grantsOf({ readTopic = [], writeTopic = [] }: TopicFlags): readonly TopicGrant[] {
+  return [
+    ...readTopic.map(filter => ({ filter, access: 'read' })),
+    ...writeTopic.map(filter => ({ filter, access: 'write' })),
+  ]
+}
+
+/** Such as `read tele/#, write cmnd/#`. */
+export function shownGrants(grants: readonly TopicGrant[] = []): string {
+  return grants.map(({ filter, access }) => `${access} ${filter}`).join(', ')
+}
+
+function another(filter: string, before: readonly string[] = []): readonly string[] {
+  return [...before, filter]
+}

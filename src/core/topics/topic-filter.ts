@@ -1,0 +1,40 @@
+/** Topic filters of MQTT (MQTT-4.7), whoever serves them. */
+
+/** More levels than Aedes routes. */
+const maximumLevels = 100
+
+/** Whether wildcards stand for whole levels, `#` for the last ones only (MQTT-4.7.1-2, -3), and levels are not too many. */
+export function isTopicFilter(filter: string): boolean {
+  const levels = filter.split('/', maximumLevels + 1)
+  if (filter === '' || levels.length > maximumLevels) return false
+  if (levels.at(-1) === '#') levels.pop()
+  return levels.every(level => level === '+' || !/[+#]/.test(level))
+}
+
+/** Whether a topic may be published on: not empty and without wildcards (MQTT-3.3.2-2, -4.7.3-1), and its levels are not too many. */
+export function isTopicName(topic: string): boolean {
+  return topic !== '' && !/[+#]/.test(topic) && topic.split('/', maximumLevels + 1).length <= maximumLevels
+}
+
+/** Whether a filter matches a topic. A wildcard in its first level matches no topic that begins with `$` (MQTT-4.7.2-1). */
+export function matchesTopic(filter: string, topic: string): boolean {
+  return isWithin(topic, filter)
+}
+
+/**
+ * Whether every topic that `inner` matches is matched by `outer`, too. `#` in `inner` needs `#` in `outer` at its place or before.
+ *
+ * @param inner a filter or a topic
+ */
+export function isWithin(inner: string, outer: string): boolean {
+  const ofInner = inner.split('/')
+  const ofOuter = outer.split('/')
+  if (inner.startsWith('$') && (ofOuter[0] === '+' || ofOuter[0] === '#')) return false
+  for (const [place, level] of ofOuter.entries()) {
+    if (level === '#') return true
+    const own = ofInner[place]
+    if (own === undefined || own === '#') return false
+    if (level !== '+' && level !== own) return false
+  }
+  return ofInner.length === ofOuter.length
+}

@@ -1,0 +1,90 @@
+import { Turns } from '../../core/async/turns.ts'
+import type { Observer } from '../../core/observer.ts'
+import type { DocumentPut, WriteRate } from '../../core/ports.ts'
+import { isTopicName } from '../../core/topics/topic-filter.ts'
+import { mayWrite } from '../../core/topics/topic-grant.ts'
+import { isAcknowledged } from '../connection/acks.ts'
+import type { Connection } from '../connection/connection.ts'
+import { type Arrival, digestOfWrite } from '../connection/in-flight.ts'
+import type { Publish } from '../packets/packet.ts'
+import type { Relay } from '../relay/relay.ts'
+import type { RelayedClient } from '../relay/relayed-client.ts'
+import { type InFlightDocument, inFlightName } from '../sessions/session-documents.ts'
+
+export interface RelayDoorParts {
+  readonly relay: Relay
+  readonly rate: WriteRate
+  readonly observer: Observer | undefined
+}
+
+/** Messages that one connection publishes on topics beside those of things: in the order of arrival. */
+export class RelayDoor {
+  readonly #connection: Connection
+  readonly #relayed: RelayedClient
+  readonly #parts: RelayDoorParts
+  readonly #turns = new Turns()
+  #hasFailed = false
+
+  constructor(connection: Connection, relayed: RelayedClient, parts: RelayDoorParts) {
+    this.#connection = connection
+    this.#relayed = relayed
+    this.#parts = parts
+  }
+
+  mayPublish(topic: string): boolean {
+    return isTopicName(topic) && mayWrite(this.#relayed.grants, topic)
+  }
+
+  /**
+   * Resolves when the message is to be acknowledged.
+   *
+   * @param arrival at QoS 2: a resend of the packet before is not published again (contract §4.4 (d))
+   * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
+   */
+  async publish(packet: Publish, arrival?: Arrival): Promise<void> {
+    const turn = this.#turns.take()
+    try {
+      await turn.wait()
+      if (this.#hasFailed) throw new Error('a packet before this one has failed')
+      await arrival?.released
+      if (arrival && isResend(packet, arrival)) {
+        turn.done()
+        await arrival.before?.committing
+        return
+      }
+      await this.#parts.rate.enter({ thingId: this.#payer, door: 'mqtt', body: packet.payload })
+      const publishing = this.#parts.relay.publish(messageOf(packet), this.#together(packet, arrival))
+      turn.done()
+      await publishing
+      this.#parts.observer?.relayed()
+    } catch (error) {
+      this.#hasFailed ||= !isAcknowledged(error)
+      throw error
+    } finally {
+      turn.done()
+    }
+  }
+
+  /** Whose rate it is: that of things' writes is another, so that neither takes from the other. */
+  get #payer(): string {
+    const { clientId } = this.#relayed
+    return `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
+  }
+
+  #together({ messageId }: Publish, arrival: Arrival | undefined) {
+    const { hold, session } = this.#connection
+    if (!session?.isPersistent || arrival?.packet.write === undefined) return undefined
+    const document: InFlightDocument = { write: arrival.packet.write }
+    const documents: DocumentPut = { [inFlightName(session.clientId, messageId)]: document }
+    return { documents, hold }
+  }
+}
+
+function isResend({ topic, payload, dup }: Publish, { packet, before }: Arrival): boolean {
+  packet.write = digestOfWrite(topic, payload)
+  return dup && before?.write === packet.write
+}
+
+function messageOf({ topic, payload, qos, retain }: Publish) {
+  return { topic, payload: Buffer.from(payload), qos, isRetained: retain }
+}

@@ -1,0 +1,162 @@
+import type { Aedes, AedesPublishPacket } from 'aedes'
+import type { ReceiptClock } from '../../core/clock.ts'
+import type { Hold } from '../../core/holds.ts'
+import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { QoS } from '../packets/packet.ts'
+import { bytesOf, type QueuedMessage, queuedName, topicRetainedPrefix } from './documents.ts'
+import type { QueueBounds } from './queue-bounds.ts'
+import type { RetainedMessage, RetainedMessages } from './retained-messages.ts'
+import type { TopicSubscriptions } from './topic-subscriptions.ts'
+
+export interface PublishQueueParts {
+  readonly documents: DocumentStore
+  readonly clock: Pick<ReceiptClock, 'now'>
+  /** Of this process. */
+  readonly brokerId: string
+  readonly retained: RetainedMessages
+  readonly subscriptions: TopicSubscriptions
+  readonly bounds: QueueBounds
+  readonly onFailed: (error: unknown) => void
+}
+
+/** A message on its way to whoever is subscribed to its topic. */
+export interface RelayedMessage {
+  readonly topic: string
+  readonly payload: Buffer
+  readonly qos: QoS
+  readonly isRetained: boolean
+}
+
+/** What is put in one with a message: what the door must not forget once it has acked. */
+export interface PutWithMessage {
+  readonly documents: DocumentPut
+  readonly hold: Hold | undefined
+}
+
+interface Publishing {
+  readonly message: RelayedMessage
+  readonly together: PutWithMessage | undefined
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * The one way of messages to Aedes: one after another, the next one when the one before is put. Aedes passes over a message whose
+ * counter is not greater than the one before, and takes several steps before it hands one out.
+ */
+export class PublishQueue {
+  readonly #parts: PublishQueueParts
+  #broker: Aedes | undefined
+  #order = 0
+  readonly #waiting: Publishing[] = []
+  /** It is not put yet. */
+  #starting: Publishing | undefined
+  /** Resolves when everything that was put is durable, or has failed. */
+  #put: Promise<void> = Promise.resolve()
+
+  constructor(parts: PublishQueueParts) {
+    this.#parts = parts
+  }
+
+  useBroker(broker: Aedes): void {
+    this.#broker = broker
+  }
+
+  /** As `Relay.publish`. */
+  async publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
+    const { topic, payload, isRetained } = message
+    if (isRetained && payload.length > 0) this.#parts.retained.assertRoom(topic, payload)
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ message, together, resolve, reject })
+      this.#startNext()
+    })
+  }
+
+  #startNext(): void {
+    while (!this.#starting) {
+      const next = this.#waiting.shift()
+      if (!next) return
+      this.#start(next)
+    }
+  }
+
+  #start(publishing: Publishing): void {
+    const { topic, payload, qos, isRetained } = publishing.message
+    const { clock, brokerId } = this.#parts
+    this.#order = Math.max(this.#order + 1, clock.now() * 1_000)
+    const packet = {
+      cmd: 'publish' as const,
+      topic,
+      payload,
+      qos,
+      retain: isRetained,
+      dup: false,
+      // Two lanes: a message at QoS 0 does not wait for those before it to be put, and must not count as newer than them.
+      brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
+      brokerCounter: this.#order,
+    }
+    if (qos > 0 || isRetained) this.#starting = publishing
+    this.#broker?.publish(packet, (error?: Error | null) => {
+      this.#started(publishing)
+      if (error) publishing.reject(error)
+      else publishing.resolve()
+    })
+  }
+
+  #started(publishing: Publishing | undefined): void {
+    if (this.#starting !== publishing) return
+    this.#starting = undefined
+    this.#startNext()
+  }
+
+  /** Aedes asks to keep a retained message. */
+  retain({ topic, payload, qos }: AedesPublishPacket): void {
+    // With the message that is to be enqueued.
+    if (qos > 0) return
+    const message: RetainedMessage = { topic, payload: bytesOf(payload), qos }
+    const put = this.#parts.retained.change(message)
+    this.#putAll(put, undefined).catch(this.#parts.onFailed)
+  }
+
+  /** Aedes asks to keep a message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
+  enqueue(packet: AedesPublishPacket): Promise<void> {
+    const publishing = this.#starting
+    const { documents, hold } = publishing?.together ?? {}
+    const put = { ...documents, ...this.#putsOf(packet) }
+    const putting = Object.keys(put).length > 0 ? this.#putAll(put, hold) : undefined
+    putting?.catch(() => {})
+    const before = this.#put
+    const done = putting ? before.then(() => putting) : before
+    this.#put = done.catch(() => {})
+    // Aedes hands out one after the other as these resolve.
+    this.#started(publishing)
+    return done
+  }
+
+  #putsOf({ topic, payload, qos, retain, brokerId, brokerCounter }: AedesPublishPacket): DocumentPut {
+    const { subscriptions, bounds, retained } = this.#parts
+    const put: Record<string, DocumentPut[string]> = {}
+    const bytes = bytesOf(payload)
+    const wanting = subscriptions.wanting(topic)
+    const text = wanting.size > 0 ? bytes.toString('base64') : ''
+    for (const [clientId, wanted] of wanting) {
+      if (wanted === 0) continue
+      const message: QueuedMessage = { topic, payload: text, qos: wanted < qos ? wanted : qos }
+      put[queuedName(clientId, { order: brokerCounter, brokerId })] = message
+      bounds.note(clientId, bytes.length)
+    }
+    if (retain) Object.assign(put, retained.change({ topic, payload: bytes, qos }))
+    return put
+  }
+
+  async #putAll(put: DocumentPut, hold: Hold | undefined): Promise<void> {
+    const { documents, retained } = this.#parts
+    try {
+      await documents.put(put, hold)
+    } catch (error) {
+      const names = Object.keys(put).filter(name => name.startsWith(topicRetainedPrefix))
+      await Promise.all(names.map(name => retained.hear(name))).catch(() => {})
+      throw error
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream'
+import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes'
+import type { ReplayedPacket, SentPacket } from './outgoing-queue.ts'
+import type { RetainedMessage } from './retained-messages.ts'
+
+/** What Aedes has a persistence do, as the relay does it. */
+export interface RelayStore {
+  /** The broker that is served. */
+  useBroker(broker: Aedes): void
+  /** A message is the newest of its topic from here on. */
+  retain(packet: AedesPublishPacket): void
+  retained(filters: readonly string[]): readonly RetainedMessage[]
+  /** Client ids of the sessions that are owed what is published on a topic. */
+  owed(topic: string): Iterable<string>
+  /** Resolves when the message is with these sessions, in the order of the calls. @throws ThingwireError of the store */
+  enqueue(packet: AedesPublishPacket): Promise<void>
+  /** What the session of a client is subscribed to. */
+  filtersOf(clientId: string): readonly string[]
+  sends(client: Client, packet: SentPacket): Promise<void>
+  acked(client: Client, messageId: number): void
+  replay(client: Client): AsyncIterable<ReplayedPacket>
+}
+
+/**
+ * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, and wills are published, by the
+ * doors; QoS 2 packets of clients do not come so far as Aedes.
+ */
+export class RelayPersistence {
+  readonly #store: RelayStore
+
+  constructor(store: RelayStore) {
+    this.#store = store
+  }
+
+  async setup(broker: Aedes): Promise<void> {
+    this.#store.useBroker(broker)
+  }
+
+  async destroy(): Promise<void> {}
+
+  async storeRetained(packet: AedesPublishPacket): Promise<void> {
+    this.#store.retain(packet)
+  }
+
+  createRetainedStream(filter: string): Readable {
+    return this.createRetainedStreamCombi([filter])
+  }
+
+  createRetainedStreamCombi(filters: readonly string[]): Readable {
+    const messages = this.#store.retained(filters)
+    return Readable.from(messages.map(message => ({ cmd: 'publish', ...message, retain: true })))
+  }
+
+  async addSubscriptions(): Promise<void> {}
+
+  async removeSubscriptions(): Promise<void> {}
+
+  async subscriptionsByClient({ id }: Pick<Client, 'id'>): Promise<Subscription[]> {
+    return this.#store.filtersOf(id).map(topic => ({ topic, qos: 2 }))
+  }
+
+  async countOffline(): Promise<{ subsCount: number; clientsCount: number }> {
+    return { subsCount: 0, clientsCount: 0 }
+  }
+
+  async subscriptionsByTopic(topic: string): Promise<{ clientId: string; topic: string }[]> {
+    return Array.from(this.#store.owed(topic), clientId => ({ clientId, topic }))
+  }
+
+  async cleanSubscriptions(): Promise<void> {}
+
+  outgoingEnqueueCombi(_subscriptions: unknown, packet: AedesPublishPacket): Promise<void> {
+    return this.#store.enqueue(packet)
+  }
+
+  outgoingEnqueue(_subscription: unknown, packet: AedesPublishPacket): Promise<void> {
+    return this.#store.enqueue(packet)
+  }
+
+  outgoingUpdate(client: Client, packet: SentPacket): Promise<void> {
+    return this.#store.sends(client, packet)
+  }
+
+  async outgoingClearMessageId(client: Client, { messageId }: { messageId?: number }): Promise<void> {
+    if (messageId !== undefined) this.#store.acked(client, messageId)
+  }
+
+  outgoingStream(client: Client): Readable {
+    return Readable.from(this.#store.replay(client))
+  }
+
+  async incomingStorePacket(): Promise<void> {}
+
+  async incomingGetPacket(): Promise<never> {
+    throw new Error('no such packet')
+  }
+
+  async incomingDelPacket(): Promise<void> {}
+
+  async putWill(): Promise<void> {}
+
+  async getWill(): Promise<void> {}
+
+  async delWill(): Promise<void> {}
+
+  streamWill(): Readable {
+    return Readable.from([])
+  }
+
+  getClientList(): Readable {
+    return Readable.from([])
+  }
+}

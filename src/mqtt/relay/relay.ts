@@ -1,0 +1,352 @@
+import { randomUUID } from 'node:crypto'
+import type { Aedes, AedesPublishPacket, Client } from 'aedes'
+import { principalName } from '../../access/principal.ts'
+import type { ReceiptClock } from '../../core/clock.ts'
+import { type Hold, HoldLost } from '../../core/holds.ts'
+import type { Nodes } from '../../core/nodes.ts'
+import type { Observer } from '../../core/observer.ts'
+import { isOutage } from '../../core/outage.ts'
+import type { DocumentStore } from '../../core/ports.ts'
+import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
+import type { Live } from '../../live/index.ts'
+import {
+  type TopicSubscription,
+  topicQueueOf,
+  topicQueuePrefix,
+  topicRetainedPrefix,
+  topicSessionPrefix,
+} from './documents.ts'
+import { MessageBus } from './message-bus.ts'
+import { type LinkedMessage, NodeLink } from './node-link.ts'
+import { OutgoingQueue, type ReplayedPacket, type SentPacket } from './outgoing-queue.ts'
+import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publish-queue.ts'
+import { QueueBounds } from './queue-bounds.ts'
+import { RelayPersistence, type RelayStore } from './relay-persistence.ts'
+import { RelayedClient } from './relayed-client.ts'
+import { type RetainedMessage, RetainedMessages } from './retained-messages.ts'
+import { TopicSubscriptions } from './topic-subscriptions.ts'
+
+export interface RelayParts {
+  readonly documents: DocumentStore
+  readonly nodes: Nodes
+  readonly clock: Pick<ReceiptClock, 'now'>
+  readonly live: Pick<Live, 'catchUp'>
+  readonly observer?: Observer | undefined
+  /** Told of errors that are not the store's. */
+  readonly onDefect: (error: unknown) => void
+}
+
+/** A connection as the relay needs it. */
+export interface RelayedConnection {
+  readonly client: Client
+  readonly session:
+    | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
+    | undefined
+  readonly hold: Hold | undefined
+  readonly isConnected: boolean
+  /** Resolves when there is room for more messages; undefined: there is. */
+  readonly live: { roomToRelay(): Promise<void> | undefined }
+  /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
+  readonly broker: { finish(): Promise<void> }
+  close(error: Error): void
+}
+
+/**
+ * Topics beside those of things, which Aedes serves: the relay is what Aedes has of the store and of other nodes, and by which
+ * clients of ours publish.
+ */
+export class Relay implements RelayStore {
+  readonly persistence: RelayPersistence
+  readonly bus: MessageBus
+  readonly #parts: RelayParts
+  readonly #retained: RetainedMessages
+  readonly #subscriptions: TopicSubscriptions
+  readonly #bounds: QueueBounds
+  readonly #link: NodeLink
+  /** Of this process; what Aedes knows messages again by. */
+  readonly #brokerId = randomUUID()
+  readonly #publishing: PublishQueue
+  readonly #clients = new WeakMap<Client, RelayedClient>()
+  /** By client id, the newest connection of each. */
+  readonly #current = new Map<string, RelayedClient>()
+  readonly #stops: readonly (() => void)[]
+  /** Resolves when what is known to have changed is read. */
+  #hearing: Promise<unknown> = Promise.resolve()
+
+  private constructor(parts: RelayParts) {
+    const { documents, nodes, clock, observer } = parts
+    this.#parts = parts
+    this.#retained = new RetainedMessages(documents)
+    this.#subscriptions = new TopicSubscriptions(documents)
+    this.#bounds = new QueueBounds(documents, {
+      isConnected: clientId => this.#current.has(clientId),
+      onDropped: count => observer?.dropped(count),
+    })
+    this.#publishing = new PublishQueue({
+      documents,
+      clock,
+      brokerId: this.#brokerId,
+      retained: this.#retained,
+      subscriptions: this.#subscriptions,
+      bounds: this.#bounds,
+      onFailed: this.#onFailed,
+    })
+    this.persistence = new RelayPersistence(this)
+    this.#link = new NodeLink({
+      nodes,
+      onMessage: message => this.#deliver(message),
+      onMissed: () => this.#endPersistent(),
+      catchUp: () => this.catchUp(),
+      onFailed: this.#onFailed,
+    })
+    this.bus = new MessageBus(packet => {
+      // What a broker says of itself is nothing to others.
+      if (!packet.topic.startsWith('$SYS/')) this.#link.tell(packet)
+    })
+    this.#stops = [
+      nodes.onDocuments(names => {
+        this.#hearing = Promise.all([this.#hearing, this.#hear(names).catch(this.#onFailed)])
+      }),
+      () => this.#link.close(),
+    ]
+  }
+
+  /** @throws ThingwireError of the store */
+  static async open(parts: RelayParts): Promise<Relay> {
+    const relay = new Relay(parts)
+    await relay.#link.open()
+    await relay.#hear(undefined)
+    void relay.#dropOrphans().catch(relay.#onFailed)
+    return relay
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  useBroker(broker: Aedes): void {
+    this.#publishing.useBroker(broker)
+  }
+
+  /**
+   * A client has connected. What its session was subscribed to, it is again, as far as it may still see that.
+   *
+   * @returns undefined: it may use no topics beside those of things
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async begin(
+    connection: RelayedConnection,
+    grants: readonly TopicGrant[],
+  ): Promise<RelayedClient | undefined> {
+    const { session, client, hold } = connection
+    if (!session) return undefined
+    const { clientId, isPersistent, wasPresent } = session
+    const before = this.#current.get(clientId)
+    const kept = isPersistent && wasPresent ? await this.restrict(clientId, grants, hold) : []
+    if (isPersistent && !wasPresent) await this.#removeAll(clientId, hold)
+    if (grants.length === 0) return undefined
+    const relayed = new RelayedClient({
+      clientId,
+      grants,
+      subscriptions: kept,
+      queue: isPersistent ? this.#queueOf(connection, clientId, before) : undefined,
+      isNewest: (topic, payload) => this.#retained.isNewest(topic, payload),
+      close: error => connection.close(error),
+      finish: async () => {
+        if (connection.isConnected) await connection.broker.finish()
+      },
+    })
+    this.#clients.set(client, relayed)
+    this.#current.set(clientId, relayed)
+    return relayed
+  }
+
+  #queueOf(
+    connection: RelayedConnection,
+    clientId: string,
+    before: RelayedClient | undefined,
+  ): OutgoingQueue {
+    const { hold, live } = connection
+    return new OutgoingQueue({
+      documents: this.#parts.documents,
+      clientId,
+      hold,
+      brokerId: this.#brokerId,
+      // Where that fails, it is as if it was not acknowledged.
+      before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
+      room: () => live.roomToRelay(),
+      onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
+      onFailed: this.#onFailed,
+    })
+  }
+
+  /** The connection is gone, and nothing of it is under way. @throws HoldLost @throws ThingwireError of the store */
+  async end(relayed: RelayedClient): Promise<void> {
+    await relayed.end()
+    if (this.#current.get(relayed.clientId) === relayed) this.#current.delete(relayed.clientId)
+  }
+
+  /** There is no session of the client any more, and the store has nothing of it. */
+  forget(clientId: string): void {
+    this.#subscriptions.set(clientId, [])
+    this.#bounds.forget(clientId)
+  }
+
+  /** Whether Aedes is to subscribe a client to a filter. */
+  allows(client: Client, filter: string): boolean {
+    return this.#clients.get(client)?.isSubscribed(filter) === true
+  }
+
+  forward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
+    return this.#clients.get(client)?.forward(packet) ?? null
+  }
+
+  /**
+   * Keeps what the client is subscribed to, if its session outlives the connection.
+   *
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async keep(
+    { clientId, isPersistent }: RelayedClient,
+    subscriptions: readonly TopicSubscription[],
+    hold: Hold | undefined,
+  ): Promise<void> {
+    if (!isPersistent) return
+    this.#subscriptions.set(clientId, subscriptions)
+    await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), hold)
+    await this.#link.settle()
+  }
+
+  /** Resolves when everything that was committed before the call, by whichever node, is known here. @throws ThingwireError of the store */
+  async catchUp(): Promise<void> {
+    if (this.#parts.nodes.isAlone) return
+    await this.#parts.live.catchUp()
+    await this.#hearing
+  }
+
+  #deliver(message: LinkedMessage): void {
+    const { topic, payload, qos, retain } = message
+    if (retain) this.#retained.change({ topic, payload, qos })
+    this.bus.deliver({ ...message, cmd: 'publish', dup: false }, () => {})
+  }
+
+  /** What their clients have missed, they find in the store when they come again. */
+  #endPersistent(): void {
+    for (const { isPersistent, close } of this.#current.values()) {
+      if (isPersistent) close(new Error('messages of another node were lost'))
+    }
+  }
+
+  /**
+   * Ends the subscriptions of a session that its client may not have any more.
+   *
+   * @returns the others
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async restrict(
+    clientId: string,
+    grants: readonly TopicGrant[],
+    hold?: Hold,
+  ): Promise<readonly TopicSubscription[]> {
+    const all = this.#subscriptions.of(clientId)
+    const kept = all.filter(({ filter }) => mayRead(grants, filter))
+    if (kept.length === all.length) return all
+    this.#subscriptions.set(clientId, kept)
+    await this.#parts.documents.put(TopicSubscriptions.put(clientId, kept), hold)
+    return kept
+  }
+
+  /** What a principal may see has changed: its sessions keep what it may still see. @throws ThingwireError of the store */
+  async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
+    const scope = `${principalName({ kind: 'thing', thingId })}:`
+    for (const clientId of this.#subscriptions.clientsIn(scope)) await this.restrict(clientId, grants)
+  }
+
+  /**
+   * Resolves when the message is with every session that outlives its connection and wants it, and with everyone who is connected.
+   *
+   * @param together put with it, at QoS 1 and 2
+   * @throws ThingwireError of the store: nothing was put; too_many_retained
+   */
+  publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
+    return this.#publishing.publish(message, together)
+  }
+
+  retain(packet: AedesPublishPacket): void {
+    this.#publishing.retain(packet)
+  }
+
+  enqueue(packet: AedesPublishPacket): Promise<void> {
+    return this.#publishing.enqueue(packet)
+  }
+
+  retained(filters: readonly string[]): readonly RetainedMessage[] {
+    return this.#retained.matching(filters)
+  }
+
+  owed(topic: string): Iterable<string> {
+    return this.#subscriptions.wanting(topic).keys()
+  }
+
+  filtersOf(clientId: string): readonly string[] {
+    return this.#current.get(clientId)?.subscriptions.map(({ filter }) => filter) ?? []
+  }
+
+  async sends(client: Client, packet: SentPacket): Promise<void> {
+    await this.#clients.get(client)?.queue?.sends(packet)
+  }
+
+  acked(client: Client, messageId: number): void {
+    this.#clients.get(client)?.queue?.acked(messageId)
+  }
+
+  async *replay(client: Client): AsyncGenerator<ReplayedPacket> {
+    yield* this.#clients.get(client)?.queue?.replay() ?? []
+  }
+
+  /** @param names of documents that may have changed; undefined: any may have */
+  async #hear(names: readonly string[] | undefined): Promise<void> {
+    if (!names) {
+      await Promise.all([this.#retained.load(), this.#subscriptions.load()])
+      return
+    }
+    const changes = names.map(name => {
+      if (name.startsWith(topicRetainedPrefix)) return this.#retained.hear(name)
+      return name.startsWith(topicSessionPrefix) ? this.#subscriptions.hear(name) : undefined
+    })
+    await Promise.all(changes)
+  }
+
+  async #removeAll(clientId: string, hold: Hold | undefined): Promise<void> {
+    const { documents } = this.#parts
+    this.#subscriptions.set(clientId, [])
+    const prefix = topicQueueOf(clientId)
+    for (;;) {
+      const page = await documents.list(prefix, { limit: 100 })
+      const put = Object.fromEntries(page.map(([name]) => [name, null]))
+      await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, hold)
+      if (page.length < 100) return
+    }
+  }
+
+  /** Messages that were published while the last of a session was removed. */
+  async #dropOrphans(): Promise<void> {
+    const { documents } = this.#parts
+    let after = topicQueuePrefix
+    for (;;) {
+      const [[name] = []] = await documents.list(topicQueuePrefix, { after, limit: 1 })
+      if (name === undefined) return
+      const encoded = name.slice(topicQueuePrefix.length, name.lastIndexOf('/'))
+      const clientId = decodeURIComponent(encoded)
+      if (!(await documents.get(`${topicSessionPrefix}${encoded}`)) && !this.#current.has(clientId))
+        await this.#removeAll(clientId, undefined)
+      // Behind all of this client: a slash is followed by a zero.
+      after = `${topicQueuePrefix}${encoded}0`
+    }
+  }
+
+  /** What the store fails is told by whoever waits for it. */
+  readonly #onFailed = (error: unknown): void => {
+    if (!isOutage(error) && !(error instanceof HoldLost)) this.#parts.onDefect(error)
+  }
+}
