@@ -7,7 +7,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY tools/build ./tools/build
 COPY src ./src
 COPY web ./web
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-slim
 ENV NODE_ENV=production \

@@ -44,6 +44,9 @@ const longNodesTests = [
 /** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
+/** A host's broker on Redis, as two processes of examples/redis-host. */
+const redisHostTests = 'test/mqtt/host/redis/*.test.ts'
+
 /**
  * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture. Each
  * installs, builds or waits for minutes, which no other test should have beside it: `npm run pages`, one file after another.
@@ -78,7 +81,7 @@ export default defineConfig({
           ...shared,
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...longNodesTests, redisClusterTest, ...pagesTests, silenceTest],
+          exclude: [...longNodesTests, redisClusterTest, redisHostTests, ...pagesTests, silenceTest],
           provide: { store: 'embedded', doors: 'all' },
         },
       },
@@ -87,7 +90,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: fastTests,
-          exclude: slowerTests,
+          exclude: [...slowerTests, redisHostTests],
           provide: { store: 'embedded' },
         },
       },
@@ -107,7 +110,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'redis',
-          include: suites(...doorSuites),
+          include: [...suites(...doorSuites), redisHostTests],
           // All of them take minutes, and are tried on a cluster: `npm run nodes`.
           provide: { store: 'redis', doors: 'one of each protocol' },
         },

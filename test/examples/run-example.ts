@@ -3,8 +3,12 @@ import { Child } from '../helpers/child.ts'
 export interface RunningExample {
   /** What the line that was waited for captured. */
   readonly ready: readonly string[]
+  /** Resolves when stderr holds a match. @throws Error with the output if the process ends before */
+  told(pattern: RegExp): Promise<unknown>
   /** SIGTERM. @returns the exit status, and all that was written to stderr */
   stop(): Promise<{ readonly code: number | null; readonly stderr: string }>
+  /** SIGKILL. @returns all that was written to stdout and stderr */
+  kill(): Promise<string>
 }
 
 /**
@@ -26,5 +30,9 @@ export async function runExample(
     const { code, stderr } = await child.end('SIGTERM')
     return { code, stderr }
   }
-  return { ready, stop }
+  const kill = async () => {
+    const { stdout, stderr } = await child.end('SIGKILL')
+    return stdout + stderr
+  }
+  return { ready, told: pattern => child.until('stderr', pattern), stop, kill }
 }

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { type RunningExample, runExample } from '../../../examples/run-example.ts'
+import type { ServerAddress, Thing } from '../../../helpers/http-client.ts'
+import type { ConnectOptions, MqttClient } from '../../../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../../../helpers/of-test.ts'
+import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
+
+/** examples/redis-host, a plant with users and topics of its own, as processes on one Redis. */
+
+const adminKey = 'the-plant-on-redis-has-a-key-of-its-own'
+
+/** One process of it. */
+export interface PlantNode extends ServerAddress, Omit<RunningExample, 'ready'> {
+  readonly mqttUrl: string
+}
+
+export interface PlantSetup {
+  /** Where the broker keeps what is its. Default: where the things are. */
+  readonly brokerRedisUrl?: string
+  /** Milliseconds. Default: that of the example. */
+  readonly heartbeat?: number
+}
+
+/** Starts a node, and waits until it is ready. Whoever starts it ends it. */
+export async function startPlant(redisUrl: string, setup: PlantSetup = {}): Promise<PlantNode> {
+  const { brokerRedisUrl, heartbeat } = setup
+  const args = [
+    ['--http-port', '0', '--mqtt-port', '0', '--redis-url', redisUrl],
+    brokerRedisUrl === undefined ? [] : ['--broker-redis-url', brokerRedisUrl],
+    heartbeat === undefined ? [] : ['--heartbeat', `${heartbeat}`],
+  ].flat()
+  const ready = /^The plant is ready at (\S+) and (\S+)$/
+  const example = await runExample('redis-host/server.ts', args, ready, { EXAMPLE_ADMIN_KEY: adminKey })
+  const [url = '', mqttUrl = ''] = example.ready
+  return { ...example, url, mqttUrl, adminKey }
+}
+
+/** As `startPlant`, and killed with the running test. */
+export async function plantOfTest(...setup: Parameters<typeof startPlant>): Promise<PlantNode> {
+  const node = await startPlant(...setup)
+  onTestFinished(async () => void (await node.kill()))
+  return node
+}
+
+export interface TwoNodes {
+  readonly redis: RedisServer
+  /** @param place 0 or 1 */
+  node(place: number): PlantNode
+  /** Ends both at once, and starts them again. */
+  restart(how: 'stop' | 'kill'): Promise<void>
+}
+
+/** For the tests of a file: a Redis and two nodes on it, from before the first until behind the last. */
+export function twoNodesOfTests(): TwoNodes {
+  let redis: RedisServer | undefined
+  let nodes: readonly PlantNode[] = []
+  const startedRedis = () => {
+    if (!redis) throw new Error('no test is running')
+    return redis
+  }
+  const start = async () => {
+    nodes = await Promise.all([startPlant(startedRedis().url), startPlant(startedRedis().url)])
+  }
+  beforeAll(async () => {
+    redis = await startRedis()
+    await start()
+  })
+  afterAll(async () => {
+    await Promise.all(nodes.map(node => node.kill()))
+    await redis?.end()
+  })
+  return {
+    get redis() {
+      return startedRedis()
+    },
+    node: place => {
+      const node = nodes[place]
+      if (!node) throw new Error(`there is no node at ${place}`)
+      return node
+    },
+    restart: async how => {
+      await Promise.all(nodes.map(node => node[how]()))
+      await start()
+    },
+  }
+}
+
+type User = 'controller' | 'panel'
+
+/** The connection of a user of the plant, which ends with the test. */
+export function connectUser(
+  { mqttUrl }: PlantNode,
+  user: User,
+  options: ConnectOptions = {},
+): Promise<MqttClient> {
+  return mqttOfTest({ url: mqttUrl, username: user, password: `${user} password`, ...options })
+}
+
+/** The connection of a thing, which ends with the test. */
+export function connectThing(
+  { mqttUrl }: PlantNode,
+  { thingToken }: Thing,
+  options: ConnectOptions = {},
+): Promise<MqttClient> {
+  return mqttOfTest({ url: mqttUrl, username: thingToken, ...options })
+}
