@@ -9,7 +9,6 @@ export type {
   ThingSummary,
   TokenSummary,
 } from './access/access.ts'
-export type { ClockStep, ReceiptClock } from './core/clock.ts'
 export { type Hold, HoldLost, type Holds, type TakenHold } from './core/holds.ts'
 export type { Ingest, WriteRequest } from './core/ingest.ts'
 export type { Nodes } from './core/nodes.ts'
@@ -18,6 +17,7 @@ export { WriteRefused } from './core/parse.ts'
 export type { MagicHistory, MagicRecord } from './core/ports.ts'
 export type { Geo } from './core/record/geo.ts'
 export type { Problem } from './core/record/problem.ts'
+export type { ClockStep, ReceiptClock } from './core/time/clock.ts'
 export { catalogue, type FieldError, type MqttEffect, type Reason, ThingwireError } from './errors.ts'
 export type {
   MagicChange,

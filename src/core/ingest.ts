@@ -1,6 +1,5 @@
 import { ThingwireError } from '../errors.ts'
 import { promiseOf, settle, type Ticket } from './async/ticket.ts'
-import type { ReceiptClock } from './clock.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
 import type {
@@ -17,6 +16,7 @@ import { createDoorRefusals } from './refusals/door-refusals.ts'
 import { Redactor } from './refusals/redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals/refusals.ts'
 import { Room } from './room.ts'
+import type { ReceiptClock } from './time/clock.ts'
 
 /**
  * The one way in, whichever door a write came through.

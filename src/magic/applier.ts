@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import type { ReceiptClock } from '../core/clock.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
+import type { ReceiptClock } from '../core/time/clock.ts'
 import { AppliedMarks, type LoadedMarks } from './applied-marks.ts'
 import { ApplyQueue, type ApplyQueueParts, type Backlog } from './apply-queue.ts'
 import { listRemovalRequests, type RemovalRequest, removalRequest } from './removal-requests.ts'

@@ -1,11 +1,11 @@
 import type { Access, ActivationCodes } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
-import type { ReceiptClock } from '../core/clock.ts'
 import type { Holds } from '../core/holds.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Observer } from '../core/observer.ts'
 import type { DocumentStore } from '../core/ports.ts'
+import type { ReceiptClock } from '../core/time/clock.ts'
 import type { Live } from '../live/index.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 

@@ -1,4 +1,4 @@
-import { type ReceiptClock, released } from '../core/clock.ts'
+import { type ReceiptClock, released } from '../core/time/clock.ts'
 
 /** A clock that has leapt ahead by more than this is believed after as long; milliseconds. */
 const believedAhead = 86_400_000

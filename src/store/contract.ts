@@ -1,5 +1,4 @@
 import type { Ticket } from '../core/async/ticket.ts'
-import type { ReceiptClock } from '../core/clock.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
@@ -11,6 +10,7 @@ import type {
   RecordStore,
   RefusedWrites,
 } from '../core/ports.ts'
+import type { ReceiptClock } from '../core/time/clock.ts'
 
 /**
  * The contract of a store.

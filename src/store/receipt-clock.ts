@@ -4,7 +4,7 @@ import {
   type ReceiptClock as Clock,
   type ClockStep,
   released,
-} from '../core/clock.ts'
+} from '../core/time/clock.ts'
 import { Listeners } from './listeners.ts'
 
 /** How often the clock is looked at while nothing is written, milliseconds. */

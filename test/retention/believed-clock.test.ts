@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { released } from '../../src/core/clock.ts'
+import { released } from '../../src/core/time/clock.ts'
 import { BelievedClock } from '../../src/retention/believed-clock.ts'
 
 const hour = 3_600_000

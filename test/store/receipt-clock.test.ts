@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type ClockStep, released } from '../../src/core/clock.ts'
+import { type ClockStep, released } from '../../src/core/time/clock.ts'
 import { ReceiptClock } from '../../src/store/receipt-clock.ts'
 
 const second = 1_000

@@ -1,7 +1,7 @@
 import type { ThingwireError } from '../../errors.ts'
-import type { ReceiptClock } from '../clock.ts'
 import type { Observer } from '../observer.ts'
 import type { WriteRate } from '../ports.ts'
+import type { ReceiptClock } from '../time/clock.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 import { TurnedAway } from './turned-away.ts'
 

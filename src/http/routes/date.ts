@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { serverTimeText } from '../../core/server-time.ts'
+import { serverTimeText } from '../../core/time/server-time.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'

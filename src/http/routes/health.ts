@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { behindFrom } from '../../core/clock.ts'
+import { behindFrom } from '../../core/time/clock.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'

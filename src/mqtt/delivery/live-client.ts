@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { ReceiptClock } from '../../core/clock.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { type Live, type LiveWrite, Outbox, type Slot, type Subscriber } from '../../live/index.ts'
 import { encodePublish } from '../packets/encode.ts'
 import { type Subscription, wantedQoS } from '../sessions/interest.ts'

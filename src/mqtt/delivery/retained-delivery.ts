@@ -1,6 +1,6 @@
-import type { ReceiptClock } from '../../core/clock.ts'
 import type { Snapshot } from '../../core/ports.ts'
-import { serverTimeText } from '../../core/server-time.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
+import { serverTimeText } from '../../core/time/server-time.ts'
 import { type Slot, valuePayload } from '../../live/index.ts'
 import { deliveredQoS, type Interests, type Subscription } from '../sessions/interest.ts'
 import { dateTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'

@@ -1,7 +1,7 @@
 import type { Aedes, AedesPublishPacket } from 'aedes'
-import type { ReceiptClock } from '../../core/clock.ts'
 import type { Hold } from '../../core/holds.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import type { QoS } from '../packets/packet.ts'
 import { bytesOf, type QueuedMessage, queuedName, topicRetainedPrefix } from './documents.ts'
 import type { QueueBounds } from './queue-bounds.ts'

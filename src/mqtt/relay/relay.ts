@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Aedes, AedesPublishPacket, Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
-import type { ReceiptClock } from '../../core/clock.ts'
 import { type Hold, HoldLost } from '../../core/holds.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { DocumentStore } from '../../core/ports.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Live } from '../../live/index.ts'
 import {

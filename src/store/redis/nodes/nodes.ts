@@ -1,6 +1,6 @@
 import { rest } from '../../../core/async/retry-until.ts'
-import { believedAfter, believedBehind, released } from '../../../core/clock.ts'
 import type { LogBounds, Nodes } from '../../../core/nodes.ts'
+import { believedAfter, believedBehind, released } from '../../../core/time/clock.ts'
 import { logBounds } from '../commit-log.ts'
 import type { RedisDatabase } from '../connection/database.ts'
 import type { Statement } from '../connection/statement.ts'

@@ -1,4 +1,4 @@
-import type { ClockStep, ReceiptClock } from '../../../core/clock.ts'
+import type { ClockStep, ReceiptClock } from '../../../core/time/clock.ts'
 import { Listeners } from '../../listeners.ts'
 import type { Follower } from '../log/follower.ts'
 import type { RedisClock } from './redis-clock.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readAll, received, write } from '../../../../src/conformance/writes.ts'
-import { believedAfter, believedBehind, type ClockStep, released } from '../../../../src/core/clock.ts'
+import { believedAfter, believedBehind, type ClockStep, released } from '../../../../src/core/time/clock.ts'
 import type { Store } from '../../../../src/store/contract.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import type { RedisDatabase } from '../../../../src/store/redis/connection/database.ts'

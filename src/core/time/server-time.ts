@@ -1,4 +1,4 @@
-import { formatDatetime } from './record/datetime.ts'
+import { formatDatetime } from '../record/datetime.ts'
 
 type ServerTimeFormat = 'UTC' | 'unix_timestamp'
 
