@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
+import { isMessageOn, isOf } from '../../helpers/mqtt-client.ts'
+import { DoorService } from '../door-service.ts'
+
+const topics = ['house/#']
+const grants: readonly TopicGrant[] = [
+  { filter: 'house/#', access: 'read' },
+  { filter: 'house/#', access: 'write' },
+]
+
+describe('limits hold for other topics', () => {
+  it('a subscriber that does not read delays nobody, and is disconnected', async () => {
+    const service = await DoorService.start({ topics, drainTimeout: 60_000 })
+    const [stuck, healthy, publisher] = [
+      await service.connectTopics(grants),
+      await service.connectTopics(grants),
+      await service.connectTopics(grants),
+    ]
+    for (const client of [stuck, healthy]) await client.subscribe('house/#', 1)
+    stuck.stream.pause()
+    const payload = Buffer.alloc(200_000, 'x')
+    for (let n = 0; n < 100; n++) {
+      await publisher.publish(`house/${n}`, payload)
+      await healthy.next(isMessageOn(`house/${n}`))
+    }
+    stuck.stream.resume()
+    await stuck.untilClosed()
+    expect(stuck.received.filter(isOf('publish')).length).toBeLessThan(100)
+  })
+
+  it('a session whose client does not read finds all of it when it comes again', async () => {
+    const service = await DoorService.start({ topics, drainTimeout: 60_000 })
+    const { sessionToken: password } = await service.things.sessions.create([], {
+      access: 'read',
+      topics: grants,
+    })
+    const session = { username: 'x', password, clientId: 'slow', clean: false }
+    const stuck = await service.connect(session)
+    await stuck.subscribe('house/#', 1)
+    stuck.stream.pause()
+    const publisher = await service.connectTopics(grants)
+    const payload = (n: number) => Buffer.concat([Buffer.from(`${n} `), Buffer.alloc(200_000, 'x')])
+    for (let n = 0; n < 70; n++) await publisher.publish('house/n', payload(n))
+    stuck.stream.resume()
+    await stuck.untilClosed()
+    const seen = stuck.received.filter(isOf('publish')).length
+    const again = await service.connect(session)
+    await publisher.publish('house/end', 'end')
+    await again.next(isMessageOn('house/end'))
+    const numbers = again.received
+      .filter(isMessageOn('house/n'))
+      .map(({ payload }) => Number(payload.toString('latin1', 0, payload.indexOf(' '))))
+    // What it had received before, it may have acknowledged.
+    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, n) => 70 - numbers.length + n))
+    expect(numbers.length).toBeGreaterThanOrEqual(70 - seen)
+  })
+
+  it('subscriptions to things and to other topics count together', async () => {
+    const service = await DoorService.start({ topics, limits: { subscriptionsPerConnection: 3 } })
+    const thing = await service.createThing()
+    await service.things.registry.setTopics(thing.thingId, grants)
+    const client = await service.connectThing(thing)
+    const values = (key: string) => `things/${thing.thingId}/values/${key}`
+    expect(await client.subscribeAll([values('a'), 'house/a', 'house/b', 'house/c'])).toEqual([1, 1, 1, 128])
+    expect(await client.subscribeAll([values('b'), 'house/a'])).toEqual([128, 1])
+    await client.unsubscribe('house/b')
+    expect(await client.subscribeAll([values('b')])).toEqual([1])
+  })
+
+  it('a client over its rate is acknowledged late, and its writes are not', async () => {
+    const service = await DoorService.start({ topics, limits: { writesPerSecond: 10 } })
+    const thing = await service.createThing()
+    await service.things.registry.setTopics(thing.thingId, grants)
+    const client = await service.connectThing(thing)
+    const publishing = Array.from({ length: 70 }, (_, n) => client.publish('house/n', `${n}`))
+    await Promise.all(publishing.slice(0, 50))
+    expect(client.acknowledgements.length).toBeLessThan(60)
+    const other = await service.connectThing(thing)
+    await other.publish(`things/${thing.thingId}/write`, { values: [{ key: 'n', value: 1 }] })
+    expect(client.acknowledgements.length).toBeLessThan(70)
+    await Promise.all(publishing)
+  })
+
+  it('retained messages have a bound in all, beyond which a new one is acknowledged and reported', async () => {
+    const service = await DoorService.start({ topics, limits: { writesPerSecond: 100_000 } })
+    const thing = await service.createThing()
+    await service.things.registry.setTopics(thing.thingId, grants)
+    const client = await service.connectThing(thing)
+    const payload = Buffer.alloc(1_000_000, 'x')
+    for (let n = 0; n < 67; n++) await client.publish(`house/${n}`, payload, { retain: true })
+    await client.publish('house/one more', payload, { retain: true })
+    const [refused] = await service.things.refused.list(thing.thingId, 1)
+    expect(refused).toMatchObject({ reason: 'too_many_retained', door: 'mqtt' })
+    await client.publish('house/0', '', { retain: true })
+    await client.publish('house/one more', payload, { retain: true })
+    await client.subscribe('house/one more')
+    await client.next(isMessageOn('house/one more'))
+  })
+})
