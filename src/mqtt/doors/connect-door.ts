@@ -56,10 +56,11 @@ export class ConnectDoor {
     if (!connection.relayed?.isPersistent) packet.clean = true
     // Its id is longer than MQTT 3.1 allows.
     packet.protocolVersion = 4
-    if (!connection.admission || connection.relayed) return
-    // Which connection stays is decided by its hold: a broker that hears of an older one late would close the newest.
-    packet.clientId = `${packet.clientId}#${randomUUID()}`
+    if (!connection.admission) return
     connection.connectPacket = packet
+    // Which connection stays is decided by its hold: a broker that hears of an older one late would close the newest. The relay
+    // finds its sessions by the id.
+    if (!connection.relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
   }
 
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
