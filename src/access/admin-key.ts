@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { link, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDirectory } from '../core/make-directory.ts'
+import { makeDirectory } from '../core/files/make-directory.ts'
+import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { createToken } from '../core/token.ts'
 
 /** Printable ASCII without the space: what an Authorization header carries unchanged. */
@@ -47,17 +47,12 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 export async function keepAdminKey({ key, created, file }: AdminKey): Promise<void> {
   if (!created || file === undefined) return
   await makeDirectory(dirname(file))
-  // A link appears whole or not at all, and never in place of another: no crash leaves half a key behind.
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
   try {
-    await writeDurably(draft, `${key}\n`)
-    await link(draft, file)
+    // A link is never put in place of another file.
+    await writePrivate(file, `${key}\n`, link)
   } catch (error) {
     if (isCode(error, 'EEXIST')) throw new Error(`another process has made an admin key in ${file} meanwhile`)
     throw error
-  } finally {
-    await rm(draft, { force: true })
-    await syncDirectory(dirname(file))
   }
 }
 
@@ -70,8 +65,7 @@ export function assertAdminKey(key: string, subject: string): void {
 
 async function readKey(file: string): Promise<string | undefined> {
   try {
-    // Windows has no such modes, and reports every file as open to all.
-    if (process.platform !== 'win32') assertPrivate(file, (await stat(file)).mode)
+    assertPrivate(file, (await stat(file)).mode)
     const key = (await readFile(file, 'utf8')).trim()
     assertAdminKey(key, `the admin key in ${file}`)
     return key
@@ -83,31 +77,10 @@ async function readKey(file: string): Promise<string | undefined> {
 
 /** Refused as ssh refuses such a key: whoever has read it may do everything. */
 function assertPrivate(file: string, mode: number): void {
-  if ((mode & 0o077) === 0) return
+  if (!isOpenToOthers(mode)) return
   throw new Error(
     `the admin key file ${file} is open to other users: run chmod 600 ${file}, or remove it to get a new key`,
   )
-}
-
-async function writeDurably(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot open a directory; there the file system keeps its own journal of names.
-  if (process.platform === 'win32') return
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { isThingId, isToken } from '../core/token.ts'
 
 /** What the map says of a thing: its token at the central server, or an activation code that gives it one. */
@@ -60,9 +59,13 @@ export class ThingMap {
   /** Keeps a token durably, before it is used first. */
   async keep(thingId: string, token: string): Promise<void> {
     this.#tokens.set(thingId, token)
-    const keeping = this.#keeping.catch(() => {}).then(() => writePrivate(this.#tokensFile, this.#tokens))
+    const keeping = this.#keeping.catch(() => {}).then(() => writePrivate(this.#tokensFile, this.#text()))
     this.#keeping = keeping
     await keeping
+  }
+
+  #text(): string {
+    return `${JSON.stringify(Object.fromEntries(this.#tokens), null, 2)}\n`
   }
 
   /** Reads the file again whenever it changes. @param onChange with what is wrong with it, if it cannot be used. @returns how to stop */
@@ -152,27 +155,9 @@ function parse(file: string, text: string): unknown {
 
 function readPrivate(file: string): string {
   try {
-    const { mode } = statSync(file)
-    // Windows has no such modes, and reports every file as open to all.
-    if (process.platform === 'win32' || (mode & 0o077) === 0) return readFileSync(file, 'utf8')
+    if (!isOpenToOthers(statSync(file).mode)) return readFileSync(file, 'utf8')
   } catch (cause) {
     throw new Error(`cannot read the thing map ${file}: ${(cause as Error).message}`, { cause })
   }
   throw new Error(`the thing map ${file} is open to other users: run chmod 600 ${file}`)
-}
-
-async function writePrivate(file: string, tokens: ReadonlyMap<string, string>): Promise<void> {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  try {
-    const handle = await open(draft, 'wx', 0o600)
-    try {
-      await handle.writeFile(`${JSON.stringify(Object.fromEntries(tokens), null, 2)}\n`)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(draft, file)
-  } finally {
-    await rm(draft, { force: true })
-  }
 }

@@ -21,8 +21,9 @@ test('a command that talks to a server loads nothing of the server', async () =>
   expect(packages).toEqual(['commander'])
   const outside = loaded.filter(each => each.startsWith('file:') && !each.includes('/src/cli/'))
   expect(outside.map(each => each.slice(each.indexOf('/src/'))).sort()).toEqual([
+    '/src/core/files/make-directory.ts',
+    '/src/core/files/private-file.ts',
     '/src/core/json/unescaped.ts',
-    '/src/core/make-directory.ts',
     '/src/core/record/datetime.ts',
     '/src/core/record/key.ts',
     '/src/core/refusals/redactor.ts',

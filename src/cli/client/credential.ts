@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
+import { isOpenToOthers } from '../../core/files/private-file.ts'
 import { CommandError, exitStatus, usageError } from '../exit.ts'
 
 /** Whom a command is for: the operator, or whoever has any credential for the thing. */
@@ -57,8 +58,7 @@ async function readCredential(file: string): Promise<string> {
 /** undefined where there is none; the server refuses one that others can read, too. */
 async function ownFile(file: string): Promise<string | undefined> {
   try {
-    const isOpen = process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
-    if (isOpen)
+    if (isOpenToOthers((await stat(file)).mode))
       throw new CommandError(exitStatus.credential, `${file} is open to other users: run chmod 600 ${file}`)
     return await readFile(file, 'utf8')
   } catch (error) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makeDirectory } from '../../core/make-directory.ts'
+import { makeDirectory } from '../../core/files/make-directory.ts'
 
 /** How far a load has come. */
 export interface LoadPosition {

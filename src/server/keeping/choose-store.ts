@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { type AdminKey, loadAdminKey } from '../../access/admin-key.ts'
-import { makeDirectory } from '../../core/make-directory.ts'
+import { makeDirectory } from '../../core/files/make-directory.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { StoreDriver } from '../../store/contract.ts'
 import { createLevelStore } from '../../store/level/index.ts'

@@ -1,6 +1,6 @@
 import { access, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeDirectory } from '../../core/make-directory.ts'
+import { makeDirectory } from '../../core/files/make-directory.ts'
 
 /**
  * Says at the place of a data directory that its store went away under a server. Whatever starts the server again would have it

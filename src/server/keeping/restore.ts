@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { access, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeDirectory } from '../../core/make-directory.ts'
+import { makeDirectory } from '../../core/files/make-directory.ts'
 import { restoreLevelStore } from '../../store/level/database/backup.ts'
 import { storeLocation } from './choose-store.ts'
 

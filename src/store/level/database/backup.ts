@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
-import { makeDirectory } from '../../../core/make-directory.ts'
+import { makeDirectory } from '../../../core/files/make-directory.ts'
 import { everyKey, identityKey } from '../keys.ts'
 import type { Database } from './database.ts'
 import { newIdentity } from './identity.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../../../helpers/http-client.ts'
 import { isMessageOn, type MqttClient } from '../../../helpers/mqtt-client.ts'
-import { messagesOf, numbers, valuesOf } from '../../messages.ts'
+import { messagesOf, numbers, valueIn } from '../../messages.ts'
 import { connectThing, connectUser, type PlantNode, twoNodesOfTests } from './plant.ts'
 
 /** Things on a host's broker on Redis: what Thingwire promises of several nodes holds there, too. */
@@ -19,9 +19,12 @@ function newThing(): Promise<Thing> {
 
 /** Waits until a client has got so many live messages of `n`. @returns their values */
 async function live(client: MqttClient, count: number): Promise<readonly unknown[]> {
-  while (valuesOf(client, 'n').length < count) await client.next(({ cmd }) => cmd === 'publish')
+  // A session that is left before its retained view was read is owed it: the client may get it behind what it missed.
+  const values = () =>
+    messagesOf(client, '/values/n').flatMap(({ retain, payload }) => (retain ? [] : [valueIn(payload)]))
+  while (values().length < count) await client.next(({ cmd }) => cmd === 'publish')
   await client.ping()
-  return valuesOf(client, 'n')
+  return values()
 }
 
 async function stored(node: PlantNode, thing: Thing): Promise<readonly unknown[]> {
