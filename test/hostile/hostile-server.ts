@@ -26,8 +26,11 @@ const topics = [
 ]
 
 export interface Condition {
-  /** Bytes, once the garbage is collected. */
-  readonly heapUsed: number
+  /** Bytes of the heap, once the garbage is collected, that are not compiled code. */
+  readonly data: number
+  /** Bytes of the heap that are compiled code: what was never run before is compiled, and compiled again when it is hot. */
+  readonly code: number
+  /** Bytes. */
   readonly external: number
   /** Longest time for which its event loop did not go round since it was last asked, milliseconds. */
   readonly longestBlock: number

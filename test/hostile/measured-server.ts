@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
+import { getHeapCodeStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
  * The command, run with the arguments of this file, that at SIGUSR2 collects its garbage and says on stdout how much
  * memory is left, and for how long at most it has done nothing else than one thing since it was last asked:
- * `standing {"heapUsed":…,"external":…,"longestBlock":…}`, bytes and milliseconds.
+ * `standing {"data":…,"code":…,"external":…,"longestBlock":…}`, bytes and milliseconds.
  */
 
 /** What one collection frees may hold, by a finaliser, what the next one can. */
@@ -26,7 +26,9 @@ process.on('SIGUSR2', async () => {
     await delay(between)
   }
   const { heapUsed, external } = process.memoryUsage()
-  console.log(`standing ${JSON.stringify({ heapUsed, external, longestBlock })}`)
+  const { code_and_metadata_size, bytecode_and_metadata_size } = getHeapCodeStatistics()
+  const code = code_and_metadata_size + bytecode_and_metadata_size
+  console.log(`standing ${JSON.stringify({ data: heapUsed - code, code, external, longestBlock })}`)
   blocked.reset()
 })
 

@@ -20,9 +20,9 @@ const [seconds, seed] = [Number(values.seconds), Number(values.seed)]
 if (!(seconds > 0) || !Number.isInteger(seed)) throw new Error('seconds and seed are numbers')
 
 const bounds = {
-  /** After any round, of what was used before the first. */
+  /** Without compiled code, after any round, of what was used before the first. */
   memory: 1.2,
-  /** After the last round, of what was used after the one before it. */
+  /** With it, after the last round, of what was used after the one before it. */
   growth: 1.05,
   /** Milliseconds that a healthy client waits for an ack beyond what it does when all is quiet. */
   gap: 1_000,
@@ -53,7 +53,8 @@ process.exit(broken.length === 0 ? 0 : 1)
 
 function report({ quiet, rounds, served }: FuzzResult): void {
   const row = ({ server, gaps }: Standing) => ({
-    'heap, MB': megabytes(server.heapUsed),
+    'data, MB': megabytes(server.data),
+    'code, MB': megabytes(server.code),
     'external, MB': megabytes(server.external),
     'server blocked, ms': Math.round(server.longestBlock),
     'gap HTTP, ms': Math.round(gaps.http),
@@ -89,7 +90,7 @@ function report({ quiet, rounds, served }: FuzzResult): void {
 function missedBounds({ quiet, rounds }: FuzzResult): readonly string[] {
   const missed: string[] = []
   for (const [place, round] of rounds.entries()) {
-    const share = total(round) / total(quiet)
+    const share = data(round) / data(quiet)
     if (share > bounds.memory) missed.push(`memory after round ${place + 1}: ${share.toFixed(2)} of before`)
     for (const door of ['http', 'mqtt'] as const) {
       const gap = round.gaps[door] - quiet.gaps[door]
@@ -104,8 +105,12 @@ function missedBounds({ quiet, rounds }: FuzzResult): readonly string[] {
   return missed
 }
 
-function total({ server }: Standing): number {
-  return server.heapUsed + server.external
+function data({ server }: Standing): number {
+  return server.data + server.external
+}
+
+function total(standing: Standing): number {
+  return data(standing) + standing.server.code
 }
 
 function megabytes(bytes: number): string {

@@ -173,6 +173,7 @@ describe('a live message', () => {
           { key: 'n', value: 2 },
         ],
       })
+      for (const _ of [1, 2]) await nextOn(subscriber, '/n')
       await passed(service, thing, witness, subscriber)
       const messages = messagesOf(subscriber, '/n').map(({ payload, qos }) => [
         JSON.parse(payload).value,

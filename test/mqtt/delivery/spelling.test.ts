@@ -202,6 +202,7 @@ describe('UNSUBSCRIBE', () => {
       ])
       await first.unsubscribe(`things/${spellings[named]}/values/+`)
       await post(service, thing, reading(1))
+      await nextOn(first, spellings[subscribed])
       await passed(service, thing, witness, first)
       const isRecord = ({ topic }: { topic: string }) => topic.includes('/values/')
       expect(messagesOf(first).filter(isRecord)).toEqual([])

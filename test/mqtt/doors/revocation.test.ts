@@ -67,7 +67,10 @@ describe('the removal of a token', () => {
     const { service, thing, rotated, revoke } = await start()
     const session = { clientId: 'board', clean: false }
     const before = await service.connectThing(thing, session)
+    await writeAll(service, thing, 'retained')
     await before.subscribe(`things/${thing.thingToken}/values/+`)
+    await before.next(({ cmd }) => cmd === 'publish')
+    await before.ping()
     await revoke()
     await before.untilClosed()
     await writeAll(service, rotated, ...numbers(3))

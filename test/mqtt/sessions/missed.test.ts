@@ -109,8 +109,10 @@ describe('a session that comes back', () => {
 
   it('gets nothing of a filter that was ended, before it left or since', async () => {
     const { service, thing, filter } = await start()
+    await post(service, thing, { values: [{ key: 'other', value: 1 }] })
     const device = await service.connectThing(thing, session)
     await device.subscribe(`things/${thing.thingId}/values/other`)
+    await device.next(({ cmd }) => cmd === 'publish')
     await device.unsubscribe(filter)
     await device.disconnect()
     await post(service, thing, {
