@@ -6,8 +6,8 @@ import { nodesOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { connect } from './mqtt-load.ts'
 
-// What is left of it when a dead node is noticed is nothing; long enough for a client to come back from one that stops.
-const cluster = nodesOfTests(2, { environment: { THINGWIRE_WILL_GRACE: '8000' } })
+// Long enough for clients to come back.
+const cluster = nodesOfTests(2, { environment: { THINGWIRE_WILL_GRACE: '12000' } })
 
 const willOf = (thing: Thing, clientId: string): ConnectOptions => ({
   clientId,
@@ -45,18 +45,35 @@ async function comeBack(node: ServerProcess, thing: Thing): Promise<void> {
 }
 
 const gone = ['anonymous, gone', 'gone', 'gone, persistent']
+const back = ['anonymous, back', 'back', 'back with another will', 'back, and left', 'back, persistent']
+
+/** Kills a node. Resolves when it counts as dead at one of the others. */
+async function die(node: ServerProcess, ...others: readonly ServerProcess[]): Promise<void> {
+  const [, name] = await node.logged(/"this node is (\S+) to the others/)
+  await node.kill()
+  const isMissed = new RegExp(`"level":40,.*"node ${name} was silent for 25 s and counts as dead`)
+  await Promise.race(others.map(other => other.logged(isMissed)))
+}
 
 describe('the wills of clients of a node', () => {
-  it('that is killed are written by another one, but for those of clients that are back', async () => {
+  it('that is killed are written by another one, but for those of clients that come back once it counts as dead', async () => {
+    const thing = await createThing(cluster.node(0))
+    const doomed = await cluster.add()
+    await connectAll(doomed, thing)
+    await die(doomed, cluster.node(0), cluster.node(1))
+    await comeBack(cluster.node(1), thing)
+    expect(await willsOf(thing)).toEqual([])
+    await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
+  })
+
+  it('that is killed are written at once for clients that come back before it counts as dead', async () => {
     const thing = await createThing(cluster.node(0))
     const doomed = await cluster.add()
     await connectAll(doomed, thing)
     await doomed.kill()
     await comeBack(cluster.node(1), thing)
-    expect(await willsOf(thing)).toEqual([])
-    await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
-    const heldForDead = /"level":40,.*"node \S+ was silent for 25 s and counts as dead/
-    await Promise.race([0, 1].map(index => cluster.node(index).logged(heldForDead)))
+    expect(await willsOf(thing)).toEqual(back)
+    await expect.poll(() => willsOf(thing), { timeout: 80_000 }).toEqual([...back, ...gone].toSorted())
   })
 
   it('that stops wait for their clients on other nodes', async () => {
@@ -75,7 +92,7 @@ describe('the wills of clients of a node', () => {
     const thing = await createThing(cluster.node(0))
     // The first of all leads until it is killed.
     await connectAll(cluster.node(0), thing)
-    await cluster.node(0).kill()
+    await die(cluster.node(0), cluster.node(1))
     await comeBack(cluster.node(1), thing)
     await cluster.add()
     await expect.poll(() => willsOf(thing, cluster.node(1)), { timeout: 50_000 }).toEqual(gone)

@@ -11,8 +11,6 @@ import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
 export const willsTask = 'wills'
 /** Milliseconds. */
 const lookInterval = 1_000
-/** How long a node that was killed is dead at least when it is missed, milliseconds (`Nodes.alive`, heartbeats). */
-const deadBeforeMissed = 10_000
 const writtenAtOnce = 50
 
 export interface LeftWillsParts {
@@ -83,12 +81,10 @@ export class LeftWills {
     return left
   }
 
-  #dueOf({ node, isLeft }: Will, alive: ReadonlySet<string>): number {
-    const { grace } = this.#parts
+  #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
     // Of this process itself, perhaps, which was attached to a broker before.
-    if (alive.has(node)) return performance.now() + grace
-    const { noticed, wasSeen } = this.#watch.absenceOf(node)
-    return (wasSeen && !isLeft ? noticed - deadBeforeMissed : noticed) + grace
+    const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
+    return missedSince + this.#parts.grace
   }
 
   async #writeDue(left: Map<string, Left>, alive: ReadonlySet<string>, stop: AbortSignal): Promise<void> {
