@@ -192,7 +192,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onMessages(packets: Buffer): void {
-    this.live.relay(packets)
+    this.live.brokerPackets.push(packets)
   }
 
   get unreadAnswers(): number {

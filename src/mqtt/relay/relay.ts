@@ -45,7 +45,7 @@ export interface RelayedConnection {
   readonly hold: Hold | undefined
   readonly isConnected: boolean
   /** Resolves when there is room for more messages; undefined: there is. */
-  readonly live: { roomToRelay(): Promise<void> | undefined }
+  readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
   /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
   readonly broker: { finish(): Promise<void> }
   close(error: Error): void
@@ -174,7 +174,7 @@ export class Relay implements RelayStore {
       brokerId: this.#brokerId,
       // Where that fails, it is as if it was not acknowledged.
       before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
-      room: () => live.roomToRelay(),
+      room: () => live.brokerPackets.room(),
       onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
       onFailed: this.#onFailed,
     })
