@@ -27,8 +27,6 @@ export interface ThingsOptions {
   readonly store: StoreDriver
   /** The operator's credential, at least 32 characters. */
   readonly adminKey: string
-  /** Filters of topics beside those of things that sessions and things can be given. Default: none. */
-  readonly topics?: readonly string[]
   /** Whether a thing may delete its own records with its token. Default false. */
   readonly allowThingDelete?: boolean
   /** How long a write may wait for its commit, milliseconds. Default 5,000. */
@@ -37,14 +35,20 @@ export interface ThingsOptions {
   readonly limits?: Partial<LimitOptions>
   /** For how long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
-  /** Where records are handed on to (docs/use/forward.md). Default: nowhere. */
-  readonly forward?: ForwardOptions | undefined
   /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   /** Told of what happens. Default: nobody. */
   readonly observer?: Observer
   /** Called with what a magic resource threw; must not throw. Default: a warning of the process. */
   readonly onDefect?: (error: unknown) => void
+}
+
+/** Options that need what the ready server alone has: a broker with our relay, and a data directory. */
+export interface ReadyServerOptions {
+  /** Filters of topics beside those of things that sessions and things can be given. Default: none. */
+  readonly topics?: readonly string[]
+  /** Where records are handed on to (docs/use/forward.md). Default: nowhere. */
+  readonly forward?: ForwardOptions | undefined
 }
 
 /** The service without its doors: what `thingwire/http` and `thingwire/mqtt` are plugged onto. */
@@ -70,9 +74,10 @@ export interface Things extends HttpThings, MqttThings {
 /**
  * Opens the store and wires core, magic resources and access onto it. Opens no sockets.
  *
+ * @param ready of the ready server alone
  * @throws Error with a message for the operator if the store cannot be opened
  */
-export async function createThings(options: ThingsOptions): Promise<Things> {
+export async function createThings(options: ThingsOptions, ready: ReadyServerOptions = {}): Promise<Things> {
   const magic = createMagicRegistry(options.magicResources)
   const { storeTimeout = defaultStoreTimeout, onDefect = warnOfDefect, observer } = options
   const limits = new Limits(options.limits)
@@ -86,8 +91,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
     : await OwnStreamLog.open(documents, live)
   live.log.keepFor(sessionLog)
-  const forward =
-    options.forward && (await openForwarder({ records, documents, nodes, live }, options.forward))
+  const forward = ready.forward && (await openForwarder({ records, documents, nodes, live }, ready.forward))
   const hasLeftForwarding = !forward && (await LeftLog.open(documents, live))
   const access = await createAccess({
     documents,
@@ -95,7 +99,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
     nodes,
     adminKey: options.adminKey,
     allowThingDelete: options.allowThingDelete ?? false,
-    topics: options.topics ?? [],
+    topics: ready.topics ?? [],
   })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))

@@ -50,3 +50,8 @@ export class HoldLost extends ThingwireError {
     super('store_unavailable', `${name.split('/')[0]}: held by another by now`)
   }
 }
+
+/** What was not done in the name of a hold that is lost, whoever has it now has dealt with. @throws other errors */
+export function unlessLost(error: unknown): void {
+  if (!(error instanceof HoldLost)) throw error
+}

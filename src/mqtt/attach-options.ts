@@ -5,8 +5,9 @@ import type { Relay } from './relay/relay.ts'
 export interface AttachOptions {
   /**
    * Whether nothing but Thingwire's clients connect to the broker. Default false: what is not Thingwire's is left
-   * to the host's hooks. True: unknown credentials are refused, foreign topics close the connection, and a
-   * connection without a credential ends after 60 s without a valid token.
+   * to the host's hooks. True: unknown credentials are refused, and a connection without a credential is closed when it
+   * publishes on a foreign topic, or after 60 s without a valid token. Whoever has proven a credential has a publish on a
+   * foreign topic acknowledged, dropped and reported, here as there (contract §7.7).
    */
   readonly ownsBroker?: boolean
   /** Largest packet, bytes of its announced length; for all topics of the broker, the host's too. Default 1 MiB. */

@@ -210,16 +210,17 @@ function openThings(
   forward: ForwardOptions | undefined,
 ): Promise<Things> {
   const { allowThingDelete, storeTimeout, topics = [], retention = [] } = options
-  return createThings({
-    store,
-    adminKey: adminKey.key,
-    allowThingDelete,
-    topics,
-    storeTimeout,
-    observer,
-    forward,
-    limits: options,
-    retention: retention.flatMap(rule => parseRetentionRule(rule) ?? []),
-    onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
-  })
+  return createThings(
+    {
+      store,
+      adminKey: adminKey.key,
+      allowThingDelete,
+      storeTimeout,
+      observer,
+      limits: options,
+      retention: retention.flatMap(rule => parseRetentionRule(rule) ?? []),
+      onDefect: error => log.error({ err: error }, 'defect in a magic resource'),
+    },
+    { topics, forward },
+  )
 }

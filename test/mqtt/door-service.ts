@@ -53,13 +53,11 @@ export class DoorService implements MqttService {
     const { store = createLevelStore({ location: join(dataDir, 'store') }) } = options
     options.alter?.(store)
     const limits = { failedCredentialsPerMinute: 1_000_000, ...options.limits }
-    const things = await createThings({
-      store,
-      adminKey,
-      limits,
-      topics,
-      ...(options.storeTimeout !== undefined && { storeTimeout: options.storeTimeout }),
-    })
+    const { storeTimeout } = options
+    const things = await createThings(
+      { store, adminKey, limits, ...(storeTimeout !== undefined && { storeTimeout }) },
+      { topics },
+    )
     const serverOptions = completeOptions({
       ...{ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout },
       ...(topics.length > 0 && { topics: [...topics] }),

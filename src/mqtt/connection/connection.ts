@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ConnectPacket } from 'aedes'
 import type { Principal } from '../../access/principal.ts'
-import type { Hold } from '../../core/holds.ts'
+import type { Hold, TakenHold } from '../../core/holds.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import { LiveClient, type Receiver } from '../delivery/live-client.ts'
@@ -87,7 +87,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Its client may use topics beside those of things. */
   relayed: RelayedClient | undefined
   /** That it acts for its client, if that is a principal's. */
-  hold: Hold | undefined
+  hold: TakenHold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   holdsOfThings: Map<string, Hold> | undefined
   /** It is closed for what others have done: another connection has taken its client over, its credential was revoked. */
@@ -192,7 +192,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onMessages(packets: Buffer): void {
-    this.live.relay(packets)
+    this.live.brokerPackets.push(packets)
   }
 
   get unreadAnswers(): number {

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { InFlightWrite } from '../sessions/session-documents.ts'
+import type { DocumentPut } from '../../core/ports.ts'
+import type { Publish } from '../packets/packet.ts'
+import type { MqttSession } from '../sessions/session.ts'
+import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
 
 /** Stands for every write that is committed: one promise for all of the 65,535 that there may be. */
 const committed = Promise.resolve()
@@ -8,7 +11,7 @@ const digestBytes = 6
 
 /** A QoS 2 PUBLISH that is not released. */
 export interface InFlightPacket {
-  /** `digestOfWrite` its write; undefined until the thing is known. */
+  /** Digest of its target and payload; undefined until the target is known. */
   write: number | undefined
   /** Settles when its write is committed. */
   committing: Promise<unknown>
@@ -74,7 +77,27 @@ export class InFlight {
   }
 }
 
-/** By which a write is known again that comes twice under a packet id (contract §4.4 (d)). */
-export function digestOfWrite(thingId: string, body: Uint8Array): number {
-  return createHash('sha256').update(`${thingId}/`).update(body).digest().readUIntBE(0, digestBytes)
+/**
+ * Notes what the packet writes, and says whether it is the packet before, sent again (contract §4.4 (d)).
+ *
+ * @param target thing or topic that it is for
+ */
+export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
+  packet.write = digestOfWrite(target, payload)
+  return dup && before?.write === packet.write
+}
+
+/** What is put with the write of a packet, so that its resend is known in a later connection; undefined: the session has none. */
+export function inFlightDocuments(
+  { clientId, isPersistent }: MqttSession,
+  messageId: number,
+  { packet }: Arrival,
+): DocumentPut | undefined {
+  if (!isPersistent || packet.write === undefined) return undefined
+  const document: InFlightDocument = { write: packet.write }
+  return { [inFlightName(clientId, messageId)]: document }
+}
+
+function digestOfWrite(target: string, body: Uint8Array): number {
+  return createHash('sha256').update(`${target}/`).update(body).digest().readUIntBE(0, digestBytes)
 }

@@ -8,6 +8,7 @@ import { type Subscription, wantedQoS } from '../sessions/interest.ts'
 import { findMissed } from '../sessions/missed.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { errorsTopic, selectionOf } from '../topics.ts'
+import { BrokerPackets } from './broker-packets.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
@@ -15,8 +16,6 @@ import { RetainedDelivery } from './retained-delivery.ts'
 const joinedBytes = 16 * 1024
 /** What a message costs beside its payload while it waits. */
 const messageOverhead = 64
-/** Bytes of packets of the broker up to which it is asked for more. */
-const mostRelayed = 256 * 1024
 
 export interface LiveClientParts {
   readonly socket: Duplex
@@ -53,6 +52,7 @@ interface Resumption {
 export class LiveClient implements Subscriber {
   readonly #parts: LiveClientParts
   readonly #outbox: Outbox<Outgoing>
+  readonly brokerPackets: BrokerPackets
   #session: MqttSession | undefined
   /** Things of which it gets the live messages; `undefined`: every thing. */
   #subscribed: ReadonlySet<string | undefined> = new Set()
@@ -68,9 +68,6 @@ export class LiveClient implements Subscriber {
   /** Not everything up to the newest write was delivered. */
   #hasMissed = false
   #isClosed = false
-  /** Bytes of packets of the broker that have not left. */
-  #relayed = 0
-  #onRelayed: (() => void)[] | undefined
 
   constructor(parts: LiveClientParts) {
     const { socket, request, live, drainTimeout } = parts
@@ -85,6 +82,7 @@ export class LiveClient implements Subscriber {
       onSent: ({ committedAt }) => live.sent(committedAt),
       onStuck: why => this.#end(new Error(`the subscriber is stuck: ${why}`)),
     })
+    this.brokerPackets = new BrokerPackets(this.#outbox)
   }
 
   /** Bytes of answers that the client has not read. */
@@ -95,26 +93,6 @@ export class LiveClient implements Subscriber {
   /** Ends the connection if it goes on taking nothing. */
   watch(): void {
     this.#outbox.watch()
-  }
-
-  /** Sends packets of the broker, on topics beside those of things. */
-  relay(packets: Buffer): void {
-    if (this.#isClosed) return
-    this.#relayed += packets.length
-    this.#outbox.push({ thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true })
-  }
-
-  /** Resolves when the broker may have more for the client; undefined: it may. */
-  roomToRelay(): Promise<void> | undefined {
-    if (this.#isClosed || this.#relayed < mostRelayed) return undefined
-    this.#onRelayed ??= []
-    const waiting = this.#onRelayed
-    return new Promise(resolve => waiting.push(resolve))
-  }
-
-  #hasRelayed(bytes: number): void {
-    this.#relayed -= bytes
-    if (this.#relayed < mostRelayed) for (const resolve of this.#onRelayed?.splice(0) ?? []) resolve()
   }
 
   /**
@@ -286,7 +264,7 @@ export class LiveClient implements Subscriber {
     }
     this.#isClosed = true
     this.#outbox.close()
-    this.#hasRelayed(this.#relayed)
+    this.brokerPackets.close()
     for (const thingId of this.#subscribed) this.#parts.live.unsubscribe(thingId, this)
     for (const retained of [this.#missed?.retained, this.#retained]) retained?.drop().catch(() => {})
     this.#missed = undefined
@@ -305,7 +283,7 @@ export class LiveClient implements Subscriber {
 
   #encode(message: Outgoing): Buffer | undefined {
     if (message.isEncoded) {
-      this.#hasRelayed(message.payload.length)
+      this.brokerPackets.left(message.payload.length)
       return message.payload
     }
     const { thingId, topic, payload, qos, position, messageId, isDuplicate = false, retained } = message

@@ -6,6 +6,7 @@ import { type Admission, admit, ConnectRefused } from '../connection/admission.t
 import type { Connection, Judge } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import type { Relay } from '../relay/relay.ts'
+import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { Wills } from '../wills/wills.ts'
@@ -73,9 +74,10 @@ export class ConnectDoor {
     const { kind, clientId, will } = admission
     packet.clientId = clientId
     connection.admission = admission
+    const before = this.#parts.relay?.newest(clientId)
     if (kind === 'principal') await this.#beginSession(connection, clientId, packet.clean === true)
     else connection.session = sessions.beginNew(clientId)
-    await this.#beginRelay(connection)
+    await this.#beginRelay(connection, before)
     if (will) {
       await this.#keepWill(connection, admission, will)
       // Ours from here on: the broker would keep its topic, token included, and publish it.
@@ -107,11 +109,11 @@ export class ConnectDoor {
     }
   }
 
-  async #beginRelay(connection: Connection): Promise<void> {
+  async #beginRelay(connection: Connection, before: RelayedClient | undefined): Promise<void> {
     const { relay, things } = this.#parts
     const { principal, session } = connection
     if (!relay || !principal || !session) return
-    connection.relayed = await relay.begin(connection, await things.access.topicsOf(principal))
+    connection.relayed = await relay.begin(connection, await things.access.topicsOf(principal), before)
   }
 
   async #keepWill(connection: Connection, admission: Admission, will: WillContent): Promise<void> {

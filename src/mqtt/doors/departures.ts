@@ -1,6 +1,5 @@
 import type { Connection, KeptWill } from '../connection/connection.ts'
 import type { Relay } from '../relay/relay.ts'
-import { unlessLost } from '../sessions/client-hold.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
@@ -81,9 +80,7 @@ export class Departures {
 
   async #endRelay({ relayed }: Connection): Promise<void> {
     const { relay, retries } = this.#parts
-    if (!relay || !relayed) return
-    // Whoever has the client now has what it is owed.
-    await retries.run(() => relay.end(relayed)).catch(unlessLost)
+    if (relay && relayed) await retries.run(() => relay.end(relayed))
   }
 
   async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {

@@ -3,17 +3,17 @@ import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { Ingest } from '../../core/ingest.ts'
 import type { Observer } from '../../core/observer.ts'
-import type { DocumentPut, DocumentStore, WriteRate } from '../../core/ports.ts'
+import type { DocumentStore, WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection, Judge } from '../connection/connection.ts'
-import { type Arrival, digestOfWrite } from '../connection/in-flight.ts'
+import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { MqttSession } from '../sessions/session.ts'
-import { type InFlightDocument, inFlightName } from '../sessions/session-documents.ts'
+import { inFlightName } from '../sessions/session-documents.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
 import type { Ownership } from './ownership.ts'
 import { RelayDoor } from './relay-door.ts'
@@ -207,12 +207,12 @@ export class PublishDoor {
   ): undefined {
     const { topic, qos, payload: body } = packet
     const { ingest } = this.#parts
-    if (thingId !== undefined && arrival && this.#isResend(thingId, packet, arrival))
+    if (thingId !== undefined && arrival && isResend(thingId, packet, arrival))
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
     if (thingId === undefined || !this.#addressOf(topic).isOfWrites)
       return settle(ticket, this.#noteElsewhere(packet, thingId))
     const hold = this.#connection.holdOf(thingId)
-    const documents = arrival && this.#inFlightDocuments(packet.messageId, arrival)
+    const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents }, ticket)
     } catch (error) {
@@ -221,19 +221,6 @@ export class PublishDoor {
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
       settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
     }
-  }
-
-  #isResend(thingId: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
-    packet.write = digestOfWrite(thingId, payload)
-    return dup && before?.write === packet.write
-  }
-
-  /** To be put with the write. */
-  #inFlightDocuments(messageId: number, { packet }: Arrival): DocumentPut | undefined {
-    const { clientId, isPersistent } = this.#session()
-    if (!isPersistent || packet.write === undefined) return undefined
-    const document: InFlightDocument = { write: packet.write }
-    return { [inFlightName(clientId, messageId)]: document }
   }
 
   /** Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash. */

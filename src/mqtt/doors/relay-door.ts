@@ -1,15 +1,14 @@
 import { Turns } from '../../core/async/turns.ts'
 import type { Observer } from '../../core/observer.ts'
-import type { DocumentPut, WriteRate } from '../../core/ports.ts'
+import type { WriteRate } from '../../core/ports.ts'
 import { isTopicName } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection } from '../connection/connection.ts'
-import { type Arrival, digestOfWrite } from '../connection/in-flight.ts'
+import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import type { Publish } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
-import { type InFlightDocument, inFlightName } from '../sessions/session-documents.ts'
 
 export interface RelayDoorParts {
   readonly relay: Relay
@@ -47,7 +46,7 @@ export class RelayDoor {
       await turn.wait()
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
       await arrival?.released
-      if (arrival && isResend(packet, arrival)) {
+      if (arrival && isResend(packet.topic, packet, arrival)) {
         turn.done()
         await arrival.before?.committing
         return
@@ -73,16 +72,9 @@ export class RelayDoor {
 
   #together({ messageId }: Publish, arrival: Arrival | undefined) {
     const { hold, session } = this.#connection
-    if (!session?.isPersistent || arrival?.packet.write === undefined) return undefined
-    const document: InFlightDocument = { write: arrival.packet.write }
-    const documents: DocumentPut = { [inFlightName(session.clientId, messageId)]: document }
-    return { documents, hold }
+    const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
+    return documents && { documents, hold }
   }
-}
-
-function isResend({ topic, payload, dup }: Publish, { packet, before }: Arrival): boolean {
-  packet.write = digestOfWrite(topic, payload)
-  return dup && before?.write === packet.write
 }
 
 function messageOf({ topic, payload, qos, retain }: Publish) {

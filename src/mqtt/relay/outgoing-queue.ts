@@ -1,5 +1,5 @@
 import type { AedesPublishPacket } from 'aedes'
-import { type Hold, HoldLost } from '../../core/holds.ts'
+import { type Hold, HoldLost, type TakenHold } from '../../core/holds.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import type { QoS } from '../packets/packet.ts'
@@ -204,9 +204,12 @@ export class OutgoingQueue {
     this.#removing ??= this.#removeOn()
   }
 
-  /** Another connection has the client now: what is left to be done is done in its name, by `end`. */
-  handOver(hold: Hold | undefined): void {
-    this.#hold = hold
+  /**
+   * Another connection has the client now: what is left to be done is done in its name, by `end`. But not if one of another node
+   * had it in between: that has dealt with it.
+   */
+  handOver(hold: TakenHold): void {
+    if (hold.before === this.#hold?.holder) this.#hold = hold
   }
 
   /**

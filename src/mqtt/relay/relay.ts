@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Aedes, AedesPublishPacket, Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
-import { type Hold, HoldLost } from '../../core/holds.ts'
+import { type Hold, HoldLost, type TakenHold, unlessLost } from '../../core/holds.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
@@ -42,10 +42,10 @@ export interface RelayedConnection {
   readonly session:
     | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
     | undefined
-  readonly hold: Hold | undefined
+  readonly hold: TakenHold | undefined
   readonly isConnected: boolean
   /** Resolves when there is room for more messages; undefined: there is. */
-  readonly live: { roomToRelay(): Promise<void> | undefined }
+  readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
   /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
   readonly broker: { finish(): Promise<void> }
   close(error: Error): void
@@ -128,20 +128,27 @@ export class Relay implements RelayStore {
     this.#publishing.useBroker(broker)
   }
 
+  /** The newest connection of a client, if it is one of this node. */
+  newest(clientId: string): RelayedClient | undefined {
+    return this.#current.get(clientId)
+  }
+
   /**
    * A client has connected. What its session was subscribed to, it is again, as far as it may still see that.
    *
+   * @param before `newest` of the time when its hold was not yet taken: since then that may have ended in vain
    * @returns undefined: it may use no topics beside those of things
    * @throws HoldLost @throws ThingwireError of the store
    */
   async begin(
     connection: RelayedConnection,
     grants: readonly TopicGrant[],
+    before: RelayedClient | undefined,
   ): Promise<RelayedClient | undefined> {
     const { session, client, hold } = connection
     if (!session) return undefined
     const { clientId, isPersistent, wasPresent } = session
-    const before = this.#current.get(clientId)
+    const latest = this.#current.get(clientId) ?? before
     const kept = isPersistent && wasPresent ? await this.restrict(clientId, grants, hold) : []
     if (isPersistent && !wasPresent) await this.#removeAll(clientId, hold)
     if (grants.length === 0) return undefined
@@ -149,7 +156,7 @@ export class Relay implements RelayStore {
       clientId,
       grants,
       subscriptions: kept,
-      queue: isPersistent ? this.#queueOf(connection, clientId, before) : undefined,
+      queue: isPersistent ? this.#queueOf(connection, clientId, latest) : undefined,
       isNewest: (topic, payload) => this.#retained.isNewest(topic, payload),
       close: error => connection.close(error),
       finish: async () => {
@@ -174,15 +181,15 @@ export class Relay implements RelayStore {
       brokerId: this.#brokerId,
       // Where that fails, it is as if it was not acknowledged.
       before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
-      room: () => live.roomToRelay(),
+      room: () => live.brokerPackets.room(),
       onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
       onFailed: this.#onFailed,
     })
   }
 
-  /** The connection is gone, and nothing of it is under way. @throws HoldLost @throws ThingwireError of the store */
+  /** The connection is gone, and nothing of it is under way. @throws ThingwireError of the store */
   async end(relayed: RelayedClient): Promise<void> {
-    await relayed.end()
+    await relayed.end().catch(unlessLost)
     if (this.#current.get(relayed.clientId) === relayed) this.#current.delete(relayed.clientId)
   }
 

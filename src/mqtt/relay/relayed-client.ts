@@ -1,5 +1,5 @@
 import type { AedesPublishPacket } from 'aedes'
-import type { Hold } from '../../core/holds.ts'
+import type { TakenHold } from '../../core/holds.ts'
 import { matchesTopic } from '../../core/topics/topic-filter.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { QoS } from '../packets/packet.ts'
@@ -49,7 +49,7 @@ export class RelayedClient {
    *
    * @param hold of the connection that has the client now. @throws HoldLost @throws ThingwireError of the store
    */
-  async end(hold?: Hold): Promise<void> {
+  async end(hold?: TakenHold): Promise<void> {
     if (hold) this.queue?.handOver(hold)
     await this.#finish()
     await this.queue?.end()

@@ -1,6 +1,6 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
-import { matchesTopic } from '../../core/topics/topic-filter.ts'
+import { isTopicName, matchesTopic } from '../../core/topics/topic-filter.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { QoS } from '../packets/packet.ts'
 import { type RetainedDocument, retainedName, topicRetainedPrefix } from './documents.ts'
@@ -65,10 +65,16 @@ export class RetainedMessages {
     this.#set(name, document && messageOf(document))
   }
 
+  /** Each once, and without a look at all of them where no filter has a wildcard. */
   matching(filters: readonly string[]): readonly RetainedMessage[] {
-    return [...this.#messages.values()].filter(({ topic }) =>
-      filters.some(filter => matchesTopic(filter, topic)),
-    )
+    const topics = filters.filter(isTopicName)
+    const found = new Set(topics.flatMap(topic => this.#messages.get(retainedName(topic)) ?? []))
+    const wild = filters.filter(filter => !isTopicName(filter))
+    if (wild.length === 0) return [...found]
+    for (const message of this.#messages.values()) {
+      if (wild.some(filter => matchesTopic(filter, message.topic))) found.add(message)
+    }
+    return [...found]
   }
 
   /** Whether no newer one has come for the topic since this was found. */

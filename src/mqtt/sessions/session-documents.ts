@@ -54,7 +54,7 @@ export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURICom
 
 /** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
 export type InFlightDocument = {
-  /** `digestOfWrite` its write. */
+  /** Digest of its target and payload. */
   readonly write: number
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Aedes } from 'aedes'
+import { Aedes, type Client } from 'aedes'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { attachThings } from '../../../src/mqtt/index.ts'
@@ -129,6 +129,20 @@ describe('a thing at a host', () => {
     const thing = await connectTo(url, { username: host.thingToken, clientId: 'panel' })
     await panel.ping()
     await thing.ping()
+  })
+
+  test('is seen by the host with its thing, its client id and an id of the connection', async () => {
+    attachThings(host.broker, host.things)
+    const url = await host.serve()
+    const ids: string[] = []
+    for (let n = 0; n < 2; n++) {
+      const ready = once(host.broker, 'clientReady')
+      await connectTo(url, { username: host.thingToken, clientId: 'pump' })
+      const [client] = (await ready) as [Client]
+      ids.push(client.id)
+    }
+    expect(ids[0]).not.toBe(ids[1])
+    for (const id of ids) expect(id).toMatch(new RegExp(`^thing\\.${host.thingId}:pump#[0-9a-f-]{36}$`))
   })
 })
 

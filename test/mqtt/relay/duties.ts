@@ -17,6 +17,12 @@ async function comer(house: House, clientId: string) {
   return (clean = false) => ({ username: 'x', password, clientId, clean })
 }
 
+/** Resolves when it is kept that the client has acknowledged the one message that it has. */
+async function ackKept(client: MqttClient, filter: string): Promise<void> {
+  // The first SUBACK comes when the ack is taken, the second one when what was put before it is durable.
+  for (let n = 0; n < 2; n++) await client.subscribe(filter, 1)
+}
+
 export const duties: readonly Duty[] = [
   {
     name: 'a message comes at the lesser QoS of message and subscription',
@@ -193,11 +199,32 @@ export const duties: readonly Duty[] = [
       const publisher = await house.connect('here')
       await publisher.publish(`${base}/a`, 'first')
       expect(await textOn(first, `${base}/a`)).toBe('first')
+      await ackKept(first, `${base}/#`)
       const second = await house.connect('there', again())
       await first.untilClosed()
       expect(second.connack.sessionPresent).toBe(true)
       await publisher.publish(`${base}/a`, 'second')
       expect(await textOn(second, `${base}/a`)).toBe('second')
+    },
+  },
+  {
+    name: 'what is acknowledged after a takeover does not come again where it was sent first',
+    async run(house, base) {
+      const again = await comer(house, `${base}-returned`)
+      const first = await house.connect('here', again())
+      await first.subscribe(`${base}/#`, 1)
+      first.acknowledges = false
+      const publisher = await house.connect('here')
+      await publisher.publish(`${base}/a`, 'once')
+      await messageOn(first, `${base}/a`)
+      const second = await house.connect('there', again())
+      await first.untilClosed()
+      await messageOn(second, `${base}/a`)
+      await ackKept(second, `${base}/#`)
+      await second.disconnect()
+      const third = await house.connect('here', again())
+      await passed(publisher, third, `${base}/end`)
+      expect(receivedBy(third)).toEqual([])
     },
   },
   {

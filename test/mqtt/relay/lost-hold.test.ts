@@ -1,0 +1,42 @@
+import type { Client } from 'aedes'
+import { expect, it, onTestFinished } from 'vitest'
+import type { TakenHold } from '../../../src/core/holds.ts'
+import { createToken } from '../../../src/core/token.ts'
+import { Relay, type RelayedConnection } from '../../../src/mqtt/relay/relay.ts'
+import { createMemoryStore } from '../../../src/store/memory/index.ts'
+import { createThings } from '../../../src/things.ts'
+import { everything } from './house.ts'
+
+const clientId = 'thing.x:a'
+
+function connectionWith(hold: TakenHold): RelayedConnection {
+  return {
+    client: { id: clientId } as Client,
+    session: { clientId, isPersistent: true, wasPresent: false },
+    hold,
+    isConnected: false,
+    live: { brokerPackets: { room: () => undefined } },
+    broker: { finish: async () => {} },
+    close: () => {},
+  }
+}
+
+it('a connection that ends when another one has its client is no connection of this node any more', async () => {
+  const things = await createThings({ store: createMemoryStore(), adminKey: createToken() })
+  const defects: unknown[] = []
+  const relay = await Relay.open({ ...things, onDefect: error => defects.push(error) })
+  onTestFinished(async () => {
+    relay.close()
+    await things.close()
+  })
+  const connection = connectionWith(await things.holds.take('client/a'))
+  const relayed = await relay.begin(connection, everything, undefined)
+  if (!relayed) throw new Error('it may use topics')
+  const message = { topic: 'house/a', payload: 'x', qos: 1, brokerId: 'b', brokerCounter: 1 } as const
+  await relay.sends(connection.client, { cmd: 'publish', messageId: 1, ...message })
+  expect(relay.newest(clientId)).toBe(relayed)
+  await things.holds.take('client/a')
+  await relay.end(relayed)
+  expect(relay.newest(clientId)).toBeUndefined()
+  expect(defects).toEqual([])
+})
