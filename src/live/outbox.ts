@@ -1,11 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { kernelQueue } from './kernel-queue.ts'
+import { SinkWatch } from './sink-watch.ts'
 
 /** Most bytes that may wait for one subscriber (contract §7, stuck subscribers). */
 const maximumWaiting = 8 * 1024 * 1024
-/** How often a socket that has not taken everything is looked at, as a part of `drainTimeout`. */
-const looksPerTimeout = 10
 
 interface OutboxParts<Item> {
   readonly sink: Writable
@@ -33,6 +31,8 @@ export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
   #queue: (Item | Slot<Item>)[] = []
   #next = 0
+  #beside: Item[] = []
+  #isTurnOfBeside = false
   /** Bytes of the items that are not in a slot: whoever fills a slot waits for it to be taken. */
   #waiting = 0
   #isScheduled = false
@@ -41,29 +41,32 @@ export class Outbox<Item> {
   #first: Item | undefined
   /** Bytes that were sent since the sink was last empty. */
   #sent = 0
-  #look: NodeJS.Timeout | undefined
-  /**
-   * How often the sink was looked at since it was seen to take something, and what was in it then. Counted, not measured: after
-   * a pause of this process it has still to be heard of what was taken meanwhile.
-   */
-  #looksInVain = 0
-  #inSink = 0
-  #inKernel: string | undefined
+  readonly #watch: SinkWatch
 
   constructor(parts: OutboxParts<Item>) {
     this.#parts = parts
+    this.#watch = new SinkWatch({ ...parts, onStuck: why => this.#giveUp(why) })
     parts.sink.on('drain', this.#onDrain)
   }
 
-  /** Whether everything that was pushed is on its way. */
+  /** Whether everything that was pushed in order is on its way. */
   get isEmpty(): boolean {
     return !this.#isClosed && this.#queue.length === 0
   }
 
   push(item: Item): void {
+    this.#add(item, this.#queue)
+  }
+
+  /** Sends an item that has no order with those that are pushed, and waits for none of them; they are sent in turn. */
+  pushBeside(item: Item): void {
+    this.#add(item, this.#beside)
+  }
+
+  #add(item: Item, queue: (Item | Slot<Item>)[]): void {
     if (this.#isClosed) return
     this.#waiting += this.#parts.weigh(item)
-    this.#queue.push(item)
+    queue.push(item)
     if (this.#waiting + this.#parts.sink.writableLength > maximumWaiting) {
       this.#giveUp(`more than ${maximumWaiting} bytes wait for it`)
       return
@@ -100,21 +103,16 @@ export class Outbox<Item> {
 
   /** Looks at a sink that has not taken everything, until it has. */
   watch(): void {
-    const { sink, drainTimeout } = this.#parts
-    if (this.#look || this.#isClosed || sink.writableLength === 0) return
-    this.#looksInVain = 0
-    this.#inSink = sink.writableLength
-    this.#inKernel = undefined
-    this.#look = setInterval(() => this.#lookAtSink(), drainTimeout / looksPerTimeout)
-    this.#look.unref()
+    if (!this.#isClosed) this.#watch.begin()
   }
 
   /** Drops what waits, and leaves the sink alone. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    clearInterval(this.#look)
+    this.#watch.end()
     this.#parts.sink.removeListener('drain', this.#onDrain)
+    this.#beside = []
     const left = this.#queue.splice(0)
     for (const entry of left) if (entry instanceof Slot) entry.abandon()
   }
@@ -143,13 +141,33 @@ export class Outbox<Item> {
   }
 
   #take(): Uint8Array | undefined {
+    if (this.#beside.length === 0) return this.#takeInOrder()
+    this.#isTurnOfBeside = !this.#isTurnOfBeside
+    return this.#isTurnOfBeside
+      ? (this.#takeBeside() ?? this.#takeInOrder())
+      : (this.#takeInOrder() ?? this.#takeBeside())
+  }
+
+  #takeBeside(): Uint8Array | undefined {
+    const [item] = this.#beside
+    const bytes = item === undefined ? undefined : this.#encoded(item)
+    if (bytes) this.#beside.shift()
+    return bytes
+  }
+
+  #encoded(item: Item): Uint8Array | undefined {
+    const bytes = this.#parts.encode(item)
+    if (bytes === undefined) return undefined
+    this.#first ??= item
+    this.#waiting -= this.#parts.weigh(item)
+    return bytes
+  }
+
+  #takeInOrder(): Uint8Array | undefined {
     for (let head = this.#queue[this.#next]; head !== undefined; head = this.#queue[this.#next]) {
       if (!(head instanceof Slot)) {
-        const bytes = this.#parts.encode(head)
-        if (bytes === undefined) return undefined
-        this.#first ??= head
-        this.#waiting -= this.#parts.weigh(head)
-        this.#advance()
+        const bytes = this.#encoded(head)
+        if (bytes) this.#advance()
         return bytes
       }
       const item = head.head()
@@ -173,32 +191,8 @@ export class Outbox<Item> {
   }
 
   readonly #onDrain = (): void => {
-    this.#looksInVain = 0
     this.#sent = 0
     this.#schedule()
-  }
-
-  #lookAtSink(): void {
-    const { sink, drainTimeout } = this.#parts
-    const inSink = sink.writableLength
-    const stands = inSink >= this.#inSink
-    this.#looksInVain = stands ? this.#looksInVain + 1 : 0
-    this.#inSink = inSink
-    if (inSink === 0) {
-      clearInterval(this.#look)
-      this.#look = undefined
-    } else if (this.#looksInVain > looksPerTimeout) {
-      this.#giveUp(`its socket has accepted nothing for ${drainTimeout} ms`)
-    } else if (stands) {
-      void this.#lookIntoKernel()
-    }
-  }
-
-  async #lookIntoKernel(): Promise<void> {
-    const { socket } = this.#parts
-    const inKernel = socket && (await kernelQueue(socket))
-    if (this.#inKernel !== undefined && inKernel !== this.#inKernel) this.#looksInVain = 0
-    this.#inKernel = inKernel
   }
 
   #giveUp(why: string): void {

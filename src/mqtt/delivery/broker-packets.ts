@@ -17,7 +17,7 @@ export class BrokerPackets {
 
   push(packets: Buffer): void {
     this.#waiting += packets.length
-    this.#outbox.push({ thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true })
+    this.#outbox.pushBeside({ thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true })
   }
 
   /** Resolves when the broker may have more for the client; undefined: it may. One call at a time. */
