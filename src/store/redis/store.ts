@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Observer } from '../../core/observer.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { StoreDriver } from '../contract.ts'
-import { duplicateForBlocking, openClient } from './connection/connection.ts'
+import { connectToServerOf, duplicateForBlocking, openClient } from './connection/connection.ts'
 import { RedisDatabase } from './connection/database.ts'
 import { checkDurability, type DurabilityOptions } from './connection/durability.ts'
 import { openFormat } from './connection/format.ts'
@@ -85,8 +85,9 @@ export function createRedisStore(options: RedisStoreOptions): StoreDriver {
     isReady: () => opened().client.status === 'ready',
     size: () => memorySize(opened().client),
     async close() {
-      const { nodes, follower, clients, stopTellingOutages } = opened()
+      const { nodes, messages, follower, clients, stopTellingOutages } = opened()
       await nodes.close()
+      messages.close()
       await follower.close()
       stopTellingOutages()
       for (const client of clients) client.disconnect()
@@ -114,7 +115,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const { records, commits } = createRecords(database, durable, writes, follower, options.observer)
     const holds = new RedisHolds(database, follower, (change, ticket) => commits.push({ change, ticket }))
     const receipts = new RedisReceipts(clock, follower.listeners)
-    const messages = new NodeMessages(database, another)
+    const messages = new NodeMessages(database, key => connectToServerOf(client, key))
     const { listeners } = follower
     const nodes = new RedisNodes(database, listeners, clock, receipts, holds, messages, onStatement)
     const documents = createDocuments(database, writes, {
@@ -131,6 +132,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       documents,
       refused: createRefusedWrites(database),
       nodes,
+      messages,
       holds,
       clock: receipts,
       stopTellingOutages: tellOutages(client, onStatement),

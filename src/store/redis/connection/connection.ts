@@ -57,6 +57,21 @@ export async function duplicateForBlocking(client: Client): Promise<Client> {
   return await connect(client.duplicate(), [client.options])
 }
 
+/**
+ * A connection of its own to the server that has a key. It ends when it is lost: of a cluster, another server may have the key then.
+ * ioredis' own way to listen to a cluster says nothing when it has lost messages.
+ *
+ * @throws Error as `openClient`, or that no server has the key now
+ */
+export async function connectToServerOf(client: Client, key: string): Promise<Redis> {
+  const asked = mastersOf(client).map(async master => {
+    await master.exists(key)
+    return master
+  })
+  const server = await Promise.any(asked)
+  return await connect(server.duplicate({ retryStrategy: () => null }), [server.options])
+}
+
 /** The servers that take writes. */
 export function mastersOf(client: Client): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]

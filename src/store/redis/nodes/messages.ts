@@ -1,29 +1,64 @@
+import type { Redis } from 'ioredis'
+import { retryUntil } from '../../../core/async/retry-until.ts'
 import type { Nodes } from '../../../core/nodes.ts'
 import type { RedisDatabase } from '../connection/database.ts'
-import type { Client } from '../script.ts'
+
+/** Milliseconds. */
+const retryAfter = 100
+/** PUBLISH has no key: of a cluster, ioredis would send each to another server, and one would overtake another. */
+const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])"
 
 /** What nodes tell one another without keeping it: Redis' publish and subscribe. */
 export class NodeMessages {
   readonly #database: RedisDatabase
-  readonly #connect: () => Promise<Client>
+  readonly #connect: (key: string) => Promise<Redis>
+  readonly #stops = new Set<() => void>()
 
-  /** @param connect makes a connection of its own: one that listens takes no other commands */
-  constructor(database: RedisDatabase, connect: () => Promise<Client>) {
+  /** @param connect to the server of a key; ends when it is lost. One that listens takes no other commands */
+  constructor(database: RedisDatabase, connect: (key: string) => Promise<Redis>) {
     this.#database = database
     this.#connect = connect
   }
 
   send(message: Uint8Array): void {
     const { keys } = this.#database
-    this.#database.call('PUBLISH', keys.messages, Buffer.from(message)).catch(() => {})
+    this.#database.call('EVAL', publish, 1, keys.messages, Buffer.from(message)).catch(() => {})
   }
 
   async listen(...[listener, onMissed]: Parameters<Nodes['listen']>): Promise<() => void> {
-    const client = await this.#connect()
-    client.on('messageBuffer', (_channel: Buffer, message: Buffer) => listener(message))
-    await client.subscribe(this.#database.keys.messages)
-    // ioredis subscribes again by itself.
-    client.on('ready', onMissed)
-    return () => client.disconnect()
+    const stopped = new AbortController()
+    const channel = this.#database.keys.messages
+    let current: Redis | undefined
+    const open = async () => {
+      const redis = await this.#connect(channel)
+      current = redis
+      redis.on('messageBuffer', (_channel: Buffer, message: Buffer) => listener(message))
+      try {
+        await redis.subscribe(channel)
+      } catch (error) {
+        redis.disconnect()
+        throw error
+      }
+      if (stopped.signal.aborted) redis.disconnect()
+      else redis.once('end', () => void openAgain())
+    }
+    // It may be another server that has the messages now.
+    const openAgain = async () => {
+      const { signal } = stopped
+      await retryUntil(open, { every: retryAfter, stop: signal })
+      if (!signal.aborted) onMissed()
+    }
+    const stop = () => {
+      stopped.abort()
+      current?.disconnect()
+      this.#stops.delete(stop)
+    }
+    this.#stops.add(stop)
+    await open()
+    return stop
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
   }
 }
