@@ -4,6 +4,7 @@ import { Redactor } from '../core/refusals/redactor.ts'
 import type { Access, AccessSessionRegistry, ActivationCodes, Revocation, ThingRegistry } from './access.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
+import { grantsWithin } from './grants.ts'
 import { type Ended, revocationOf } from './revocation/ended.ts'
 import { EndedElsewhere, telling } from './revocation/ended-elsewhere.ts'
 import { NodeAbsence } from './revocation/node-absence.ts'
@@ -55,6 +56,8 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const tell = (revocation: Revocation) => {
     for (const listener of listeners) listener(revocation)
   }
+  const redactor = new Redactor(adminKey)
+  const assertGrants = grantsWithin(topics, redactor)
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
   const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete, topics })
   const topicListeners = new Set<(thingId: string) => void>()
@@ -91,7 +94,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   return {
     access: {
       ...authorisation,
-      redactor: new Redactor(adminKey),
+      redactor,
       onRevoke: listener => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -101,10 +104,10 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
         return () => topicListeners.delete(listener)
       },
     },
-    registry: createRegistry({ documents, list, served: topics, onEnd, onTopics }),
+    registry: createRegistry({ documents, list, assertGrants, onEnd, onTopics }),
     sessions: createAccessSessionRegistry({
       documents,
-      served: topics,
+      assertGrants,
       identify: authorisation.identify,
       onEnd,
     }),

@@ -1,13 +1,21 @@
+import type { Redactor } from '../core/refusals/redactor.ts'
 import { faultOfGrant, maximumGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 import { ThingwireError } from '../errors.ts'
 
-/** @param served filters of the option `topics`. @throws ThingwireError invalid_body */
-export function assertGrants(grants: readonly TopicGrant[], served: readonly string[]): void {
+/** @throws ThingwireError invalid_body */
+export type AssertGrants = (grants: readonly TopicGrant[]) => void
+
+/** @param served filters of the option `topics` @param redactor of what is said of a filter that may not be given */
+export function grantsWithin(served: readonly string[], redactor: Redactor): AssertGrants {
+  return grants => assertGrants(grants, served, redactor)
+}
+
+function assertGrants(grants: readonly TopicGrant[], served: readonly string[], redactor: Redactor): void {
   if (grants.length > maximumGrants) {
     throw new ThingwireError('invalid_body', `topics must be at most ${maximumGrants} entries`)
   }
   for (const grant of grants) {
     const fault = faultOfGrant(grant, served)
-    if (fault !== undefined) throw new ThingwireError('invalid_body', `topics: ${fault}`)
+    if (fault !== undefined) throw new ThingwireError('invalid_body', `topics: ${redactor.redact(fault)}`)
   }
 }

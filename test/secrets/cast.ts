@@ -14,6 +14,8 @@ interface Session {
 export interface Cast {
   readonly player: Thing
   readonly neighbour: Thing
+  /** Says its own token in topics and payloads. */
+  readonly talker: Thing
   readonly things: readonly Thing[]
   /** Of the operator: reads all. */
   readonly dashboard: Session
@@ -24,19 +26,28 @@ export interface Cast {
   readonly secrets: Readonly<Record<string, string>>
 }
 
+/** Topics beside those of things: everything below `house/<name>`. */
+const topicsOf = (name: string) =>
+  (['read', 'write'] as const).map(access => ({ filter: `house/${name}/#`, access }))
+
 export async function createCast(
   server: ServerProcess,
   operator: Operator,
   evidence: Evidence,
 ): Promise<Cast> {
-  const thing = (name: string) => operator.mint<Thing>(`token of the ${name}`, '/v2/admin/things', { name })
+  const thing = (name: string) =>
+    operator.mint<Thing>(`token of the ${name}`, '/v2/admin/things', { name, topics: topicsOf(name) })
   const player = await thing('player')
   const neighbour = await thing('neighbour')
   const other = await thing('other')
+  const talker = await thing('talker')
+  // A client's own text, on topics that it may use, is data: kept as it is, and told to who may read it (SECURITY.md).
+  evidence.addSecret('token of the talker', talker.thingToken, { isKeptInClear: true })
   const session = (name: string, path: string, body: object, credential?: string) =>
     operator.mint<Session>(`session token of the ${name}`, path, body, credential)
   const ofPlayer = `/v2/things/${player.thingToken}/sessions`
-  const dashboard = await session('dashboard', '/v2/admin/sessions', { things: '*', access: 'read' })
+  const topics = topicsOf('player')
+  const dashboard = await session('dashboard', '/v2/admin/sessions', { things: '*', access: 'read', topics })
   const some = [other.thingId]
   const gateway = await session('gateway', '/v2/admin/sessions', { things: some, access: 'write' })
   const app = await session('app', ofPlayer, { access: 'read' }, 'none')
@@ -58,7 +69,8 @@ export async function createCast(
   return {
     player,
     neighbour,
-    things: [player, neighbour, other, activated, overMqtt],
+    talker,
+    things: [player, neighbour, other, talker, activated, overMqtt],
     dashboard,
     app,
     writer,

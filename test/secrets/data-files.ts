@@ -1,7 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { Redis } from 'ioredis'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
+import type { RedisServer } from '../helpers/redis-server.ts'
 import type { Evidence } from './evidence.ts'
 
 /** Takes down every file of a data directory but the one of the admin key, of which the mode is returned. */
@@ -16,6 +18,25 @@ export async function addDataFiles(evidence: Evidence, dataDir: string): Promise
     evidence.add('files', kind, await readFile(path))
   }
   return (await stat(join(dataDir, 'admin-key'))).mode & 0o777
+}
+
+/** Takes down what a Redis has on disk, which is every command that has changed something, and what nodes tell one another by it. */
+export async function addRedis(
+  evidence: Evidence,
+  { directory, url }: RedisServer,
+): Promise<() => Promise<void>> {
+  const listening = new Redis(url)
+  listening.on('pmessageBuffer', (_pattern: Buffer, _channel: Buffer, message: Buffer) =>
+    evidence.add('files', 'a message between nodes', message),
+  )
+  await listening.psubscribe('*')
+  return async () => {
+    listening.disconnect()
+    for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+      if (entry.isFile())
+        evidence.add('files', 'a file of Redis', await readFile(join(entry.parentPath, entry.name)))
+    }
+  }
 }
 
 /** Takes down every key and value of the store of a server that has ended: its files may be compressed. */

@@ -103,9 +103,70 @@ const packets: Record<string, Place> = {
   'behind an activation code': s => ({ packets: [subscribe(`v2/activations/${'a'.repeat(34)}/${s}`)] }),
 }
 
+/** On topics beside those of things, of which the client may use `house/player/#`. What it says there is data. */
+const otherTopics: Record<string, Place> = {
+  ...Object.fromEntries(
+    ([0, 1, 2] as const).map(qos => [
+      `in a topic of others at QoS ${qos}`,
+      (s, { token }) => ({ connect: { username: token }, packets: [publish(`house/${s}/x`, s, qos)] }),
+    ]),
+  ),
+  'in a retained topic of others': (s, { token }) => ({
+    connect: { username: token },
+    packets: [publishPacket(`house/other/${s}`, s, { retain: true, messageId: packetId })],
+  }),
+  'cut off in a topic of others': (s, { token }) => ({
+    connect: { username: token },
+    packets: [publish(`house/${s.slice(0, 30)}/${percentEncoded(s)}`, s)],
+  }),
+  'in a topic that nobody may use': (s, { token }) => ({
+    connect: { username: token },
+    packets: [publish(`garden/${s}`, s), publish(`house/player/${s}/+`, s)],
+  }),
+  'in a topic of an anonymous client': s => ({ packets: [publish(`house/player/${s}`, s)] }),
+  'in the topic of a will of others': (s, { token }) => ({
+    connect: { username: token, will: will(`house/${s}/state`, s) },
+  }),
+  'in filters of others in a session that is kept': (s, { token }) => ({
+    connect: { username: token, clientId: 'refused topics', clean: false },
+    packets: [
+      subscribe(`house/${s}/#`, `house/+/${s}`, `$share/${s}/house/player/#`, 'house/player/state'),
+      { cmd: 'unsubscribe', messageId: 6, unsubscriptions: [`house/${s}/#`] },
+    ],
+  }),
+  'as client id of a session with topics': (s, { token }) => ({
+    connect: {
+      username: token,
+      clientId: `${s}-house`,
+      clean: false,
+      will: will('house/player/will', 'gone'),
+    },
+    packets: [
+      subscribe('house/player/#'),
+      publish('house/player/state', 'half done', 2),
+      publishPacket('house/player/state', 'on', { retain: true, messageId: packetId + 1 }),
+    ],
+  }),
+  'as password behind a token, with topics': (s, { token }) => ({
+    connect: { username: token, password: s, will: will('house/player/will', 'gone') },
+    packets: [publish('house/player/state', 'on')],
+  }),
+  'as password, with topics': s => ({
+    connect: {
+      username: 'x',
+      password: s,
+      clientId: 'topics',
+      clean: false,
+      will: will('house/player/will', 'gone'),
+    },
+    packets: [subscribe('house/nobody/#'), publish('house/nobody/state', 'on')],
+  }),
+}
+
 export const mqttPlaces: readonly [name: string, place: Place][] = [
   ...Object.entries(connects),
   ...Object.entries(packets),
+  ...Object.entries(otherTopics),
   [
     'in many spellings, in writes',
     (s, { token }) => ({

@@ -1,4 +1,4 @@
-import type { ServerAddress } from '../helpers/http-client.ts'
+import type { ServerAddress, Thing } from '../helpers/http-client.ts'
 import type { Evidence } from './evidence.ts'
 
 /** Makes what there is to be secret; takes down every answer that shows none by design. */
@@ -47,6 +47,29 @@ export class Operator {
     )
     if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status}`)
     return JSON.parse(bytes.toString()) as Answer
+  }
+
+  /** Gives things and sessions topics that there are not, and takes down what is said about it. */
+  async giveWrongTopics(secret: string, { thingId }: Thing): Promise<void> {
+    for (const filter of [`garden/${secret}`, `house/${secret}#`, `house/${secret.repeat(30)}`]) {
+      const topics = [{ filter, access: 'read' }]
+      const sent = [
+        ['POST', '/v2/admin/things', { name: 'x', topics }],
+        ['PATCH', `/v2/admin/things/${thingId}`, { topics }],
+        ['POST', '/v2/admin/sessions', { things: [], access: 'read', topics }],
+        [
+          'POST',
+          '/v2/admin/sessions',
+          { things: [], access: 'read', topics: [{ filter: 'house/#', access: secret }] },
+        ],
+      ] as const
+      for (const [method, path, body] of sent) {
+        const response = await this.#ask(method, path, body)
+        if (response.status !== 400)
+          throw new Error(`${method} ${path}: ${response.status} for ${filter.length} characters`)
+        this.#evidence.add('told', `the answer to wrong topics in ${method} ${path}`, await response.text())
+      }
+    }
   }
 
   /** Takes down everything that the operator can list. */

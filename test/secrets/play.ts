@@ -1,5 +1,5 @@
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { type Cast, createCast } from './cast.ts'
 import type { Evidence } from './evidence.ts'
@@ -7,7 +7,7 @@ import { Operator } from './operator.ts'
 import { playPlaces } from './play-places.ts'
 import { Witnesses } from './witnesses.ts'
 
-const everything = ['things/+/#', 'v2/things/+']
+const everything = ['things/+/#', 'v2/things/+', 'house/player/#']
 
 /** Uses every secret in every way, and ends the server when most of that is still open. */
 export async function playFirst(server: ServerProcess, evidence: Evidence): Promise<Cast> {
@@ -18,8 +18,11 @@ export async function playFirst(server: ServerProcess, evidence: Evidence): Prom
   const thingIds = things.map(({ thingId }) => thingId)
   for (const secret of Object.values(secrets)) {
     await playPlaces(server, evidence, secret, { thingId: player.thingId, token: player.thingToken })
+    await operator.giveWrongTopics(secret, player)
     await operator.lookAtAll(thingIds)
   }
+  await talk(server, cast, 'first')
+  await operator.lookAtAll(thingIds)
   await witnesses.untilMarked(player, 'first')
   await witnesses.end()
   await leaveOpen(server, player)
@@ -35,15 +38,43 @@ export async function playSecond(server: ServerProcess, evidence: Evidence, cast
   await operator.backUp()
   const witnesses = await watch(server, evidence, cast)
   await witnesses.untilTold('operator', lastWill)
+  await witnesses.untilTold('operator', lastMessage)
   for (const secret of Object.values(secrets).slice(0, 2)) {
     await playPlaces(server, evidence, secret, { thingId: player.thingId, token: player.thingToken })
   }
+  await talk(server, cast, 'second')
   await operator.lookAtAll(things.map(({ thingId }) => thingId))
   await leaveOpen(server, player)
   await witnesses.untilMarked(player, 'second')
   await operator.backUp()
   await server.stop()
   await witnesses.end()
+}
+
+/** On two nodes of one store: the secrets are used at one, and witnesses are at the other. */
+export async function playOnNodes(
+  here: ServerProcess,
+  there: ServerProcess,
+  evidence: Evidence,
+): Promise<Cast> {
+  const operator = new Operator(here, evidence)
+  const cast = await createCast(here, operator, evidence)
+  const { player, secrets, things } = cast
+  const witnesses = await watch(there, evidence, cast)
+  const some = ['the token of the player', 'a session of a thing'].map(name => secrets[name] ?? '')
+  for (const secret of some) {
+    await playPlaces(here, evidence, secret, { thingId: player.thingId, token: player.thingToken })
+  }
+  await talk(here, cast, 'first')
+  for (const server of [here, there]) {
+    await new Operator(server, evidence).lookAtAll(things.map(({ thingId }) => thingId))
+  }
+  await leaveOpen(here, player)
+  await witnesses.untilMarked(player, 'first')
+  await here.kill()
+  await witnesses.end()
+  await there.stop()
+  return cast
 }
 
 async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Promise<Witnesses> {
@@ -66,6 +97,7 @@ async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Pro
 }
 
 const lastWill = 'last will'
+const lastMessage = 'last message of all'
 
 /**
  * Clients that come back, with QoS 2 writes that are not released and filters spelled with a token, and clients with a
@@ -83,6 +115,18 @@ async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<
     `${thingToken}`,
     { ...body('x'), id: thingToken },
   ]
+  const topicSession = { username: thingToken, clientId: `house ${thingToken}`, clean: false } as const
+  const away = await connectMqtt({ url: server.mqttUrl, ...topicSession })
+  await away.subscribeAll(['house/player/#'], 2)
+  await away.disconnect()
+  const willful = await connectMqtt({
+    url: server.mqttUrl,
+    username: thingToken,
+    clientId: `will ${thingToken}`,
+    will: { topic: 'house/player/will', payload: lastMessage, qos: 1 },
+  })
+  await willful.publish('house/player/state', 'on', { retain: true })
+  await willful.publishUntilPubrec('house/player/state', 'for one who is away')
   const opening = wills.map(async (payload, index) => {
     const client = await connectMqtt({
       url: index % 2 === 0 ? server.mqttUrl : server.webSocketUrl,
@@ -95,4 +139,26 @@ async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<
     await client.publishUntilPubrec(topic, body(`in flight ${index}`))
   })
   await Promise.all(opening)
+}
+
+/**
+ * A client says its own token where it may: what it says is data, for those who may read it. Nobody else is to hear of it, and
+ * nothing that the server says of itself is to hold it.
+ */
+async function talk(server: ServerProcess, { talker }: Cast, round: string): Promise<void> {
+  const { thingToken: token } = talker
+  const topic = `house/talker/${token}`
+  const session = { url: server.mqttUrl, username: token, clientId: 'talker', clean: false }
+  const client = await connectMqtt({ ...session, will: { topic, payload: token, qos: 1, retain: true } })
+  await client.subscribeAll([`${topic}/#`, `house/talker/+/${round}`], 2)
+  for (const qos of [0, 1, 2] as const) {
+    await client.publish(`${topic}/${round}`, token, { qos, retain: true })
+    await client.next(isMessageOn(`${topic}/${round}`))
+  }
+  await client.destroy()
+  const other = await connectMqtt({ ...session, clientId: 'other', clean: true })
+  await other.publish(`${topic}/${round}`, `owed ${token}`)
+  await other.publish(topic, '', { retain: true })
+  await other.unsubscribe(`${topic}/#`)
+  await other.disconnect()
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
+import { nodesOfTest } from '../helpers/of-test.ts'
 import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { addDataFiles, addStore } from './data-files.ts'
+import { addDataFiles, addRedis, addStore } from './data-files.ts'
 import { Evidence } from './evidence.ts'
 import { Operator } from './operator.ts'
-import { playFirst, playSecond } from './play.ts'
+import { playFirst, playOnNodes, playSecond } from './play.ts'
 import { playPlaces } from './play-places.ts'
 
 const settings = {
@@ -14,6 +15,7 @@ const settings = {
     THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     // Wills of a killed server are written while the next one runs.
     THINGWIRE_WILL_GRACE: '100',
+    THINGWIRE_TOPICS: 'house/#',
   },
 }
 
@@ -36,7 +38,29 @@ describe('a server', () => {
 
     expect(exit.code).toBe(0)
     expect(mode).toBe(0o600)
-    assertSeen(evidence, cast.player.thingId)
+    const { thingId } = cast.player
+    assertSeen(evidence, thingId, {
+      'a backup': [thingId, ...keptOfTopics],
+      'the store': [thingId],
+      'a data file': [thingId],
+    })
+    expect(evidence.leaks()).toEqual([])
+  })
+})
+
+describe('two nodes on Redis', () => {
+  it('tell nobody a secret, and keep none', async () => {
+    const evidence = new Evidence()
+    const { redis, adminKey, node } = await nodesOfTest(2, settings)
+    evidence.addSecret('admin key', adminKey)
+    const endRedis = await addRedis(evidence, redis)
+    const { player } = await playOnNodes(node(0), node(1), evidence)
+    await endRedis()
+    for (const { exited } of [node(0), node(1)]) takeDownOutput(evidence, await exited)
+    assertSeen(evidence, player.thingId, {
+      'a file of Redis': [player.thingId, ...keptOfTopics],
+      'a message between nodes': ['house/player/state'],
+    })
     expect(evidence.leaks()).toEqual([])
   })
 })
@@ -65,17 +89,26 @@ describe('a server with an admin key of the operator', () => {
   })
 })
 
-/** Evidence without these would prove nothing. */
-function assertSeen(evidence: Evidence, thingId: string): void {
+/** How the names begin of what is kept of topics beside those of things. */
+const keptOfTopics = ['topic-sessions/', 'topic-queue/', 'topic-retained/', 'mqtt-wills/']
+
+/** Evidence without these would prove nothing. @param kept texts by where they are on disk */
+function assertSeen(
+  evidence: Evidence,
+  thingId: string,
+  kept: Readonly<Record<string, readonly string[]>>,
+): void {
   const told = ['operator', 'dashboard', 'app', 'writer'].map(name => [`a topic to the ${name}`, thingId])
   const streamed = ['app', 'dashboard', 'player', 'writer'].map(name => [`a stream to the ${name}`, '"mark"'])
   const answered = [
     [`the answer to GET /v2/things/${thingId}/errors`, '[redacted]'],
     ['a message to the operator', '[redacted]'],
     ['stderr', '[redacted]'],
+    ...['operator', 'dashboard'].map(name => [`a topic to the ${name}`, 'house/player/state']),
+    [`the answer to GET /v2/things/${thingId}/errors`, 'house/[redacted]/x'],
     ['stdout', 'Thingwire is ready'],
   ]
-  const files = ['a backup', 'the store', 'a data file'].map(where => [where, thingId])
+  const files = Object.entries(kept).flatMap(([where, texts]) => texts.map(text => [where, text]))
   const unseen = (kind: 'told' | 'files', wanted: string[][]) =>
     wanted.filter(([where = '', text = '']) => !evidence.holds(kind, where, text))
   expect(unseen('told', [...told, ...streamed, ...answered])).toEqual([])

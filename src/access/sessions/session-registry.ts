@@ -14,7 +14,7 @@ import {
   thingPrefix,
   tokenName,
 } from '../documents.ts'
-import { assertGrants } from '../grants.ts'
+import type { AssertGrants } from '../grants.ts'
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf, endSessions } from './end-sessions.ts'
 
@@ -30,21 +30,20 @@ const sessionIdForm = /^[0-9a-f]{18}$/
 
 interface AccessSessionRegistryParts {
   readonly documents: DocumentStore
-  /** Filters of the topics beside those of things that are served. */
-  readonly served: readonly string[]
+  readonly assertGrants: AssertGrants
   readonly identify: Access['identify']
   /** Called as soon as a session has ended; durably. */
   readonly onEnd: (ended: Ended) => void
 }
 
 export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): AccessSessionRegistry {
-  const { documents, served, identify, onEnd } = parts
+  const { documents, assertGrants, identify, onEnd } = parts
   return {
     async create(things, terms) {
       const lifetime = lifetimeOf(terms, longest.operator)
       const ids = things === '*' ? things : [...new Set(things)]
       const { access, topics = [] } = terms
-      assertGrants(topics, served)
+      assertGrants(topics)
       if (ids !== '*' && !(ids.length === 0 && topics.length > 0)) assertThingIds(ids)
       const names = ids === '*' ? [] : ids.map(thingName)
       const session = newSession({ things: ids, access, ...(topics.length > 0 && { topics }) }, lifetime)

@@ -12,7 +12,7 @@ import {
   thingName,
   tokenName,
 } from '../documents.ts'
-import { assertGrants } from '../grants.ts'
+import type { AssertGrants } from '../grants.ts'
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf } from '../sessions/end-sessions.ts'
 import { issueToken } from '../tokens.ts'
@@ -23,21 +23,26 @@ const maximumNameLength = 200
 interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
-  /** Filters of the topics beside those of things that are served. */
-  readonly served: readonly string[]
+  readonly assertGrants: AssertGrants
   /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
   readonly onEnd: (ended: Ended) => void
   /** Called when the topics of a thing are others; durably. */
   readonly onTopics: (thingId: string) => void
 }
 
-export function createRegistry({ documents, list, served, onEnd, onTopics }: RegistryParts): ThingRegistry {
+export function createRegistry({
+  documents,
+  list,
+  assertGrants,
+  onEnd,
+  onTopics,
+}: RegistryParts): ThingRegistry {
   return {
     list,
 
     async create({ name = '', topics = [] }) {
       assertName(name)
-      assertGrants(topics, served)
+      assertGrants(topics)
       const { thingId, token, put } = newThing(name, { topics })
       await documents.transact([thingName(thingId)], () => ({ put, result: undefined }))
       return { thingId, thingToken: token.thingToken }
@@ -52,7 +57,7 @@ export function createRegistry({ documents, list, served, onEnd, onTopics }: Reg
     },
 
     async setTopics(thingId, topics) {
-      assertGrants(topics, served)
+      assertGrants(topics)
       await change(thingId, ({ topics: _, ...thing }) => ({
         put: { [thingName(thingId)]: { ...thing, ...given(topics) } },
         result: undefined,
