@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ask, type Thing } from '../helpers/http-client.ts'
 import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { allowedOrigin, type Target } from './http/case.ts'
+import { servedTopics, topicGrants } from './mqtt/topic-grants.ts'
 
 const program = fileURLToPath(new URL('measured-server.ts', import.meta.url))
 
@@ -16,14 +17,8 @@ const environment = {
   THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000',
   THINGWIRE_WRITES_PER_SECOND: '1000000',
   THINGWIRE_RECORDS_PER_SECOND: '100000000',
-  THINGWIRE_TOPICS: 'house/#',
+  ...servedTopics,
 }
-
-/** Of every thing: what is sent on other topics, is looked at, too. */
-const topics = [
-  { filter: 'house/#', access: 'read' },
-  { filter: 'house/#', access: 'write' },
-]
 
 export interface Condition {
   /** Bytes of the heap, once the garbage is collected, that are not compiled code. */
@@ -61,7 +56,7 @@ export async function startHostileServer(): Promise<HostileServer> {
   server.process.stderr?.on('data', (part: string) => {
     log += part
   })
-  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics })
+  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: topicGrants })
   const pair = async () => [await createThing(), await createThing()] as const
   const [things, mutated] = [await pair(), await pair()]
   return {

@@ -1,16 +1,17 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { parser } from 'mqtt-packet'
-import { createThing, type Thing } from '../helpers/http-client.ts'
+import { ask, type Thing } from '../helpers/http-client.ts'
 import { openMqtt } from '../helpers/mqtt-client.ts'
 import { Random } from '../helpers/random.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { HealthyPair } from './mqtt/healthy-pair.ts'
 import { mutatedConversation } from './mqtt/mutated-conversation.ts'
 import { fill, type Target } from './mqtt/play.ts'
+import { topicGrants } from './mqtt/topic-grants.ts'
 
 export interface MqttMutationSetup {
   readonly server: ServerProcess
-  /** Things whose valid tokens are in what is sent; at least one. */
+  /** Things whose valid tokens are in what is sent, with topics of `topicGrants`; at least one. */
   readonly things: readonly Thing[]
   /** The same one gives the same inputs in the same order. */
   readonly seed: number
@@ -55,7 +56,10 @@ export async function mutateMqtt(setup: MqttMutationSetup): Promise<MqttMutation
   const { server, things, seed, seconds, longestWait = 1_000, onProgress } = setup
   const [thing, other = thing] = things
   if (!thing || !other) throw new Error('no thing was given')
-  const pair = await HealthyPair.start(server, await createThing(server))
+  const pair = await HealthyPair.start(
+    server,
+    await ask<Thing>(server, 'POST', '/v2/admin/things', { topics: topicGrants }),
+  )
   const started = performance.now()
   const findings: string[] = []
   const find = (finding: string) => {

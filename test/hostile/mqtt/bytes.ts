@@ -120,6 +120,7 @@ export interface Publish {
   readonly payload?: string
   readonly qos?: 0 | 1 | 2
   readonly packetId?: number
+  readonly isRetained?: boolean
 }
 
 export function publish({
@@ -127,9 +128,10 @@ export function publish({
   payload = goodWrite,
   qos = 1,
   packetId = 7,
+  isRetained = false,
 }: Publish = {}): Buffer {
   const id = qos === 0 ? [] : number16(packetId)
-  return packet(0x30 | (qos << 1), binary(topic), id, Buffer.from(payload))
+  return packet(0x30 | (qos << 1) | Number(isRetained), binary(topic), id, Buffer.from(payload))
 }
 
 /** @param filters with the requested QoS, if it is not 1 */

@@ -16,12 +16,16 @@ import {
   writeTopic,
 } from './bytes.ts'
 
+/** A session that is kept, with a will of QoS 2. */
+const keptWithWill = connectFlags.username | connectFlags.will | (2 << 3)
+
 const connects = [
   () => connect(),
   () => connect({ clientId: 'device', password: token, username: 'device', keepAlive: 60 }),
   () => connect({ clientId: 'back', flags: connectFlags.username }),
   () => connect({ clientId: 'old', name: 'MQIsdp', level: 3 }),
   () => connect({ clientId: 'will', will: { topic: writeTopic, qos: 1 } }),
+  () => connect({ clientId: 'house', flags: keptWithWill, will: { topic: 'house/will' } }),
   () => connectAnonymous,
 ] as const
 
@@ -37,6 +41,8 @@ const topics = [
   `v2/things/${token}`,
   `things/${thingId}/write`,
   `things/${token}/values/a`,
+  'house/state',
+  'house/a//b',
 ] as const
 const filters = [
   `things/${token}/values/+`,
@@ -45,11 +51,14 @@ const filters = [
   `things/${token}/errors`,
   `v2/things/${token}`,
   `things/${token}/date`,
+  'house/state',
+  'house/+/#',
 ] as const
 
 const steps: readonly [(random: Random) => Buffer[], ...((random: Random) => Buffer[])[]] = [
   random => [publish(randomPublish(random, 0))],
   random => [publish(randomPublish(random, 1))],
+  random => [publish({ ...randomPublish(random, 1), isRetained: true })],
   random => {
     const packetId = 1 + random.below(4)
     return [publish({ ...randomPublish(random, 2), packetId }), acknowledge(types.pubrel, packetId)]

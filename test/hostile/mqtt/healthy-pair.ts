@@ -14,7 +14,7 @@ export interface PairReport {
   readonly longestWait: number
 }
 
-/** A publisher and a subscriber who mind their own business while others do not. */
+/** A publisher and a subscriber of a thing and of a topic beside, who mind their own business while others do not. */
 export class HealthyPair {
   readonly #publisher: MqttClient
   readonly #subscriber: MqttClient
@@ -25,6 +25,7 @@ export class HealthyPair {
   #longestWait = 0
   #isStopping = false
 
+  /** @param thing with topics of `topicGrants` */
   static async start(
     server: ServerAddress & { readonly mqttUrl: string },
     thing: Thing,
@@ -32,8 +33,10 @@ export class HealthyPair {
     const connect = (clientId: string) =>
       connectMqtt({ url: server.mqttUrl, clientId, username: thing.thingToken, keepalive: 5 })
     const [publisher, subscriber] = await Promise.all([connect('publisher'), connect('subscriber')])
-    const granted = await subscriber.subscribe(`things/${thing.thingId}/values/n`, 1)
-    if (granted !== 1) throw new Error(`the healthy subscriber was granted ${granted}`)
+    await subscriber.subscribeTo(
+      { topic: `things/${thing.thingId}/values/n`, qos: 1 },
+      { topic: topicOf(thing), qos: 1 },
+    )
     return new HealthyPair(publisher, subscriber, thing)
   }
 
@@ -57,17 +60,26 @@ export class HealthyPair {
   async #run(): Promise<void> {
     const { thingId, thingToken } = this.#thing
     const topic = `things/${thingId}/values/n`
+    const beside = topicOf(this.#thing)
     for (let value = 0; !this.#isStopping; value++) {
       const begun = performance.now()
       const message = this.#subscriber.next(isMessageOn(topic))
+      const relayed = this.#subscriber.next(isMessageOn(beside))
       await Promise.all([
         this.#publisher
           .publish(`things/${thingToken}/write`, { values: [{ key: 'n', value }] })
           .then(() => this.#acked.push(value)),
         message.then(({ payload }) => this.#received.push(JSON.parse(payload.toString()).value)),
+        this.#publisher.publish(beside, String(value)),
+        relayed.then(({ payload }) => {
+          if (String(payload) !== String(value)) throw new Error(`${payload} came on ${beside} for ${value}`)
+        }),
       ])
       this.#longestWait = Math.max(this.#longestWait, performance.now() - begun)
       await delay(interval)
     }
   }
 }
+
+/** One that no input of the others names. */
+const topicOf = ({ thingId }: Thing) => `house/${thingId}/healthy`

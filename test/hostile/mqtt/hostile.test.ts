@@ -5,15 +5,10 @@ import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { hostileCases } from './cases/index.ts'
 import { HealthyPair } from './healthy-pair.ts'
 import { play, type Target } from './play.ts'
+import { servedTopics, topicGrants } from './topic-grants.ts'
 
 /** Cases with more bytes are not sent byte by byte. */
 const mostBytes = 300
-
-/** Of every thing: what is sent on other topics is looked at, too. */
-const grants = [
-  { filter: 'house/#', access: 'read' },
-  { filter: 'house/#', access: 'write' },
-]
 
 let server: ServerProcess
 let target: Target
@@ -25,9 +20,9 @@ beforeAll(async () => {
   const dataDir = await temporaryDirectory(remove => {
     removeData = remove
   })
-  const environment = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000', THINGWIRE_TOPICS: 'house/#' }
+  const environment = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000', ...servedTopics }
   server = await startServer({ dataDir, environment })
-  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: grants })
+  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: topicGrants })
   target = { thing: await createThing(), other: await createThing() }
   healthy = await createThing()
   pair = await HealthyPair.start(server, healthy)
