@@ -20,9 +20,12 @@ export interface World {
 /** So that a limit on guesses hides nothing. */
 export const unlimitedGuesses = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000' }
 
+/** Topics beside those of things. */
+export const servedTopics = { THINGWIRE_TOPICS: 'house/#' }
+
 /** @param dataDir whoever gives it removes it, when the server has ended */
 export async function openWorld(dataDir: string): Promise<World> {
-  const environment = { ...unlimitedGuesses, THINGWIRE_TOPICS: 'house/#' }
+  const environment = { ...unlimitedGuesses, ...servedTopics }
   const server = await startServer({ dataDir, environment })
   try {
     const operator = new Operator(server)
