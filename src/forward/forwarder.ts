@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { rest } from '../core/async/retry-until.ts'
 import { recordCount } from '../core/commit-outline.ts'
 import type { ForwardReport, ForwardReporter, RefusedRecord } from '../core/forward-report.ts'
@@ -68,6 +69,8 @@ export class Forwarder implements LogReader, ForwardReporter {
   private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
     const { target, map, bytesPerSecond, log } = options
     const { records, live, nodes } = parts
+    // Every lane that waits for the link listens.
+    setMaxListeners(0, this.#stop.signal)
     this.#options = options
     this.#progress = progress
     this.#notices = new ForwardNotices(log)

@@ -21,6 +21,8 @@ export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
   readonly #lines = new Map<LineHolder, Line>()
+  /** Lines that are being made. */
+  #opening = 0
   #attempts = 0
   #placesWanted = 0
   #waiting: (() => void)[] = []
@@ -44,9 +46,14 @@ export class Link {
   async connect(holder: LineHolder, token: string, clientId: string, stop: AbortSignal): Promise<Line> {
     return await this.attempt(stop, async () => {
       await this.#place(stop)
-      const line = await Line.open(this.#target, token, clientId)
-      this.#lines.set(holder, line)
-      return line
+      this.#opening++
+      try {
+        const line = await Line.open(this.#target, token, clientId)
+        this.#lines.set(holder, line)
+        return line
+      } finally {
+        this.#opening--
+      }
     })
   }
 
@@ -88,9 +95,10 @@ export class Link {
     this.#wake()
   }
 
-  /** Closes all. */
+  /** Closes all. Whoever waits with a `stop` that is aborted is told so. */
   close(): void {
     for (const holder of this.#lines.keys()) this.release(holder)
+    this.#wake()
   }
 
   async #turn(stop: AbortSignal): Promise<void> {
@@ -100,27 +108,33 @@ export class Link {
       if (wait > 0) await rest(wait, stop)
       // After a failure one tries for all.
       else if (this.#attempts < (this.#failures > 0 ? 1 : mostAttempts)) break
-      else await this.#change(stop)
+      else await this.#change()
     }
     this.#attempts++
   }
 
   async #place(stop: AbortSignal): Promise<void> {
-    while (this.#lines.size >= mostLines) {
+    while (this.#lines.size + this.#opening >= mostLines) {
       if (stop.aborted) throw new LinkDown('it is not tried any more')
       const idle = [...this.#lines.keys()].find(({ isIdle }) => isIdle)
       if (idle) this.release(idle)
       else {
         this.#placesWanted++
-        await this.#change(stop)
+        await this.#change()
         this.#placesWanted--
       }
     }
   }
 
   /** Something has changed; looked at once a second in any case. */
-  async #change(stop: AbortSignal): Promise<void> {
-    await Promise.race([new Promise<void>(resolve => this.#waiting.push(resolve)), rest(1_000, stop)])
+  async #change(): Promise<void> {
+    await new Promise<void>(resolve => {
+      const late = setTimeout(resolve, 1_000)
+      this.#waiting.push(() => {
+        clearTimeout(late)
+        resolve()
+      })
+    })
   }
 
   #wake(): void {

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCertificate } from '../helpers/certificate.ts'
 import { ask, createThing, type ReadRecord, readAll, type Thing, write } from '../helpers/http-client.ts'
 import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
+import { freePort } from '../helpers/redis-server.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { eventually } from '../helpers/waiting.ts'
@@ -125,7 +126,7 @@ describe('a server that forwards', () => {
     expect(messages).toBeLessThan(20)
   })
 
-  it.each(['ws', 'mqtts'] as const)('hands on over %s', async protocol => {
+  it.each(['ws', 'mqtts', 'wss'] as const)('hands on over %s', async protocol => {
     const servers = await twoServers()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
@@ -134,13 +135,19 @@ describe('a server that forwards', () => {
     const { cert, key } = createCertificate()
     await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)])
     await servers.central.stop()
-    const { url, webSocketUrl } = await servers.startCentral({
+    const [httpsPort, mqttsPort] = [await freePort(), await freePort()]
+    const { webSocketUrl } = await servers.startCentral({
       ...{ THINGWIRE_TLS_CERT: certFile, THINGWIRE_TLS_KEY: keyFile },
-      ...{ THINGWIRE_HTTPS_PORT: '0', THINGWIRE_MQTTS_PORT: '0' },
+      ...{ THINGWIRE_HTTPS_PORT: String(httpsPort), THINGWIRE_MQTTS_PORT: String(mqttsPort) },
     })
-    const { mqttsPort } = (await (await fetch(`${url}/dashboard.json`)).json()) as { mqttsPort: number }
-    servers.target = protocol === 'ws' ? webSocketUrl : `mqtts://127.0.0.1:${mqttsPort}`
-    if (protocol === 'mqtts') {
+    const targets = {
+      ws: webSocketUrl,
+      mqtts: `mqtts://127.0.0.1:${mqttsPort}`,
+      // The path is that of a Thingwire.
+      wss: `wss://127.0.0.1:${httpsPort}`,
+    }
+    servers.target = targets[protocol]
+    if (protocol !== 'ws') {
       // Without its authority the central server is not trusted, and gets nothing.
       const edge = await servers.startEdge()
       await write(edge, thing.here, value('n', 1))
