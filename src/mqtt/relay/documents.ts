@@ -33,6 +33,9 @@ export const topicQueuePrefix = 'topic-queue/'
 
 export const topicQueueOf = (clientId: string) => `${topicQueuePrefix}${encodeURIComponent(clientId)}/`
 
+export const clientIdOfQueued = (queuedName: string) =>
+  decodeURIComponent(queuedName.slice(topicQueuePrefix.length, queuedName.lastIndexOf('/')))
+
 /** Digits of the greatest order that a number holds exactly. */
 const orderDigits = 16
 

@@ -12,6 +12,7 @@ import {
   topicQueueOf,
 } from './documents.ts'
 import { maximumQueued } from './queue-bounds.ts'
+import { UntoldMessages } from './untold-messages.ts'
 
 /** Messages that are read at once; each may be as large as a packet. */
 const pageSize = 20
@@ -53,6 +54,8 @@ export interface OutgoingQueueParts {
   readonly room: () => Promise<void> | undefined
   /** The client is to be closed. */
   readonly onStuck: (why: string) => void
+  /** Likewise: a message of another node has not come. */
+  readonly onMissed: () => void
   readonly onFailed: (error: unknown) => void
 }
 
@@ -83,6 +86,7 @@ export class OutgoingQueue {
   #meanwhile: MessagePlace[] = []
   /** Names of messages that are on their way out of the store. */
   readonly #underWay = new Set<string>()
+  readonly #untold: UntoldMessages
   #wake = () => {}
   #isEnded = false
   readonly #acked = new Set<string>()
@@ -92,11 +96,18 @@ export class OutgoingQueue {
   constructor(parts: OutgoingQueueParts) {
     this.#parts = parts
     this.#hold = parts.hold
+    this.#untold = new UntoldMessages({ ...parts, isReading: () => this.#isReplaying })
+  }
+
+  /** The store has got a message from another node, or has lost it. */
+  stored(name: string): void {
+    this.#untold.stored(name)
   }
 
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
   admits({ brokerId, brokerCounter }: Pick<AedesPublishPacket, 'brokerId' | 'brokerCounter'>): boolean {
     const place = { order: brokerCounter, brokerId }
+    this.#untold.came(place)
     if (this.#isEnded || this.#hasCome(place)) return false
     if (!this.#isReplaying) return true
     this.#meanwhile.push(place)
@@ -139,6 +150,7 @@ export class OutgoingQueue {
     const { order, brokerId } = placeIn(name)
     const { topic, payload, qos, messageId, isReceived } = message
     this.#newest.set(brokerId, order)
+    this.#untold.came({ order, brokerId })
     this.#underWay.add(name)
     if (isReceived && messageId !== undefined) {
       this.#note({ name, messageId, topic, payload: nothing, qos, isReceived })
@@ -227,6 +239,7 @@ export class OutgoingQueue {
 
   async #end(): Promise<void> {
     this.#isEnded = true
+    this.#untold.close()
     this.#wake()
     await this.#removing
     await this.#removeAcked()

@@ -10,10 +10,12 @@ import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Live } from '../../live/index.ts'
 import {
+  clientIdOfQueued,
   type TopicSubscription,
   topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
+  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
@@ -183,6 +185,7 @@ export class Relay implements RelayStore {
       before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
       room: () => live.brokerPackets.room(),
       onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
+      onMissed: () => connection.close(missed()),
       onFailed: this.#onFailed,
     })
   }
@@ -240,7 +243,7 @@ export class Relay implements RelayStore {
   /** What their clients have missed, they find in the store when they come again. */
   #endPersistent(): void {
     for (const { isPersistent, close } of this.#current.values()) {
-      if (isPersistent) close(new Error('messages of another node were lost'))
+      if (isPersistent) close(missed())
     }
   }
 
@@ -318,6 +321,7 @@ export class Relay implements RelayStore {
       return
     }
     const changes = names.map(name => {
+      if (name.startsWith(topicQueuePrefix)) this.#current.get(clientIdOfQueued(name))?.queue?.stored(name)
       if (name.startsWith(topicRetainedPrefix)) return this.#retained.hear(name)
       return name.startsWith(topicSessionPrefix) ? this.#subscriptions.hear(name) : undefined
     })
@@ -343,12 +347,11 @@ export class Relay implements RelayStore {
     for (;;) {
       const [[name] = []] = await documents.list(topicQueuePrefix, { after, limit: 1 })
       if (name === undefined) return
-      const encoded = name.slice(topicQueuePrefix.length, name.lastIndexOf('/'))
-      const clientId = decodeURIComponent(encoded)
-      if (!(await documents.get(`${topicSessionPrefix}${encoded}`)) && !this.#current.has(clientId))
+      const clientId = clientIdOfQueued(name)
+      if (!(await documents.get(topicSessionName(clientId))) && !this.#current.has(clientId))
         await this.#removeAll(clientId, undefined)
       // Behind all of this client: a slash is followed by a zero.
-      after = `${topicQueuePrefix}${encoded}0`
+      after = `${name.slice(0, name.lastIndexOf('/'))}0`
     }
   }
 
@@ -357,3 +360,5 @@ export class Relay implements RelayStore {
     if (!isOutage(error) && !(error instanceof HoldLost)) this.#parts.onDefect(error)
   }
 }
+
+const missed = () => new Error('messages of another node were lost')
