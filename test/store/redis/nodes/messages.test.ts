@@ -10,17 +10,23 @@ import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
 interface Place {
   readonly url: string
   readonly servers: readonly RedisServer[]
+  /** Resolves when it serves again, after each of its servers was started again. */
+  restart(): Promise<void>
   end(): Promise<void>
 }
 
 const places = {
   'one Redis': async (): Promise<Place> => {
     const server = await startRedis()
-    return { url: server.url, servers: [server], end: () => server.end() }
+    return { url: server.url, servers: [server], restart: () => server.restart(), end: () => server.end() }
   },
   'a Redis Cluster': async (): Promise<Place> => {
-    const { url, nodes, end } = await startRedisCluster()
-    return { url, servers: nodes, end }
+    const { url, nodes, serving, end } = await startRedisCluster()
+    const restart = async () => {
+      for (const node of nodes) await node.restart()
+      await serving()
+    }
+    return { url, servers: nodes, restart, end }
   },
 }
 
@@ -67,8 +73,19 @@ describe.each(Object.entries(places))('what nodes tell one another by %s', (_nam
       expect((await heard.first(round)).at(-1)).toBe(`after ${round}`)
     }
   })
+
+  it('is heard again when Redis is back', async () => {
+    const { sender, heard, missed } = await twoNodes()
+    await place.restart()
+    await missed.first(1)
+    // Its connection may be back later.
+    const sending = setInterval(() => sender.send(Buffer.from('back')), 50)
+    onTestFinished(() => clearInterval(sending))
+    expect(await heard.first(1)).toEqual(['back'])
+  })
 })
 
+/** Ends every connection that listens. */
 async function endListening({ url }: RedisServer): Promise<void> {
   const redis = new Redis(url)
   await redis.client('KILL', 'TYPE', 'pubsub')
