@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { createThing, write } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
-import { nodeOfTest } from '../helpers/of-test.ts'
-import { redisOfTest, redisOfTests } from '../helpers/redis-of-test.ts'
+import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
+import { mqttOfTest, nodeOfTest } from '../helpers/of-test.ts'
+import { redisClientOfTest, redisOfTest, redisOfTests } from '../helpers/redis-of-test.ts'
 import { type RedisServer, type RedisSetup, startRedis } from '../helpers/redis-server.ts'
 import { runCli, type ServerProcess } from '../helpers/server-process.ts'
 
@@ -28,6 +29,25 @@ async function redisWith(config: NonNullable<RedisSetup['config']>): Promise<Red
 }
 
 describe('a node', () => {
+  it('needs no more rights in Redis than its page says', async () => {
+    const page = await readFile(new URL('../../docs/use/several-nodes.md', import.meta.url), 'utf8')
+    const rights = /a user with `([^`]+)` is enough/.exec(page)?.[1]?.split(' ') ?? []
+    const { url } = await redisOfTest()
+    const operator = await redisClientOfTest(url)
+    await operator.call('ACL', 'SETUSER', 'node', 'on', '>secret', ...rights)
+    const of = url.replace('redis://', 'redis://node:secret@')
+    const nodes = [
+      await start(of, { THINGWIRE_TOPICS: 'house/#' }),
+      await start(of, { THINGWIRE_TOPICS: 'house/#' }),
+    ]
+    const [here, there] = await Promise.all(
+      nodes.map(({ mqttUrl }) => mqttOfTest({ url: mqttUrl, username: 'x', password: adminKey })),
+    )
+    expect(await there?.subscribe('house/a')).toBe(1)
+    await here?.publish('house/a', 'told')
+    await there?.next(isMessageOn('house/a'))
+  })
+
   it('does not start without an admin key', async () => {
     const { code, stderr } = await fail(redis.url, {})
     expect(code).toBe(1)
