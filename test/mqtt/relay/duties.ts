@@ -204,11 +204,7 @@ export const duties: readonly Duty[] = [
       await first.untilClosed()
       expect(second.connack.sessionPresent).toBe(true)
       await publisher.publish(`${base}/a`, 'second')
-      await second.next(packet => packet.cmd === 'publish' && String(packet.payload) === 'second')
-      // The first may have been taken over before its acknowledgement was kept: then the message comes again (contract §7.10).
-      const isNew = ({ dup }: Message) => !dup
-      const received = second.received.filter(isOf('publish')) as Message[]
-      expect(received.filter(isNew).map(({ payload }) => String(payload))).toEqual(['second'])
+      expect(await textOn(second, `${base}/a`)).toBe('second')
     },
   },
   {
