@@ -17,7 +17,7 @@ const stores = [
   { name: 'Redis with two processes', servers: () => ({ here: nodes.node(0), there: nodes.node(1) }) },
 ]
 
-const table = duties.map(({ name, run }, place) => ({ name, run, place }))
+const table = duties.map(({ name, run }, place) => [name, run, place] as const)
 
 describe.each(stores)('on $name', ({ servers }) => {
   let house: House
@@ -31,7 +31,7 @@ describe.each(stores)('on $name', ({ servers }) => {
   })
 
   describe.each(clientDrivers)('$name', client => {
-    it.each(table)('$name', async ({ run, place }) => {
+    it.each(table)('%s', async (_name, run, place) => {
       await run(new Stage(client, house, `house/${client.name}/${place}`))
     })
   })
