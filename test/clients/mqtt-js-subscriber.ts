@@ -1,8 +1,8 @@
 import { connect, type IClientOptions, type MqttClient } from 'mqtt'
 import { onTestFinished } from 'vitest'
 import type { ServerProcess } from '../helpers/server-process.ts'
+import type { DrivenClient } from './client-driver.ts'
 import { Inbox } from './inbox.ts'
-import type { LiveClient } from './live-client.ts'
 
 export type Transport = 'TCP' | 'WebSocket'
 
@@ -21,13 +21,14 @@ export async function connectMqttJs(
   server: ServerProcess,
   transport: Transport,
   options: IClientOptions = {},
+  encoding: 'utf8' | 'hex' = 'utf8',
 ): Promise<MqttJsClient> {
   const url = transport === 'TCP' ? server.mqttUrl : server.webSocketUrl
   const client = connect(url, { reconnectPeriod: 50, ...options })
   onTestFinished(() => client.endAsync(true))
   const inbox = new Inbox()
   client.on('message', (topic, payload, { qos, retain }) => {
-    inbox.add({ topic, payload: payload.toString(), qos, retain })
+    inbox.add({ topic, payload: payload.toString(encoding), qos, retain })
   })
   await new Promise<void>((resolve, reject) => {
     client.once('connect', () => resolve()).once('error', reject)
@@ -35,18 +36,34 @@ export async function connectMqttJs(
   return { client, inbox }
 }
 
-export function mqttJs(transport: Transport): LiveClient {
+export function mqttJs(transport: Transport): DrivenClient {
   return {
     name: `mqtt.js over ${transport}`,
-    subscribe: async (server, { filters, qos, username = 'dashboard', password, clientId }) => {
-      const { client, inbox } = await connectMqttJs(server, transport, {
+    subscribe: async (server, subscribing) => {
+      const { filters, qos, username = 'dashboard', password, clientId, clean = false } = subscribing
+      const { will, encoding } = subscribing
+      const options: IClientOptions = {
         // MQTT knows no password without a username.
         ...(username === 'dashboard' && password === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
-        ...(clientId === undefined ? {} : { clientId, clean: false }),
-      })
-      await client.subscribeAsync([...filters], { qos })
-      return { inbox, leave: () => client.endAsync() }
+        ...(clientId === undefined ? {} : { clientId, clean }),
+        ...(will === undefined
+          ? {}
+          : { will: { retain: false, ...will, payload: Buffer.from(will.payload) } }),
+      }
+      const { client, inbox } = await connectMqttJs(server, transport, options, encoding)
+      const granted = await grantedTo(client, filters, qos)
+      return { inbox, granted, leave: () => client.endAsync(), kill: () => client.endAsync(true) }
     },
   }
+}
+
+/** A refused filter is an error to mqtt.js, whatever the others are. */
+function grantedTo(client: MqttClient, filters: readonly string[], qos: 0 | 1 | 2): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    client.subscribe([...filters], { qos }, (error, _granted, suback) => {
+      if (suback) resolve(suback.granted as number[])
+      else reject(error)
+    })
+  })
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
+import type { DrivenClient } from './client-driver.ts'
 import { Inbox, type Message } from './inbox.ts'
-import type { LiveClient } from './live-client.ts'
 import { Program } from './program.ts'
 
 /** Debian's own interpreter, the only one that finds Debian's modules. */
@@ -8,21 +8,24 @@ export const python = { command: '/usr/bin/python3', debianPackage: 'python3-pah
 
 const script = fileURLToPath(new URL('paho_subscriber.py', import.meta.url))
 
-export function paho(transport: 'tcp' | 'websockets'): LiveClient {
+export function paho(transport: 'tcp' | 'websockets'): DrivenClient {
   return {
     name: `paho over ${transport}`,
-    subscribe: async (server, { filters, qos, username = '', password = '', clientId = '' }) => {
+    subscribe: async (server, { leavesAfter, ...subscribing }) => {
       const { hostname, port } = new URL(transport === 'tcp' ? server.mqttUrl : server.webSocketUrl)
-      const credentials = [username, password, clientId]
-      const program = new Program(python, [
-        ...[script, hostname, port, transport, String(qos), ...credentials, ...filters],
-      ])
+      const options = { host: hostname, port: Number(port), transport, ...subscribing }
+      const program = new Program(python, [script, JSON.stringify(options)])
       const inbox = new Inbox()
       program.onLine(line => {
         if (line.startsWith('{')) inbox.add(JSON.parse(line) as Message)
       })
-      await program.said(/^subscribed$/m)
-      return { inbox, leave: async () => void (await program.closeInput().ended) }
+      const [granted = ''] = await program.said(/^subscribed (.*)\n/m)
+      return {
+        inbox,
+        granted: JSON.parse(granted) as number[],
+        leave: async () => void (await program.closeInput().ended),
+        kill: () => program.kill(),
+      }
     },
   }
 }

@@ -1,9 +1,10 @@
-"""A dashboard on python3-paho-mqtt, 1.6 or 2: says "subscribed", then what it receives, a JSON object a line.
+"""A dashboard on python3-paho-mqtt, 1.6 or 2: says "subscribed" and what is granted, then what it receives, a JSON object a line.
 
-Usage: paho_subscriber.py HOST PORT tcp|websockets QOS USERNAME PASSWORD CLIENT_ID FILTER...
+Usage: paho_subscriber.py OPTIONS
 
-An empty USERNAME or PASSWORD is not sent. With a CLIENT_ID its session is persistent. It subscribes whenever it is
-connected, as paho's own examples do, and says goodbye at the end of stdin.
+OPTIONS is a JSON object with host, port, transport (tcp or websockets), qos and filters; perhaps with username, password,
+clientId, clean, will (topic, payload, qos, retain) and encoding (utf8 or hex). With a clientId its session is persistent unless it
+is clean. It subscribes whenever it is connected, as paho's own examples do, and says goodbye at the end of stdin.
 """
 import json
 import sys
@@ -14,16 +15,23 @@ try:
 except ModuleNotFoundError:
     sys.exit("paho cannot be imported: install it (apt-get install python3-paho-mqtt)")
 
-host, port, transport, qos, username, password, client_id, *filters = sys.argv[1:]
-options = {"transport": transport, "client_id": client_id, "clean_session": not client_id}
+options = json.loads(sys.argv[1])
+client_id = options.get("clientId", "")
+session = {
+    "transport": options["transport"],
+    "client_id": client_id,
+    "clean_session": options.get("clean", not client_id),
+}
 if hasattr(mqtt, "CallbackAPIVersion"):
-    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, **options)
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, **session)
 else:
-    client = mqtt.Client(**options)
-if transport == "websockets":
+    client = mqtt.Client(**session)
+if options["transport"] == "websockets":
     client.ws_set_options(path="/mqtt")
-if username or password:
-    client.username_pw_set(username, password or None)
+if "username" in options or "password" in options:
+    client.username_pw_set(options.get("username", ""), options.get("password"))
+if "will" in options:
+    client.will_set(**options["will"])
 
 
 # Version 2 of the callbacks has one argument more; its reason code compares equal to 0 too.
@@ -31,17 +39,19 @@ def on_connect(connected, _userdata, _flags, reason, _properties=None):
     if reason != 0:
         print(f"refused: {reason}", flush=True)
         return
-    connected.subscribe([(topic, int(qos)) for topic in filters])
+    connected.subscribe([(topic, options["qos"]) for topic in options["filters"]])
 
 
-def on_subscribe(_client, _userdata, _message_id, _granted, _properties=None):
-    print("subscribed", flush=True)
+# Version 2 has reason codes in the place of numbers.
+def on_subscribe(_client, _userdata, _message_id, granted, _properties=None):
+    print("subscribed", json.dumps([getattr(code, "value", code) for code in granted]), flush=True)
 
 
 def on_message(_client, _userdata, message):
+    is_hex = options.get("encoding") == "hex"
     received = {
         "topic": message.topic,
-        "payload": message.payload.decode(),
+        "payload": message.payload.hex() if is_hex else message.payload.decode(),
         "qos": message.qos,
         "retain": bool(message.retain),
     }
@@ -51,7 +61,7 @@ def on_message(_client, _userdata, message):
 client.on_connect = on_connect
 client.on_subscribe = on_subscribe
 client.on_message = on_message
-client.connect(host, int(port))
+client.connect(options["host"], options["port"])
 leaving = threading.Event()
 
 

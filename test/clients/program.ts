@@ -27,7 +27,11 @@ export class Program {
   readonly #heard = new EventEmitter()
   #output = ''
 
-  constructor({ command, debianPackage }: Installed, args: readonly string[], input = '') {
+  constructor(
+    { command, debianPackage }: Installed,
+    args: readonly string[],
+    input: string | Uint8Array = '',
+  ) {
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: deadline })
     const { stdin, stdout, stderr } = this.#child
     for (const stream of [stdout, stderr]) {

@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ask, type Session, type Thing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { liveClients } from './live-clients.ts'
+import { mosquittoPub } from './mosquitto-publisher.ts'
+import { publishByMqttJs } from './mqtt-js-publisher.ts'
 import { pahoDevice } from './paho-device.ts'
-import { Program } from './program.ts'
 
 /** Topics beside those of things, as programs use them that nobody here wrote. */
 
@@ -26,25 +27,18 @@ beforeAll(async () => {
   password = (await ask<Session>(server(), 'POST', '/v2/admin/sessions', body)).sessionToken
 })
 
+const linesOn = (topic: string, qos: 0 | 1 | 2) => lines.map(payload => ({ topic, payload, qos }))
+
 /** Each publishes the lines in order, and resolves when all are acknowledged. */
 const publishers = [
   {
     name: 'mosquitto_pub',
-    publish: async (topic: string, qos: number) => {
-      const { hostname, port } = new URL(server().mqttUrl)
-      const args = ['-h', hostname, '-p', port, '-u', thing.thingToken, '-q', String(qos), '-t', topic, '-l']
-      const installed = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
-      const ending = await new Program(installed, args, `${lines.join('\n')}\n`).closeInput().ended
-      expect(ending).toMatchObject({ code: 0 })
-    },
+    publish: (topic: string, qos: 0 | 1 | 2) => mosquittoPub(server(), thing.thingToken, linesOn(topic, qos)),
   },
   {
     name: 'mqtt.js',
-    publish: async (topic: string, qos: 0 | 1 | 2) => {
-      const client = await connectAsync(server().mqttUrl, { username: 'x', password })
-      await Promise.all(lines.map(line => client.publishAsync(topic, line, { qos })))
-      await client.endAsync()
-    },
+    publish: (topic: string, qos: 0 | 1 | 2) =>
+      publishByMqttJs(server(), thing.thingToken, linesOn(topic, qos)),
   },
   {
     name: 'paho',

@@ -16,6 +16,8 @@ export interface TcpPath {
    * @returns how to deliver it: resolves when the target has read it to the end
    */
   hold(): () => Promise<void>
+  /** Resolves when the target has closed a connection by itself. */
+  readonly closedByTarget: Promise<void>
   close(): Promise<void>
 }
 
@@ -25,6 +27,10 @@ export async function openPath(target: number | (() => number)): Promise<TcpPath
   const sockets = new Set<Socket>()
   /** The side of the target by the other one. */
   const through = new Map<Socket, Socket>()
+  let onClosedByTarget = () => {}
+  const closedByTarget = new Promise<void>(resolve => {
+    onClosedByTarget = resolve
+  })
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -43,7 +49,10 @@ export async function openPath(target: number | (() => number)): Promise<TcpPath
       near.once('close', () => {
         if (through.delete(near)) far.destroy()
       })
-      far.once('close', () => near.destroy())
+      far.once('close', () => {
+        if (!near.destroyed) onClosedByTarget()
+        near.destroy()
+      })
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -79,6 +88,7 @@ export async function openPath(target: number | (() => number)): Promise<TcpPath
       }
       return async () => void (await Promise.all(held.map(deliver)))
     },
+    closedByTarget,
     close: async () => {
       const closed = once(server, 'close')
       server.close()
