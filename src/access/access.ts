@@ -124,6 +124,8 @@ export interface ThingRegistry {
   }): Promise<{ readonly thingId: string; readonly thingToken: string }>
   /** @throws ThingwireError invalid_cursor */
   list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
+  /** Of the ids, those that no thing has. */
+  missing(thingIds: readonly string[]): Promise<readonly string[]>
   /** @throws ThingwireError unknown_thing, invalid_body */
   rename(thingId: string, name: string): Promise<void>
   /** @param topics in the place of those before, at most 100. @throws ThingwireError unknown_thing, invalid_body */

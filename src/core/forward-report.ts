@@ -45,6 +45,8 @@ export interface RefusedRecord {
 }
 
 export interface ForwardReporter {
+  /** Ids of the things that the thing map names; there need be no such thing. */
+  readonly named: readonly string[]
   /** @param limit most refused records in it @throws ThingwireError of the store */
   report(limit: number): Promise<ForwardReport>
 }

@@ -115,6 +115,10 @@ export class Forwarder implements LogReader, ForwardReporter {
     return commit => this.#options.map.has(commit.thingId) && this.#progress.isNeeded(commit)
   }
 
+  get named(): readonly string[] {
+    return this.#options.map.named
+  }
+
   /** What is not acknowledged yet. */
   get waiting(): Pick<Waiting, 'records' | 'bytes'> {
     return this.#waiting

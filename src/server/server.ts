@@ -127,6 +127,8 @@ async function startServer(
       'the server has forwarded before, and forward is not set: what is written now will not be forwarded. What waits is kept until forward is set again',
     )
   }
+  // Where the store fails, doctor says it later.
+  await warnOfUnknownThings(things, log).catch(() => {})
   if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   let closing: Promise<void> | undefined
   return {
@@ -163,6 +165,17 @@ async function openDoors(
     throw error
   })
   return { mqtt, http }
+}
+
+/** Of ids in the thing map: one of the central server, for instance. @throws ThingwireError of the store */
+async function warnOfUnknownThings({ forward, registry }: Things, log: Logger): Promise<void> {
+  if (!forward) return
+  const thingIds = await registry.missing(forward.named)
+  if (thingIds.length === 0) return
+  log.warn(
+    { thingIds },
+    'the thing map names ids that no thing of this server has: thingwire things list shows those that there are',
+  )
 }
 
 /** Never rejects. */

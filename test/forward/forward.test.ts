@@ -1,30 +1,20 @@
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { Aedes } from 'aedes'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createCertificate } from '../helpers/certificate.ts'
 import { ask, createThing, type ReadRecord, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
+import { mqttOfTest } from '../helpers/of-test.ts'
 import { freePort } from '../helpers/redis-server.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { eventually } from '../helpers/waiting.ts'
-import { TwoServers } from './two-servers.ts'
-
-async function twoServers(things = 1): Promise<TwoServers> {
-  const servers = await TwoServers.open(await temporaryDirectory(), things)
-  onTestFinished(() => servers.end())
-  return servers
-}
+import { twoServersOfTest } from './two-servers-of-test.ts'
 
 const value = (key: string, number: number) => ({ values: [{ key, value: number }] })
 
 describe('a server that forwards', () => {
   it('hands on every kind of record as it is, with its datetime, in its order', async () => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const edge = await servers.startEdge()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
@@ -73,7 +63,7 @@ describe('a server that forwards', () => {
   })
 
   it('goes on where it was after kill -9 of either side and a cut link, with each record once', async () => {
-    const servers = await twoServers(2)
+    const servers = await twoServersOfTest(2)
     await servers.startEdge()
     let count = 0
     const writeSome = async () => {
@@ -105,7 +95,7 @@ describe('a server that forwards', () => {
   })
 
   it('sends in one write what has waited, and as live messages of the central server', async () => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const [{ here, there } = { here: undefined, there: undefined }] = servers.things
     if (!here || !there) throw new Error('there is a thing')
     await servers.startEdge()
@@ -127,7 +117,7 @@ describe('a server that forwards', () => {
   })
 
   it.each(['ws', 'mqtts', 'wss'] as const)('hands on over %s', async protocol => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
     const directory = await temporaryDirectory()
@@ -163,7 +153,7 @@ describe('a server that forwards', () => {
   })
 
   it('names a record that is refused for good, keeps it in a list, and goes on with the rest', async () => {
-    const servers = await twoServers(2)
+    const servers = await twoServersOfTest(2)
     const [first, second] = servers.things
     if (!first || !second) throw new Error('there are two things')
     // Of the central server: a thing has at most 3 resources.
@@ -191,7 +181,7 @@ describe('a server that forwards', () => {
   })
 
   it('holds back a thing whose token is refused, and no other one, until the map has a valid one', async () => {
-    const servers = await twoServers(2)
+    const servers = await twoServersOfTest(2)
     const [first, second] = servers.things
     if (!first || !second) throw new Error('there are two things')
     const wrong = 'A'.repeat(43)
@@ -218,8 +208,33 @@ describe('a server that forwards', () => {
     expect((await servers.forwarding()).held).toEqual([])
   })
 
+  it('names what the map takes for a thing and is none, until it is one', async () => {
+    const servers = await twoServersOfTest()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const { here, there } = thing
+    // The id of the central server is easily taken for that of this one.
+    await servers.writeMap({ [there.thingId]: there.thingToken })
+    const edge = await servers.startEdge()
+    await edge.logged(/the thing map names ids that no thing of this server has/)
+    expect((await servers.forwarding()).unknownThings).toEqual([there.thingId])
+    const run = async (command: string) =>
+      (await runCli({ args: [command, '--url', edge.url, '--data-dir', servers.edgeDir] })).stdout
+    const told = `he thing map names ${there.thingId}, which is no thing of this server`
+    expect(await run('forwarding')).toContain(`\n\nT${told}: see thingwire things list`)
+    expect(await run('doctor')).toMatch(new RegExp(`^FAULT {2}forwarding +t${told}$`, 'm'))
+
+    const later = await createThing(edge)
+    await servers.writeMap({ [here.thingId]: there.thingToken, [later.thingId]: null })
+    await edge.logged(/the thing map has changed/)
+    expect((await servers.forwarding()).unknownThings).toEqual([])
+    await write(edge, here, value('n', 1))
+    await servers.untilForwarded()
+    expect((await readAll(servers.central, there, 'n')).length).toBe(1)
+  })
+
   it('activates new things with a code, once each, and keeps their tokens', async () => {
-    const servers = await twoServers(0)
+    const servers = await twoServersOfTest(0)
     const { activationCodes } = await ask<{ activationCodes: string[] }>(
       servers.central,
       'POST',
@@ -255,7 +270,7 @@ describe('a server that forwards', () => {
   })
 
   it('keeps to forwardBytesPerSecond', async () => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
     servers.args = ['--forward-bytes-per-second', '5000']
@@ -274,7 +289,7 @@ describe('a server that forwards', () => {
   })
 
   it('gives up the oldest beyond forwardLogLimit, and says so', async () => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
     servers.args = ['--forward-log-limit', '1048576']
@@ -300,7 +315,7 @@ describe('a server that forwards', () => {
   })
 
   it('that is run without forwarding keeps what waits, and says later what was not kept', async () => {
-    const servers = await twoServers()
+    const servers = await twoServersOfTest()
     const [thing] = servers.things
     if (!thing) throw new Error('there is a thing')
     await servers.startEdge()
@@ -318,83 +333,5 @@ describe('a server that forwards', () => {
     await servers.untilForwarded()
     const { central } = await servers.records(thing)
     expect(central.map(record => record.value)).toEqual([1, 3])
-  })
-})
-
-describe('thingwire forward', () => {
-  async function forward(servers: TwoServers, to: string, ...args: string[]) {
-    return await runCli({
-      args: ['forward', '--to', to, '--things', servers.mapFile, '--data-dir', servers.edgeDir, ...args],
-    })
-  }
-
-  it('does not start where a token is refused, and names its thing', async () => {
-    const servers = await twoServers()
-    const other = await serverOfTest()
-    const { code, stdout, stderr } = await forward(servers, other.mqttUrl)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^thingwire: mqtt:\S+ does not take thing [a-z2-7]{16}: it refuses the token\n$/)
-  })
-
-  it('does not start where the target is a broker and no Thingwire', async () => {
-    const servers = await twoServers()
-    const broker = await Aedes.createBroker()
-    const listener = createServer(broker.handle).listen(0, '127.0.0.1')
-    await once(listener, 'listening')
-    onTestFinished(() => {
-      broker.close()
-      listener.close()
-    })
-    const { port } = listener.address() as AddressInfo
-    const { code, stdout, stderr } = await forward(servers, `mqtt://127.0.0.1:${port}`)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/it is no Thingwire: it does not tell its date\n$/)
-  })
-
-  it.each([
-    [['--to', 'http://central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
-    [['--to', 'mqtt://user:secret@central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
-    [['--to', 'mqtt://central', '--things', '/none'], /^thingwire: cannot read the thing map \/none: /, 1],
-    [['--to', 'mqtt://central'], /^thingwire: forward is set but not forwardThings: /, 1],
-    [['--things', '/none'], /^thingwire: forward needs --to <url>/, 2],
-    [['--to', 'mqtt://central', '--nope', '1'], /^thingwire: Unknown option '--nope' on the command line/, 2],
-  ])('says in one line what is wrong with %j', async (args, told, status) => {
-    const dataDir = join(await temporaryDirectory(), 'none')
-    const { code, stdout, stderr } = await runCli({ args: ['forward', ...args, '--data-dir', dataDir] })
-    expect({ code, stdout }).toEqual({ code: status, stdout: '' })
-    expect(stderr).toMatch(told)
-    expect(stderr.trim().split('\n').length).toBe(1)
-    expect(stderr).not.toContain('secret@')
-    expect(existsSync(dataDir)).toBe(false)
-  })
-
-  it('starts where the target cannot be reached, and forwards when it can', async () => {
-    const servers = await twoServers()
-    const [thing] = servers.things
-    if (!thing) throw new Error('there is a thing')
-    servers.path.refuse()
-    const edge = await startServer({
-      dataDir: servers.edgeDir,
-      args: ['--forward', servers.target, '--forward-things', servers.mapFile],
-      subcommand: 'forward',
-    })
-    onTestFinished(async () => void (await edge.kill()))
-    await write(edge, thing.here, value('n', 1))
-    await edge.logged(/the central server is not reached/)
-    const shown = () => runCli({ args: ['forwarding', '--url', edge.url, '--data-dir', servers.edgeDir] })
-    expect((await shown()).stdout).toMatch(/^Waiting {10}1 record, /m)
-    const doctor = () => runCli({ args: ['doctor', '--url', edge.url, '--data-dir', servers.edgeDir] })
-    expect((await doctor()).stdout).toMatch(
-      /^FAULT {2}forwarding +the central server mqtt:\S+ is not reached/m,
-    )
-    servers.path.restore()
-    await edge.logged(/the central server is reached again/)
-    expect(await eventually(async () => /^Waiting {10}0 records/m.test((await shown()).stdout))).toBe(true)
-    expect((await doctor()).stdout).toMatch(/^ok {5}forwarding +to mqtt:\S+: 0 records wait$/m)
-    expect((await readAll(servers.central, thing.there, 'n')).map(record => record.value)).toEqual([1])
-    const metrics = await (await fetch(`${edge.url}/metrics`)).text()
-    expect(metrics).toMatch(/^thingwire_forward_records_total 1$/m)
-    expect(metrics).toMatch(/^thingwire_forward_waiting_records 0$/m)
-    expect(metrics).toMatch(/^thingwire_forward_lag_seconds 0$/m)
   })
 })

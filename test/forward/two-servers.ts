@@ -25,6 +25,7 @@ interface Forwarding {
     readonly reason: string
     readonly message: string
   }[]
+  readonly unknownThings: readonly string[]
 }
 
 /** A server that forwards (`edge`) and a central one, with a way between them that can be cut. Whoever opens them ends them. */

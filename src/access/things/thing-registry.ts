@@ -48,6 +48,11 @@ export function createRegistry({
       return { thingId, thingToken: token.thingToken }
     },
 
+    async missing(thingIds) {
+      const found = await Promise.all(thingIds.map(thingId => documents.get(thingName(thingId))))
+      return thingIds.filter((_, index) => !found[index])
+    },
+
     async rename(thingId, name) {
       assertName(name)
       await change(thingId, thing => ({

@@ -23,4 +23,6 @@ export interface Forwarding {
     readonly message: string
     readonly refusedAt: string
   }[]
+  /** In the thing map; no thing of the server has these ids. Absent: the server is older. */
+  readonly unknownThings?: readonly string[]
 }

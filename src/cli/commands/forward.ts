@@ -114,12 +114,16 @@ function textOf(forwarding: Forwarding): string {
   )
 }
 
-function tablesOf({ held, refused }: Forwarding): readonly string[] {
+function tablesOf({ held, refused, unknownThings = [] }: Forwarding): readonly string[] {
   const heldRows = held.map(({ thingId, since, why }) => [thingId, since, why])
   const refusedRows = refused.map(({ thingId, key, datetime, reason, message }) => {
     return [thingId, key, datetime, reason, message]
   })
   return [
+    ...unknownThings.map(
+      thingId =>
+        `The thing map names ${thingId}, which is no thing of this server: see thingwire things list`,
+    ),
     ...(held.length > 0 ? [table(['held thing', 'since', 'why'], heldRows)] : []),
     ...(refused.length > 0
       ? [table(['refused record of', 'key', 'datetime', 'reason', 'message'], refusedRows)]

@@ -12,7 +12,17 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
   if ((await readPrincipal(client)).kind !== 'admin') return []
   const answer = await readForwarding(client)
   if (answer.target === null) return []
-  const { target, connected, problem, waiting, held, droppedRecords, refusedRecords, refused } = answer
+  const {
+    target,
+    connected,
+    problem,
+    waiting,
+    held,
+    droppedRecords,
+    refusedRecords,
+    refused,
+    unknownThings = [],
+  } = answer
   const waits = `${counted(waiting.records, 'record')} wait${waiting.records === 1 ? 's' : ''}`
   const since = waiting.oldest === undefined ? '' : `, the oldest since ${waiting.oldest}`
   const findings: Finding[] = []
@@ -26,6 +36,12 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
   if (one) {
     const text = `${counted(held.length, 'thing')} held back, such as ${one.thingId} since ${one.since}: ${one.why}`
     findings.push(fault(check, text, `give the thing a valid token of the central server; ${details}`))
+  }
+  const [unknown] = unknownThings
+  if (unknown !== undefined) {
+    const others = unknownThings.length === 1 ? '' : ` and ${counted(unknownThings.length - 1, 'other')}`
+    const text = `the thing map names ${unknown}${others}, which is no thing of this server`
+    findings.push(fault(check, text, 'thingwire things list shows the ids of its things'))
   }
   if (droppedRecords > 0) {
     const text = `${counted(droppedRecords, 'record')} given up: more waited than forwardLogLimit`

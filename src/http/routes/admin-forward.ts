@@ -10,11 +10,15 @@ import { readForward } from './admin-forward.operation.ts'
 const defaultRefused = 100
 
 /** `GET /v2/admin/forward`. */
-export function adminForwardRoute(scope: FastifyInstance, { forward }: HttpThings): void {
+export function adminForwardRoute(scope: FastifyInstance, { forward, registry }: HttpThings): void {
   scope.get('/forward', { config: { operation: readForward } }, async (request, reply) => {
     const limit = new Query(request).limit(defaultRefused)
-    const answer = forward ? describe(await forward.report(limit)) : { target: null }
-    return replyJson(reply, 200, JSON.stringify(answer))
+    if (!forward) return replyJson(reply, 200, JSON.stringify({ target: null }))
+    const [report, unknownThings] = await Promise.all([
+      forward.report(limit),
+      registry.missing(forward.named),
+    ])
+    return replyJson(reply, 200, JSON.stringify({ ...describe(report), unknownThings }))
   })
 }
 

@@ -76,6 +76,8 @@ export interface Forwarding {
     readonly reason: string
     readonly message: string
   }[]
+  /** In the thing map; no thing of the server has these ids. */
+  readonly unknownThings: readonly string[]
 }
 
 interface SessionsPage {

@@ -49,7 +49,7 @@ function Progress({ forwarding }: { readonly forwarding: Forwarding }) {
 }
 
 function Faults({ forwarding }: { readonly forwarding: Forwarding }) {
-  const { held, droppedRecords, refusedRecords, refused } = forwarding
+  const { held, droppedRecords, refusedRecords, refused, unknownThings } = forwarding
   return (
     <>
       {droppedRecords > 0 && (
@@ -57,6 +57,11 @@ function Faults({ forwarding }: { readonly forwarding: Forwarding }) {
           {recordsText(droppedRecords)} will not be forwarded: more waited than <code>forwardLogLimit</code>.
         </p>
       )}
+      {unknownThings.map(thingId => (
+        <p class="problem" key={thingId}>
+          The thing map names <code>{thingId}</code>, which is no thing of this server.
+        </p>
+      ))}
       {held.map(({ thingId, why, since }) => (
         <p class="problem" key={thingId}>
           Thing <code>{thingId}</code> is held back since <Moment milliseconds={Date.parse(since)} />: {why}.
