@@ -104,7 +104,25 @@ function readEntries(file: string): Entries {
     throw new Error(
       `the thing map ${file} forwards no thing: give a thing id its token at the central server`,
     )
+  assertNoTokenTwice(file, passages)
   return new Map(passages)
+}
+
+/** The records of two things would be mixed at the central server. */
+function assertNoTokenTwice(
+  file: string,
+  passages: readonly (readonly [string, Passage | undefined])[],
+): void {
+  const things = new Map<string, string>()
+  for (const [thingId, passage] of passages) {
+    if (!passage || !('token' in passage)) continue
+    const other = things.get(passage.token)
+    if (other !== undefined)
+      throw new Error(
+        `the thing map ${file} gives ${other} and ${thingId} the same token: each needs a thing of its own at the central server`,
+      )
+    things.set(passage.token, thingId)
+  }
 }
 
 function passageFrom(file: string, name: string, text: unknown): Passage | undefined {
