@@ -43,8 +43,9 @@ describe('thingwire forward', () => {
   })
 
   it.each([
-    [['--to', 'http://central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
-    [['--to', 'mqtt://user:secret@central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
+    [['--to', 'http://central'], /^thingwire: --to must be `mqtt:\/\/`/, 1],
+    [['--to', 'mqtt://user:secret@central'], /^thingwire: --to must be `mqtt:\/\/`/, 1],
+    [['--forward', 'http://central'], /^thingwire: --forward must be `mqtt:\/\/`/, 1],
     [['--to', 'mqtt://central', '--things', '/none'], /^thingwire: cannot read the thing map \/none: /, 1],
     [['--to', 'mqtt://central'], /^thingwire: forward is set but not forwardThings: /, 1],
     [['--things', '/none'], /^thingwire: forward needs --to <url>/, 2],

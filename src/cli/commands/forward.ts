@@ -56,11 +56,17 @@ export function addForward(program: Command): void {
 async function forward(command: Command, { to, things }: { to?: string; things?: string }): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
   if (operands.length > 0) throw usageError(`forward takes only options: not ${operands[0]} (see --help)`)
-  const options = await loadServerOptions({
-    ...flags,
-    ...(to !== undefined && { forward: to }),
-    ...(things !== undefined && { 'forward-things': things }),
-  })
+  const options = await loadServerOptions(
+    {
+      ...flags,
+      ...(to !== undefined && { forward: to }),
+      ...(things !== undefined && { 'forward-things': things }),
+    },
+    {
+      ...(to !== undefined && { forward: '--to' }),
+      ...(things !== undefined && { forwardThings: '--things' }),
+    },
+  )
   if (options.forward === undefined) {
     const status = 'to see how far a running server has come: thingwire forwarding'
     throw usageError(`forward needs --to <url> of the central server (see --help); ${status}`)

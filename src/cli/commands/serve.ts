@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
+import type { TypedNames } from '../../server/options/load-options.ts'
 import { failure, usageError } from '../exit.ts'
 import { teach } from '../teach.ts'
 
@@ -84,9 +85,12 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
 }
 
 /** Of the command line, the environment and the file. @throws Error with one line for the operator */
-export async function loadServerOptions(flags: Readonly<Record<string, string | undefined>>) {
+export async function loadServerOptions(
+  flags: Readonly<Record<string, string | undefined>>,
+  typed: TypedNames = {},
+) {
   const { loadOptions } = await import('../../server/options/load-options.ts')
   // These are for commands that talk to a server, and may well be set where one is started.
   const { THINGWIRE_URL: _url, THINGWIRE_TOKEN: _token, ...environment } = process.env
-  return await loadOptions(flags, environment)
+  return await loadOptions(flags, environment, typed)
 }

@@ -20,6 +20,9 @@ interface OptionSource {
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
 
+/** How options were typed on the command line, where it was not as `--<flag name>`. */
+export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
+
 /**
  * Puts the options together: command line before environment before file before default. Every source is checked
  * in full, also where another one wins.
@@ -30,9 +33,10 @@ interface OptionSource {
 export async function loadOptions(
   flags: Readonly<Record<string, string | undefined>>,
   environment: NodeJS.ProcessEnv,
+  typed: TypedNames = {},
 ): Promise<ServerOptions> {
   const file = flags.config ?? (environment[configVariable] || undefined)
-  return mergeOptions([fromFlags(flags), fromEnvironment(environment), await fromFile(file)])
+  return mergeOptions([fromFlags(flags, typed), fromEnvironment(environment), await fromFile(file)])
 }
 
 /**
@@ -68,11 +72,11 @@ function shown(value: unknown): string {
   return JSON.stringify(value).replaceAll(/\/\/[^/@]*@/g, '//[redacted]@')
 }
 
-function fromFlags(flags: Readonly<Record<string, string | undefined>>): OptionSource {
+function fromFlags(flags: Readonly<Record<string, string | undefined>>, typed: TypedNames): OptionSource {
   const values: OptionSource['values'] = Object.fromEntries(
     optionNames.map(name => [name, fromText(name, flags[flagName(name)])]),
   )
-  return { label: name => `--${flagName(name)}`, values }
+  return { label: name => typed[name] ?? `--${flagName(name)}`, values }
 }
 
 /** What Kubernetes and Docker links set for a service that is called thingwire: no options of ours. */
