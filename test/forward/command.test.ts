@@ -60,6 +60,17 @@ describe('thingwire forward', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
+  it.each([
+    ['forward', '--to', '--things'],
+    ['serve', '--forward', '--forward-things'],
+  ])('does not %s to the own address', async (subcommand, to, things) => {
+    const servers = await twoServersOfTest()
+    const args = [subcommand, to, 'mqtt://localhost', things, servers.mapFile, '--data-dir', servers.edgeDir]
+    const { code, stdout, stderr } = await runCli({ args })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^thingwire: mqtt:\/\/localhost is the address of this server itself: [^\n]+\n$/)
+  })
+
   it('starts where the target cannot be reached, and forwards when it can', async () => {
     const servers = await twoServersOfTest()
     const [thing] = servers.things

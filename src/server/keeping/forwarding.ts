@@ -4,6 +4,7 @@ import type { ForwardOptions } from '../../forward/forwarder.ts'
 import { readTarget } from '../../forward/target.ts'
 import { ThingMap } from '../../forward/thing-map.ts'
 import type { ServerOptions } from '../options/options.ts'
+import { isOwnAddress } from './own-address.ts'
 
 /**
  * What the options say of forwarding; undefined: nothing is forwarded.
@@ -19,8 +20,11 @@ export function forwardingOf(options: ServerOptions, log: ForwardLog): ForwardOp
     throw new Error(
       'forward is set but not forwardThings: give a file with the token of each thing at the central server (docs/use/forward.md)',
     )
+  const target = readTarget(forward, forwardCa)
+  if (isOwnAddress(target.url, options))
+    throw new Error(`${target.url} is the address of this server itself: forward must be that of another one`)
   return {
-    target: readTarget(forward, forwardCa),
+    target,
     map: new ThingMap(forwardThings, join(resolve(options.dataDir), 'forward-tokens.json')),
     bytesPerSecond: forwardBytesPerSecond,
     logLimit: forwardLogLimit,
