@@ -4,6 +4,9 @@ import type { Target } from './target.ts'
 /** The central server cannot be reached, or a connection to it has ended: it is to be tried again. */
 export class LinkDown extends Error {}
 
+/** Something is there that answers, but not as MQTT. */
+export class NoMqttServer extends LinkDown {}
+
 /** The central server does not take what is a thing's alone, or is no Thingwire: the other things may still go on. */
 export class ThingHeld extends Error {}
 
@@ -21,6 +24,7 @@ export interface Refusal {
 const connectTimeout = 30_000
 /** How long a Thingwire may take for what it sends right behind SUBACK, milliseconds. */
 const answerTimeout = 10_000
+const noMqtt = 'it does not answer as an MQTT server'
 
 /**
  * One connection to the central server, as one thing there (contract §7.1: the username is its token). It sends one write at a
@@ -144,6 +148,16 @@ export class Line {
   }
 }
 
+/** Connects without a credential, to see what is there. @throws LinkDown, ThingHeld */
+export async function reach(target: Target): Promise<void> {
+  const client = connectTo(target, {})
+  try {
+    await connected(client)
+  } finally {
+    end(client)
+  }
+}
+
 /** A token for a thing, in exchange for an activation code (contract §7.2). @throws LinkDown, ThingHeld */
 export async function activate(target: Target, code: string): Promise<string> {
   const client = connectTo(target, {})
@@ -189,10 +203,17 @@ function connected(client: MqttClient): Promise<void> {
     client.on('error', (error: Error & { code?: unknown }) => {
       // CONNACK 4 and 5; 3 says that it cannot tell now.
       if (error.code === 4 || error.code === 5) reject(new ThingHeld('it refuses the token'))
-      else reject(new LinkDown(error.message || String(error.code)))
+      else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
+      else reject(new LinkDown(error.message || String(error.code), { cause: error }))
     })
-    client.once('close', () => reject(new LinkDown('it does not answer as an MQTT server')))
+    client.once('close', () => reject(new LinkDown(noMqtt)))
   })
+}
+
+/** What MQTT, TLS or HTTP cannot read. Errors of sockets have a code, those of the parser of MQTT have none. */
+function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
+  if (code === undefined) return message !== 'connack timeout'
+  return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
 }
 
 /** SUBACK 128. */

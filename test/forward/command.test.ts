@@ -42,6 +42,25 @@ describe('thingwire forward', () => {
     expect(stderr).toMatch(/it is no Thingwire: it does not tell its date\n$/)
   })
 
+  it('does not start where something else than MQTT answers', async () => {
+    const servers = await twoServersOfTest()
+    const httpPort = new URL(servers.central.url).port
+    const mqttPort = new URL(servers.central.mqttUrl).port
+    const noMqtt = 'it does not answer as an MQTT server: is it the MQTT port?'
+    const tries = [
+      [`mqtt://127.0.0.1:${httpPort}`, noMqtt],
+      [`mqtts://127.0.0.1:${httpPort}`, noMqtt],
+      [`mqtts://127.0.0.1:${mqttPort}`, 'it answers without TLS: is it the port for mqtts?'],
+    ] as const
+    for (const [url, why] of tries) {
+      const stderr = `thingwire: ${url} is no Thingwire: ${why}\n`
+      expect(await forward(servers, url)).toMatchObject({ code: 1, stdout: '', stderr })
+    }
+    await servers.writeMap({ '*': 'A'.repeat(34) })
+    const { stderr } = await forward(servers, `mqtt://127.0.0.1:${httpPort}`)
+    expect(stderr).toContain(noMqtt)
+  })
+
   it.each([
     [['--to', 'http://central'], /^thingwire: --to must be `mqtt:\/\/`/, 1],
     [['--to', 'mqtt://user:secret@central'], /^thingwire: --to must be `mqtt:\/\/`/, 1],

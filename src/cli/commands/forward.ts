@@ -84,7 +84,8 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
   const forwarded = forwardingOf(options, { info: silent, warn: silent, error: silent })
   if (!forwarded) return
   const { url } = forwarded.target
-  const { faults, down } = await checkTarget(forwarded.target, forwarded.map)
+  const { faults, down, wrong } = await checkTarget(forwarded.target, forwarded.map)
+  if (wrong !== undefined) throw failure(`${url} is no Thingwire: ${wrong}`)
   const [first] = faults
   if (first) {
     const others = faults.length === 1 ? '' : `, and ${counted(faults.length - 1, 'other thing')}`
