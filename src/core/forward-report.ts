@@ -6,6 +6,8 @@ export interface ForwardReport {
   readonly isConnected: boolean
   /** Why there is none, where it could not be made. */
   readonly problem?: string
+  /** Why a changed thing map is not used, for which the one from before is. */
+  readonly mapProblem?: string
   /** What is not acknowledged there yet; of a backlog from before the start only as far as it was counted (`isCounted`). */
   readonly waiting: { readonly records: number; readonly bytes: number }
   readonly isCounted: boolean

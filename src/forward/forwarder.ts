@@ -60,6 +60,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   readonly #stop = new AbortController()
   readonly #lanes: Lanes
   readonly #waiting: Waiting
+  #mapProblem: string | undefined
   readonly #sent = { records: 0, bytes: 0 }
   #cut: number
   #dropped: number
@@ -94,6 +95,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#stopListening = [
       records.onCommit(commit => this.#take(commit)),
       map.watch(fault => {
+        this.#mapProblem = fault?.message
         this.#notices.map(fault)
         this.#mapChanged()
       }),
@@ -164,6 +166,7 @@ export class Forwarder implements LogReader, ForwardReporter {
       target: this.#options.target.url,
       isConnected: this.connections > 0,
       ...(problem !== undefined && { problem }),
+      ...(this.#mapProblem !== undefined && { mapProblem: this.#mapProblem }),
       waiting: { records, bytes },
       isCounted,
       ...(oldest !== undefined && { oldest }),

@@ -233,6 +233,27 @@ describe('a server that forwards', () => {
     expect((await readAll(servers.central, there, 'n')).length).toBe(1)
   })
 
+  it('says what is wrong with a changed map, and goes on with the one from before', async () => {
+    const servers = await twoServersOfTest()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const edge = await servers.startEdge()
+    const run = async (command: string) =>
+      (await runCli({ args: [command, '--url', edge.url, '--data-dir', servers.edgeDir] })).stdout
+    await writeFile(servers.mapFile, '{')
+    await edge.logged(/is not valid JSON; forwarding goes on with the thing map from before/)
+    const told = `the thing map ${servers.mapFile} is not valid JSON; forwarding goes on with the thing map from before`
+    expect(await run('doctor')).toContain(`FAULT  forwarding       ${told}\n`)
+    expect(await run('forwarding')).toContain(`\n\n${told}\n`)
+    await write(edge, thing.here, value('n', 1))
+    await servers.untilForwarded()
+
+    await servers.writeMap(servers.map)
+    await edge.logged(/the thing map has changed/)
+    expect(await run('doctor')).not.toContain('thing map')
+    expect((await readAll(servers.central, thing.there, 'n')).length).toBe(1)
+  })
+
   it('activates new things with a code, once each, and keeps their tokens', async () => {
     const servers = await twoServersOfTest(0)
     const { activationCodes } = await ask<{ activationCodes: string[] }>(

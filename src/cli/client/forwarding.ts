@@ -5,6 +5,7 @@ export interface Forwarding {
   readonly target: string
   readonly connected: boolean
   readonly problem?: string
+  readonly mapProblem?: string
   readonly waiting: {
     readonly records: number
     readonly bytes: number

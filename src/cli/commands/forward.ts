@@ -121,12 +121,15 @@ function textOf(forwarding: Forwarding): string {
   )
 }
 
-function tablesOf({ held, refused, unknownThings = [] }: Forwarding): readonly string[] {
+function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding): readonly string[] {
   const heldRows = held.map(({ thingId, since, why }) => [thingId, since, why])
   const refusedRows = refused.map(({ thingId, key, datetime, reason, message }) => {
     return [thingId, key, datetime, reason, message]
   })
   return [
+    ...(mapProblem === undefined
+      ? []
+      : [`${shown(mapProblem)}; forwarding goes on with the thing map from before`]),
     ...unknownThings.map(
       thingId =>
         `The thing map names ${thingId}, which is no thing of this server: see thingwire things list`,

@@ -16,6 +16,7 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
     target,
     connected,
     problem,
+    mapProblem,
     waiting,
     held,
     droppedRecords,
@@ -32,6 +33,10 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
       fault(check, text, 'is the address right, and does the link work? Records are kept meanwhile'),
     )
   } else findings.push(ok(check, `to ${target}: ${waits}${since}`))
+  if (mapProblem !== undefined) {
+    const text = `${mapProblem}; forwarding goes on with the thing map from before`
+    findings.push(fault(check, text, 'mend the file: the server reads it again'))
+  }
   const [one] = held
   if (one) {
     const text = `${counted(held.length, 'thing')} held back, such as ${one.thingId} since ${one.since}: ${one.why}`

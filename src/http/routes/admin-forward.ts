@@ -27,6 +27,7 @@ function describe({ target, isConnected, problem, waiting, isCounted, oldest, ..
     target,
     connected: isConnected,
     problem,
+    mapProblem: report.mapProblem,
     waiting: {
       ...waiting,
       counted: isCounted,

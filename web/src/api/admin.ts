@@ -57,6 +57,8 @@ export interface Forwarding {
   readonly connected: boolean
   /** Why the central server is not reached. */
   readonly problem?: string
+  /** Why a changed thing map is not used. */
+  readonly mapProblem?: string
   readonly waiting: {
     readonly records: number
     readonly bytes: number

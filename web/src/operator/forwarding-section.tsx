@@ -49,9 +49,12 @@ function Progress({ forwarding }: { readonly forwarding: Forwarding }) {
 }
 
 function Faults({ forwarding }: { readonly forwarding: Forwarding }) {
-  const { held, droppedRecords, refusedRecords, refused, unknownThings } = forwarding
+  const { mapProblem, held, droppedRecords, refusedRecords, refused, unknownThings } = forwarding
   return (
     <>
+      {mapProblem !== undefined && (
+        <p class="problem">{mapProblem}; forwarding goes on with the thing map from before.</p>
+      )}
       {droppedRecords > 0 && (
         <p class="problem">
           {recordsText(droppedRecords)} will not be forwarded: more waited than <code>forwardLogLimit</code>.
