@@ -3,7 +3,7 @@ import { type ConnectionFlags, connect, withConnection } from '../client/connect
 import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
 import { failure, usageError } from '../exit.ts'
 import { counted, printResult, shown, table } from '../output.ts'
-import { sizeText } from '../progress.ts'
+import { durationText, sizeText } from '../progress.ts'
 import { teach } from '../teach.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
 
@@ -106,7 +106,7 @@ async function forwarding(flags: ConnectionFlags): Promise<void> {
 function textOf(forwarding: Forwarding): string {
   const { target, connected, problem, waiting, forwarded, refusedRecords, droppedRecords } = forwarding
   const state = connected ? 'connected' : (problem ?? 'not connected')
-  const oldest = waiting.oldest === undefined ? '' : `, the oldest from ${waiting.oldest}`
+  const oldest = waiting.oldest === undefined ? '' : `, the oldest ${waitText(waiting.oldest)}`
   const more = waiting.counted ? '' : ', not all of them counted yet'
   const rows: readonly (readonly [string, string])[] = [
     ['Central server', `${target}: ${shown(state)}`],
@@ -119,6 +119,12 @@ function textOf(forwarding: Forwarding): string {
   return [given.map(([name, text]) => name.padEnd(17) + text).join('\n'), ...tablesOf(forwarding)].join(
     '\n\n',
   )
+}
+
+/** For how long, and since when. */
+function waitText(since: string): string {
+  const passed = Math.max(0, Date.now() - Date.parse(since))
+  return `for ${durationText(passed)}, since ${since}`
 }
 
 function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding): readonly string[] {
