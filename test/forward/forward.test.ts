@@ -173,6 +173,12 @@ describe('a server that forwards', () => {
     expect((await readAll(servers.central, first.there, 'b')).length).toBe(2)
     expect((await readAll(servers.central, second.there, 'a')).length).toBe(1)
     await edge.logged(/refused a record for good/)
+    const { stdout } = await runCli({
+      args: ['forwarding', '--url', edge.url, '--data-dir', servers.edgeDir],
+    })
+    expect(stdout).toMatch(
+      /^[a-z2-7]{16} +e +\S+Z +too_many_resources .+\n.+\n\nRefused records stay in the store here/m,
+    )
 
     await servers.edge.kill()
     await servers.startEdge()

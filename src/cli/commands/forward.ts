@@ -7,6 +7,9 @@ import { durationText, sizeText } from '../progress.ts'
 import { teach } from '../teach.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
 
+const sendLater =
+  'Refused records stay in the store here. To send one later: thingwire read <thing> <key> --from <time> --to <time> here, into a file for thingwire write --file at the central server.'
+
 /** `thingwire forward` and `thingwire forwarding`. */
 export function addForward(program: Command): void {
   teach(
@@ -142,7 +145,7 @@ function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding)
     ),
     ...(held.length > 0 ? [table(['held thing', 'since', 'why'], heldRows)] : []),
     ...(refused.length > 0
-      ? [table(['refused record of', 'key', 'datetime', 'reason', 'message'], refusedRows)]
+      ? [table(['refused record of', 'key', 'datetime', 'reason', 'message'], refusedRows), sendLater]
       : []),
   ]
 }
