@@ -7,13 +7,13 @@ export interface Served extends ServerProcess {
   readonly end: () => Promise<void>
 }
 
-/** A server for several tests; whoever starts it ends it. */
-export async function serve(): Promise<Served> {
+/** A server for several tests; whoever starts it ends it. @param args of the command line */
+export async function serve(...args: readonly string[]): Promise<Served> {
   let remove = async () => {}
   const dataDir = await temporaryDirectory(end => {
     remove = end
   })
-  const server = await startServer({ dataDir })
+  const server = await startServer({ dataDir, args })
   const end = async () => {
     await server.kill()
     await remove()

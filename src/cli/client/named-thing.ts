@@ -1,6 +1,7 @@
 import { isThingId, isToken } from '../../core/token.ts'
 import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
 import type { ServerClient } from './client.ts'
+import type { TopicGrant } from './topic-flags.ts'
 
 /** Whom the credential stands for: the answer of `GET /v2/principal`. */
 export type Principal =
@@ -16,6 +17,7 @@ export interface ListedThing {
   readonly lastSeen: string | null
   readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
+  readonly topics?: readonly TopicGrant[]
 }
 
 export interface NamedThing {

@@ -37,6 +37,16 @@ export function shownGrants(grants: readonly TopicGrant[] = []): string {
   return grants.map(({ filter, access }) => `${access} ${filter}`).join(', ')
 }
 
+/** A column `topics` for a table of these; none where nobody has any. */
+export function topicColumn(listed: readonly { readonly topics?: readonly TopicGrant[] }[]) {
+  const isShown = listed.some(({ topics = [] }) => topics.length > 0)
+  return {
+    head: isShown ? ['topics'] : [],
+    cells: ({ topics }: { readonly topics?: readonly TopicGrant[] }) =>
+      isShown ? [shownGrants(topics)] : [],
+  }
+}
+
 function another(filter: string, before: readonly string[] = []): readonly string[] {
   return [...before, filter]
 }

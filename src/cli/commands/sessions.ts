@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
-import { grantsOf, shownGrants, type TopicFlags, type TopicGrant, withTopics } from '../client/topic-flags.ts'
+import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
 import { usageError } from '../exit.ts'
 import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
@@ -122,16 +122,17 @@ async function show({ sessionToken, sessionId, expiresAt }: NewSession, flags: C
 async function list(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const sessions = await client.listAll<ListedSession, 'sessions'>('/v2/admin/sessions', 'sessions')
-  const hasTopics = sessions.some(({ topics }) => topics)
-  const rows = sessions.map(({ sessionId, access, expiresAt, things, topics }) => [
+  const topics = topicColumn(sessions)
+  const rows = sessions.map(({ sessionId, access, expiresAt, things, ...session }) => [
     sessionId,
-    access,
+    // Of things: to none it gives none.
+    things.length === 0 ? '–' : access,
     expiresAt,
-    things === '*' ? 'all' : things.join(' '),
-    ...(hasTopics ? [shownGrants(topics)] : []),
+    things === '*' ? 'all' : things.join(' ') || '–',
+    ...topics.cells(session),
   ])
-  const heads = ['session id', 'access', 'until', 'things', ...(hasTopics ? ['topics'] : [])]
-  await printResult(flags, { sessions }, table(heads, rows))
+  const head = ['session id', 'access', 'until', 'things', ...topics.head]
+  await printResult(flags, { sessions }, table(head, rows))
 }
 
 async function revoke(sessionId: string, flags: ConnectionFlags): Promise<void> {

@@ -1,8 +1,21 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
-import { findNamed, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
-import { grantsOf, shownGrants, type TopicFlags, withTopics } from '../client/topic-flags.ts'
+import {
+  describeThing,
+  findNamed,
+  type ListedThing,
+  readPrincipal,
+  thingCalled,
+} from '../client/named-thing.ts'
+import {
+  grantsOf,
+  shownGrants,
+  type TopicFlags,
+  type TopicGrant,
+  topicColumn,
+  withTopics,
+} from '../client/topic-flags.ts'
 import { failure, usageError } from '../exit.ts'
 import { counted, printJson, printLine, printResult, shown, table } from '../output.ts'
 import { teach } from '../teach.ts'
@@ -62,20 +75,23 @@ export function addThings(program: Command): void {
       withConnection(
         things,
         'topics',
-        'Say which topics beside those of things a thing may use, in the place of those before.',
+        'Show which topics beside those of things a thing may use, or give it others in their place.',
       ),
     )
       .argument('<thing>', 'id, or a name that is unique')
+      .option('--none', 'no topics any more')
       .option('--json', 'one JSON document')
-      .action(setTopics),
+      .action(topics),
     {
       examples: [
+        ['things topics plug', 'which ones it may use'],
         [
           "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
-          'for a device that also speaks on these; the server needs the option topics',
+          'these and no others; the server needs the option topics',
         ],
-        ['things topics plug', 'none any more: its connections that had some are closed'],
+        ['things topics plug --none', 'none any more'],
       ],
+      notes: ['Connections of a thing that had more before are closed; the device connects again.'],
     },
   )
   teach(
@@ -141,15 +157,18 @@ async function list(
     const advice = isOperator && query === '' ? ': create one with thingwire things create <name>' : ''
     return await printLine(`no things${advice}`)
   }
-  const rows = found.map(({ thingId, name, createdAt, lastSeen, lastWrite, position }) => [
+  const topics = topicColumn(found)
+  const rows = found.map(({ thingId, name, createdAt, lastSeen, lastWrite, position, ...thing }) => [
     thingId,
     name,
     createdAt,
     lastSeen ?? 'never',
     lastWrite ?? '',
     position ? `${position.lat}, ${position.long}` : '',
+    ...topics.cells(thing),
   ])
-  await printLine(table(['thing', 'name', 'created', 'last seen', 'last write', 'lat, long'], rows))
+  const head = ['thing', 'name', 'created', 'last seen', 'last write', 'lat, long', ...topics.head]
+  await printLine(table(head, rows))
 }
 
 /** @throws CommandError usage */
@@ -174,12 +193,27 @@ async function rename(named: string, name: string, flags: ConnectionFlags): Prom
   await printResult(flags, { thingId, name }, `${thingId} is now called ${name}`)
 }
 
-async function setTopics(named: string, flags: ConnectionFlags & TopicFlags): Promise<void> {
+async function topics(
+  named: string,
+  flags: ConnectionFlags & TopicFlags & { readonly none?: true },
+): Promise<void> {
+  const given = grantsOf(flags)
+  if (flags.none && given.length > 0)
+    throw usageError('--none cannot be combined with --read-topic or --write-topic')
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
-  const topics = grantsOf(flags)
-  await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ topics }) })
+  const topics = flags.none || given.length > 0 ? given : await topicsOf(client, thingId)
+  if (topics === given) {
+    await client.call(`/v2/admin/things/${thingId}`, { method: 'PATCH', body: JSON.stringify({ topics }) })
+  }
   await printResult(flags, { thingId, topics }, `${thingId}: ${shownGrants(topics) || 'no topics'}`)
+}
+
+/** @throws CommandError failed */
+async function topicsOf(client: ServerClient, thingId: string): Promise<readonly TopicGrant[]> {
+  const thing = await describeThing(client, thingId)
+  if (!thing) throw failure(`there is no thing ${thingId}: thingwire things list shows them`)
+  return thing.topics ?? []
 }
 
 async function remove(id: string, flags: ConnectionFlags): Promise<void> {
