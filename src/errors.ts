@@ -39,7 +39,7 @@ export const catalogue = {
   invalid_write_id: { ...refusedContent, text: 'The write id is not 1 to 64 printable ASCII characters.' },
   not_a_write_topic: {
     ...refusedContent,
-    text: 'The topic takes no writes: publish on `things/<ref>/write`.',
+    text: 'The client may not publish on this topic. Readings go to `things/<ref>/write`.',
   },
   connect_refused: {
     ...refusedContent,

@@ -16,6 +16,7 @@ import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
 import type { Ownership } from './ownership.ts'
+import { toldTopic, whyNotGranted } from './refused-topic.ts'
 import { RelayDoor } from './relay-door.ts'
 import { thingOf } from './turned-away.ts'
 
@@ -44,9 +45,6 @@ interface Address {
   /** Whether it is where a thing's writes are published. */
   readonly isOfWrites: boolean
 }
-
-/** Characters of a topic in the message about it. */
-const longestTold = 200
 
 /** Rejects where it is awaited; until then Node is not to call it unhandled. */
 const handledBelow = () => {}
@@ -237,7 +235,7 @@ export class PublishDoor {
 
   /** @param owner the thing of the topic, if the client may write to it */
   async #noteElsewhere(packet: Publish, owner?: string): Promise<void> {
-    await this.#noteRefused(packet, this.#notAWriteTopic(packet.topic), owner)
+    await this.#noteRefused(packet, await this.#notAWriteTopic(packet.topic), owner)
   }
 
   async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
@@ -249,12 +247,16 @@ export class PublishDoor {
   }
 
   /** Names the topic, which the device does not say again, but no token in it. */
-  #notAWriteTopic(topic: string): ThingwireError {
-    const { ref, isOfWrites } = this.#addressOf(topic)
-    const shown = ref === undefined ? topic : topic.replace(ref, '<ref>')
-    const told = this.#parts.access.redactor.redact(shown, longestTold)
+  async #notAWriteTopic(topic: string): Promise<ThingwireError> {
+    const { access, relay } = this.#parts
+    const told = toldTopic(topic, access.redactor)
+    if (relay && !isThingwireTopic(topic)) {
+      const why = await whyNotGranted(this.#connection, 'write', topic, access)
+      return new ThingwireError('not_a_write_topic', `this client may not publish on ${told}: ${why}`)
+    }
+    const { isOfWrites } = this.#addressOf(topic)
     const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
-    return new ThingwireError('not_a_write_topic', `\`${told}\` ${why}: publish on \`things/<ref>/write\`.`)
+    return new ThingwireError('not_a_write_topic', `${told} ${why}: publish on \`things/<ref>/write\`.`)
   }
 }
 
