@@ -41,6 +41,10 @@ export const catalogue = {
     ...refusedContent,
     text: 'The client may not publish on this topic. Readings go to `things/<ref>/write`.',
   },
+  subscription_refused: {
+    ...refusedContent,
+    text: 'A filter of a SUBSCRIBE got SUBACK 128: the client may not read there.',
+  },
   connect_refused: {
     ...refusedContent,
     text: 'A CONNECT was refused although its credential names the thing.',

@@ -25,8 +25,9 @@ export interface AttachOptions {
   /** Told once an outage that the store is away, and what connections leave has to wait for it. Default: nobody is told. */
   readonly onOutage?: (error: unknown) => void
   /**
-   * Told of what a client of several things, or the admin, published where it may not: it is acknowledged, and on no thing's list.
-   * The message of the error names the topic, free of secrets. Default: nobody is told.
+   * Told of what a client of several things, or the admin, published or subscribed to where it may not (`not_a_write_topic`,
+   * `subscription_refused`): it is on no thing's list. The message of the error names the topic, free of secrets. Default: nobody
+   * is told.
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }

@@ -82,8 +82,10 @@ export async function openMqttServer(
     addressOf: (client: Client) => peers.get(client)?.address ?? '',
     isDraining: () => stopping.aborted,
     onDefect,
-    onElsewhere: (client: Client, { reason, message }: ThingwireError) =>
-      log.info({ ...peers.get(client), reason }, `MQTT publish dropped: ${message}`),
+    onElsewhere: (client: Client, { reason, message }: ThingwireError) => {
+      const what = reason === 'subscription_refused' ? 'subscription refused' : 'publish dropped'
+      log.info({ ...peers.get(client), reason }, `MQTT ${what}: ${message}`)
+    },
     onOutage: (error: unknown) =>
       log.warn(
         { err: error },

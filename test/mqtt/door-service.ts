@@ -195,8 +195,8 @@ export function eventually<Found>(read: () => Promise<Found>) {
 }
 
 /** The topics of the messages that a client has received, in order. */
-export function topicsReceived(client: MqttClient): string[] {
-  return client.received.flatMap(packet => (packet.cmd === 'publish' ? [packet.topic] : []))
+export function topicsReceived({ received }: Pick<MqttClient, 'received'>): string[] {
+  return received.flatMap(packet => (packet.cmd === 'publish' ? [packet.topic] : []))
 }
 
 /** A write body of one record without a datetime: written twice, it is stored twice. */

@@ -8,6 +8,8 @@ const advices: Partial<Record<Reason, string>> = {
   too_many_records: 'send fewer records in a write, and more writes',
   not_a_write_topic:
     'publish readings on things/<token>/write, and on other topics only if the operator has given them to the thing',
+  subscription_refused:
+    'a thing subscribes to topics of its own thing, and to other topics only if the operator has given them to it',
   connect_refused: 'connect as the text says; docs/use/devices.md has a CONNECT that is taken',
   connection_closed: 'repair what the text names: what the device sends behind it is not stored',
   client_id_shared: 'give each device a client id of its own, such as one with its serial number',

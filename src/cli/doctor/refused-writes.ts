@@ -8,6 +8,7 @@ const kindsShown = 5
 /** Of connections, not of writes. */
 const ofConnections: ReadonlySet<string> = new Set<Reason>([
   'connect_refused',
+  'subscription_refused',
   'connection_closed',
   'client_id_shared',
 ])

@@ -4,6 +4,7 @@ import type { Revocation } from '../../access/access.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { RefusedWrite } from '../../core/ports.ts'
 import { isNarrower } from '../../core/topics/topic-grant.ts'
+import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import { Connection, type ConnectionParts, type Judge } from '../connection/connection.ts'
@@ -74,6 +75,10 @@ export class MqttDoor {
       isClosing: () => this.#isClosing || options.isDraining(),
       onDefect,
     })
+    const onElsewhere = ({ client }: Connection, error: ThingwireError) => {
+      things.observer?.refusedWrite('mqtt', error.reason)
+      options.onElsewhere(client, error)
+    }
     this.#packets = {
       publishing: {
         access,
@@ -84,12 +89,9 @@ export class MqttDoor {
         observer: things.observer,
         ownership,
         judge,
-        onElsewhere: ({ client }, error) => {
-          things.observer?.refusedWrite('mqtt', error.reason)
-          options.onElsewhere(client, error)
-        },
+        onElsewhere,
       },
-      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, judge }),
+      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, judge, onElsewhere }),
       forgetWill: connection => this.#departures.forgetWill(connection),
     }
     const { maxPacketSize } = options

@@ -10,19 +10,27 @@ import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import { deliveredQoS } from '../sessions/interest.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { toldTopic } from '../told-topic.ts'
 import { activationCodeOf, isThingwireTopic, refOfThingTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
 import type { Ownership } from './ownership.ts'
+import { whyNotGranted } from './refused-topic.ts'
+import { thingOf } from './turned-away.ts'
 
 export interface SubscribeDoorParts {
-  readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'limits'>
+  readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
   readonly sessions: Sessions
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
   readonly ownership: Ownership
   readonly judge: Judge
+  /** A client was refused a filter, and is for no one thing on whose list that could be. */
+  readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
+
+/** Refused filters of one SUBSCRIBE that are told of. */
+const mostTold = 10
 
 /** In place of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
@@ -36,20 +44,28 @@ export class SubscribeDoor {
   }
 
   /**
-   * What is granted is live, and kept, before it is answered; of what is refused there is no trace.
+   * What is granted is live, and kept, before it is answered; what is refused is told of.
    *
    * @throws ThingwireError of the store
    */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
     const { socket, live, broker } = connection
+    const crowded = new Set<string>()
     const granted = await this.#grant(
       connection,
       subscriptions.filter(({ topic }) => isOurs(connection, topic)),
+      crowded,
     )
     const others = subscriptions.filter(({ topic }) => !isOurs(connection, topic) && isTopicFilter(topic))
     // A filter that is named twice is the broker's once, and answered twice (MQTT-3.8.4-5).
     const lastOf = [...new Map(others.map(asked => [asked.topic, asked])).values()]
-    for (const topic of await this.#subscribeAtBroker(connection, messageId, lastOf)) granted.add(topic)
+    for (const topic of await this.#subscribeAtBroker(connection, messageId, lastOf, crowded))
+      granted.add(topic)
+    await this.#tellRefused(
+      connection,
+      subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
+      crowded,
+    )
     const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : refused))
     if (socket.destroyed) return
     socket.write(encodeSuback(messageId, answers))
@@ -57,18 +73,59 @@ export class SubscribeDoor {
     live.sendRetained().catch((error: Error) => connection.close(error))
   }
 
-  /** @returns the filters that are granted */
+  /** Lists on the thing, or tells the operator, which filters are refused: of SUBACK 128 devices and programs say nothing. */
+  async #tellRefused(
+    connection: Connection,
+    filters: readonly string[],
+    crowded: ReadonlySet<string>,
+  ): Promise<void> {
+    const { things, onElsewhere } = this.#parts
+    const { principal, admission, isHosts } = connection
+    const thingId = thingOf(connection)
+    if (thingId === undefined && !principal) return
+    const told = filters.filter(filter => (!isHosts || isThingwireTopic(filter)) && !isOfActivation(filter))
+    const byReason = new Map<string, string[]>()
+    for (const filter of [...new Set(told)].slice(0, mostTold)) {
+      const why = await this.#whyRefused(connection, filter, crowded)
+      byReason.set(why, [...(byReason.get(why) ?? []), toldTopic(filter, things.access.redactor)])
+    }
+    const client = admission?.givenClientId ? ` of the client \`${admission.givenClientId}\`` : ''
+    for (const [why, refused] of byReason) {
+      const text = `SUBSCRIBE${client} to ${refused.join(', ')}: ${why}`
+      const error = new ThingwireError('subscription_refused', text)
+      if (thingId === undefined) onElsewhere(connection, error)
+      else things.ingest.noteTurnedAway(thingId, error)
+    }
+  }
+
+  async #whyRefused(connection: Connection, filter: string, crowded: ReadonlySet<string>): Promise<string> {
+    const { things, relay } = this.#parts
+    if (crowded.has(filter)) return 'the connection has as many subscriptions as it may have.'
+    if (!isTopicFilter(filter)) return 'no topic filter.'
+    if (relay && !isThingwireTopic(filter))
+      return await whyNotGranted(connection, 'read', filter, things.access)
+    return 'not of a thing that this client may read.'
+  }
+
+  /**
+   * @param crowded gets those that there is no room for
+   * @returns the filters that are granted
+   */
   async #subscribeAtBroker(
     { broker, relayed, hold, session }: Connection,
     messageId: number,
     asked: readonly AskedFilter[],
+    crowded: Set<string>,
   ): Promise<readonly string[]> {
     const { relay } = this.#parts
     if (!relay || !relayed) return await granted(asked)
     const readable = asked.filter(({ topic }) => mayRead(relayed.grants, topic))
     const others = [...(session?.interests ?? [])].length
     const wanted = readable.filter(({ topic, qos }) => {
-      if (!relayed.isSubscribed(topic) && !this.#hasRoom(others + relayed.subscriptions.length)) return false
+      if (!relayed.isSubscribed(topic) && !this.#hasRoom(others + relayed.subscriptions.length)) {
+        crowded.add(topic)
+        return false
+      }
       relayed.subscribe({ filter: topic, qos })
       return true
     })
@@ -108,8 +165,15 @@ export class SubscribeDoor {
     if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, hold)
   }
 
-  /** @returns the filters that are granted, as they are spelled */
-  async #grant(connection: Connection, asked: readonly AskedFilter[]): Promise<Set<string>> {
+  /**
+   * @param crowded gets those that there is no room for
+   * @returns the filters that are granted, as they are spelled
+   */
+  async #grant(
+    connection: Connection,
+    asked: readonly AskedFilter[],
+    crowded: Set<string>,
+  ): Promise<Set<string>> {
     const { sessions, ownership } = this.#parts
     const { session, live } = connection
     const decisions = await Promise.all(asked.map(each => this.#decide(connection, each)))
@@ -117,7 +181,7 @@ export class SubscribeDoor {
       const decision = decisions[place]
       return typeof decision === 'object' ? [{ spelled: topic, ...decision }] : []
     })
-    const granted = this.#withinLimit(connection, wanted)
+    const granted = this.#withinLimit(connection, wanted, crowded)
     const activated = asked.filter((_, place) => decisions[place] === 'activated')
     const spelled = new Set([
       ...activated.map(({ topic }) => topic),
@@ -158,14 +222,17 @@ export class SubscribeDoor {
   }
 
   /** Those that there is still room for; the others are refused. */
-  #withinLimit<Wanted extends Granted>(
+  #withinLimit<Wanted extends Granted & { readonly spelled: string }>(
     { session, relayed }: Connection,
     wanted: readonly Wanted[],
+    crowded: Set<string>,
   ): readonly Wanted[] {
     const filters = new Set([...(session?.interests ?? [])].map(({ filter }) => filter))
-    return wanted.filter(({ subscription: { filter } }) => {
-      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.subscriptions.length ?? 0)))
+    return wanted.filter(({ spelled, subscription: { filter } }) => {
+      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.subscriptions.length ?? 0))) {
+        crowded.add(spelled)
         return false
+      }
       filters.add(filter)
       return true
     })
@@ -183,4 +250,9 @@ export class SubscribeDoor {
 /** Whether a filter is not the broker's affair. */
 function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
+}
+
+/** A code in it is a secret. A wrong one counts as a failed credential. */
+function isOfActivation(filter: string): boolean {
+  return filter.startsWith('v2/activations/')
 }

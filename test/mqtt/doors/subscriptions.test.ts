@@ -1,3 +1,4 @@
+import type { Packet } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { type Thing, write } from '../../helpers/http-client.ts'
 import { isMessageOn, type MqttClient } from '../../helpers/mqtt-client.ts'
@@ -26,16 +27,18 @@ async function refusal(service: DoorService, thing: Thing, client: MqttClient): 
 
 /** The topic of the next refused write that the client is told of. */
 async function toldOf(client: MqttClient): Promise<string> {
-  const message = await client.next(packet => packet.cmd === 'publish' && isErrorsTopic(packet.topic))
+  const message = await client.next(isOfRefusedWrite)
   return message.cmd === 'publish' ? message.topic : ''
 }
 
-function isErrorsTopic(topic: string): boolean {
-  return topic.endsWith('/errors')
+/** A refused filter is told on the same topic. */
+function isOfRefusedWrite(packet: Packet): boolean {
+  if (packet.cmd !== 'publish' || !packet.topic.endsWith('/errors')) return false
+  return (JSON.parse(String(packet.payload)) as { reason: string }).reason !== 'subscription_refused'
 }
 
 function errorsReceived(client: MqttClient): string[] {
-  return topicsReceived(client).filter(isErrorsTopic)
+  return topicsReceived({ received: client.received.filter(isOfRefusedWrite) })
 }
 
 describe('a message', () => {

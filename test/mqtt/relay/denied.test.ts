@@ -1,7 +1,8 @@
+import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
 import type { Thing } from '../../helpers/http-client.ts'
-import { DoorService } from '../door-service.ts'
+import { DoorService, eventually } from '../door-service.ts'
 
 const topics = ['house/#', 'garden/#']
 const own: readonly TopicGrant[] = [
@@ -43,7 +44,7 @@ describe('a publish on another topic that was not given', () => {
     const { service, thing, device } = await start()
     await device.publish(topic, 'ON')
     expect(await listOf(service, thing)).toEqual([
-      `not_a_write_topic: this client may not publish on \`${topic}\`: it is not within the option \`topics\` of the server.`,
+      `not_a_write_topic: this client may not publish on \`${topic}\`: not within the option \`topics\` of the server.`,
     ])
   })
 
@@ -51,5 +52,30 @@ describe('a publish on another topic that was not given', () => {
     const { service, thing, device } = await start()
     await device.publish(`house/${thing.thingToken}/x`, 'ON')
     expect(await listOf(service, thing)).toEqual([expect.stringContaining('`house/[redacted]/x`')])
+  })
+})
+
+describe('a SUBSCRIBE to another topic that was not given', () => {
+  it('is on the list of the thing with filter and client id', async () => {
+    const { service, thing, device } = await start()
+    expect(await device.subscribeAll(['house/one/+', 'house/two/x', 'tele/#'])).toEqual([1, 128, 128])
+    await eventually(() => listOf(service, thing)).toEqual([
+      'subscription_refused: SUBSCRIBE of the client `board` to `tele/#`: not within the option `topics` of the server.',
+      'subscription_refused: SUBSCRIBE of the client `board` to `house/two/x`: its topics to subscribe to are house/one/#. ' +
+        `\`thingwire things topics ${thing.thingId} --read-topic …\` gives it others, in the place of all that it has.`,
+    ])
+  })
+
+  it('of a session is in the log', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    const service = await DoorService.start({ topics, log })
+    const client = await service.connectTopics(own, { clientId: 'ha' })
+    expect(await client.subscribe('garden/#')).toBe(128)
+    expect(lines.filter(line => line.includes('subscription refused'))).toEqual([
+      expect.stringContaining(
+        'SUBSCRIBE of the client `ha` to `garden/#`: its topics to subscribe to are house/one/#.',
+      ),
+    ])
   })
 })
