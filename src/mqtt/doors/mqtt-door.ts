@@ -120,8 +120,12 @@ export class MqttDoor {
       for (const connection of this.#connections.values()) {
         const { principal, relayed } = connection
         if (principal?.kind !== 'thing' || principal.thingId !== thingId || !relayed) continue
-        if (isNarrower(grants, relayed.grants)) connection.close(new Error('topics were withdrawn'))
-        else relayed.grants = grants
+        if (!isNarrower(grants, relayed.grants)) {
+          relayed.grants = grants
+          continue
+        }
+        connection.isDismissed = true
+        connection.close(new Error('topics were withdrawn'))
       }
       await relay.restrictAll(thingId, grants)
     }

@@ -27,6 +27,8 @@ describe('topics that a thing is given', () => {
     await service.things.registry.setTopics(thing.thingId, one)
     await device.untilClosed()
     await eventually(() => service.documents('topic-sessions/')).toEqual([])
+    // It is no fault of the device.
+    expect(await service.things.refused.list(thing.thingId, 10)).toEqual([])
     await publisher.publish('house/one', 'not subscribed any more')
     const again = await service.connectThing(thing, session)
     expect(await again.subscribeAll(['house/+', 'house/one'])).toEqual([128, 1])
