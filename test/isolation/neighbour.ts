@@ -14,7 +14,7 @@ interface ListedRefusal {
 
 /** Whether it is of the victim's own, or of the write session that is the victim's: with a will that may not be. */
 function isOwn({ excerpt, message }: ListedRefusal): boolean {
-  return excerpt.includes(victimsMark) || message === 'CONNACK 5: a will must be on a write topic'
+  return excerpt.includes(victimsMark) || message.startsWith('CONNACK 5: the will is on ')
 }
 
 /** Beside those of things: nobody else may read or write it. */

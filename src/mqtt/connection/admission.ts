@@ -6,6 +6,7 @@ import type { Redactor } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
 import { isTopicName } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
+import { toldTopic } from '../told-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
@@ -139,10 +140,14 @@ async function willOf(
 ): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
-  if (ref === undefined) throw new ConnectRefused(5, 'a will must be on a write topic')
+  if (ref === undefined) throw new ConnectRefused(5, willElsewhere(will.topic, access.redactor))
   tokens.relyOn(ref)
   const thingId = await unlessRefused(access.authorise(ref, credential, 'write'))
-  if (thingId === undefined) throw new ConnectRefused(5, 'the will is on a topic of another thing')
+  if (thingId === undefined)
+    throw new ConnectRefused(
+      5,
+      `the will is on ${toldTopic(will.topic, access.redactor)}, a topic of another thing`,
+    )
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
 }
@@ -162,4 +167,9 @@ async function messageWillOf(
     credentialHash: hashToken(credential),
     body: Buffer.from(payload).toString('base64'),
   }
+}
+
+function willElsewhere(topic: string, redactor: Redactor): string {
+  const told = toldTopic(topic, redactor)
+  return `the will is on ${told}, neither the write topic of the client's thing nor another topic that it was given to publish on`
 }

@@ -79,3 +79,14 @@ describe('a SUBSCRIBE to another topic that was not given', () => {
     ])
   })
 })
+
+describe('a will on another topic that was not given', () => {
+  it('is named in the refusal of the CONNECT', async () => {
+    const { service, thing } = await start()
+    const will = { topic: 'house/one/LWT', payload: 'gone', qos: 1 } as const
+    expect((await service.connectThing(thing, { will })).connack.returnCode).toBe(5)
+    await eventually(() => listOf(service, thing)).toEqual([
+      "connect_refused: CONNACK 5: the will is on `house/one/LWT`, neither the write topic of the client's thing nor another topic that it was given to publish on",
+    ])
+  })
+})
