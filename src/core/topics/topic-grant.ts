@@ -45,17 +45,23 @@ export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]):
 }
 
 /**
- * Whether a filter may be served beside the topics of things: its first level is a name, and not one of ours, nor one that begins
- * with `$`, which belong to the broker.
+ * Why a filter may not be served beside the topics of things, for people; undefined: it may. Its first level is no wildcard, and not
+ * one of ours, nor one that begins with `$`, which belong to the broker.
  */
-export function isServable(filter: string): boolean {
-  const [first = ''] = filter.split('/', 1)
-  return (
-    isTopicFilter(filter) &&
-    !hasForbiddenCharacter(filter) &&
-    Buffer.byteLength(filter) <= longestFilter &&
-    !/^(\+|#|things|v2|\$.*)$/s.test(first)
-  )
+export function faultOfServed(filter: string): string | undefined {
+  const levels = filter.split('/')
+  const [first = ''] = levels
+  if (filter === '') return 'an empty text is no topic filter (is there a comma too many?)'
+  if (hasForbiddenCharacter(filter)) return `${JSON.stringify(filter)} has a character that no topic may have`
+  if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
+  if (levels.slice(0, -1).includes('#')) return `${filter}: # must be the last level`
+  if (levels.some(level => level.length > 1 && /[+#]/.test(level)))
+    return `${filter}: a wildcard must be a level of its own`
+  if (!isTopicFilter(filter)) return `${filter} has too many levels`
+  if (first === '+' || first === '#') return `${filter} begins with a wildcard`
+  if (first === 'things' || first === 'v2') return `${filter} begins with ${first}, which is Thingwire's`
+  if (first.startsWith('$')) return `${filter} begins with $, which is the broker's`
+  return undefined
 }
 
 /** NUL, or half of a character: no topic has them (MQTT-1.5.3-1, -2). */

@@ -62,9 +62,10 @@ function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
 function check(name: OptionName, { label, values }: OptionSource): unknown {
   const value = values[name]
   if (value === undefined) return undefined
-  const { schema, rule, secret } = declarationOf(name)
+  const { schema, rule, secret, faultOf } = declarationOf(name)
   if (schema.safeParse(value).success) return value
-  throw new Error(`${label(name)} must be ${rule}${secret ? '' : `: it is ${shown(value)}`}`)
+  const why = secret ? undefined : (faultOf?.(value) ?? `it is ${shown(value)}`)
+  throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
 }
 
 /** Without the credential that a URL may have been given. */

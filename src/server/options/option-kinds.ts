@@ -16,6 +16,8 @@ export interface OptionDeclaration extends OptionKind {
   readonly meaning: string
   /** Why the default is what it is. */
   readonly reason: string
+  /** What is wrong with a value that the schema refuses, where the rule does not say it. */
+  readonly faultOf?: (value: unknown) => string | undefined
   /** Never shown in a message, and not taken from the command line. */
   readonly secret?: true
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { isServable } from '../../core/topics/topic-grant.ts'
+import { faultOfServed } from '../../core/topics/topic-grant.ts'
 import { parseRetentionRule } from '../../retention/rules.ts'
 import { parseRedisUrl } from '../../store/redis/connection/redis-url.ts'
 import { forwardDeclarations } from './forward-options.ts'
@@ -223,10 +223,11 @@ const optionDeclarations = {
   topics: {
     ...optional(
       listOf(
-        'a list of topic filters such as tele/# whose first level is a name, and not things, v2 or one that begins with $',
-        z.string().refine(isServable),
+        'a list of topic filters such as tele/# whose first level is no wildcard, not things or v2, and does not begin with $',
+        z.string().refine(filter => faultOfServed(filter) === undefined),
       ),
     ),
+    faultOf: faultOfTopics,
     default: undefined,
     meaning:
       'Topics beside those of things that the server relays, for the sessions and things that are given them (contract §7.10).',
@@ -254,6 +255,11 @@ const optionDeclarations = {
   ...forwardDeclarations,
   ...limitDeclarations,
 } as const satisfies Record<string, OptionDeclaration>
+
+function faultOfTopics(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined
+  return value.map(item => (typeof item === 'string' ? faultOfServed(item) : undefined)).find(fault => fault)
+}
 
 export type OptionName = keyof typeof optionDeclarations
 

@@ -1,8 +1,8 @@
 import { expect, it, test } from 'vitest'
 import {
   faultOfGrant,
+  faultOfServed,
   isNarrower,
-  isServable,
   mayRead,
   mayWrite,
   servedGrants,
@@ -23,29 +23,30 @@ test('reading and writing are granted apart', () => {
   expect(mayWrite(grants, 'tele/plug/state')).toBe(false)
 })
 
-it.each(['tele/#', 'a', 'a/+/b', '/a', 'homeassistant/+/state', 'stat', 'things2/#', 'v2x'])(
-  'isServable() takes %s',
-  filter => expect(isServable(filter)).toBe(true),
+it.each(['tele/#', 'a', 'a/+/b', '/a', '/tele/#', 'homeassistant/+/state', 'stat', 'things2/#', 'v2x'])(
+  'faultOfServed() takes %s',
+  filter => expect(faultOfServed(filter)).toBeUndefined(),
 )
 
 it.each([
-  '',
-  '#',
-  '+/a',
-  'things',
-  'things/#',
-  'things/+/values/#',
-  'v2',
-  'v2/#',
-  '$SYS/#',
-  '$share/a/b',
-  '$x',
-  'a#',
-  'a/#/b',
-  'a\0b',
-  'a\ud800',
-  'a'.repeat(1_025),
-])('isServable() refuses %j', filter => expect(isServable(filter)).toBe(false))
+  ['', /^an empty text is no topic filter/],
+  ['#', /^# begins with a wildcard$/],
+  ['+/a', /^\+\/a begins with a wildcard$/],
+  ['things', /^things begins with things, which is Thingwire's$/],
+  ['things/#', /^things\/# begins with things, which is Thingwire's$/],
+  ['things/+/values/#', /which is Thingwire's$/],
+  ['v2', /^v2 begins with v2, which is Thingwire's$/],
+  ['v2/#', /which is Thingwire's$/],
+  ['$SYS/#', /^\$SYS\/# begins with \$, which is the broker's$/],
+  ['$share/a/b', /which is the broker's$/],
+  ['$x', /which is the broker's$/],
+  ['a#', /^a#: a wildcard must be a level of its own$/],
+  ['a/#/b', /^a\/#\/b: # must be the last level$/],
+  ['a\0b', /^"a\\u0000b" has a character that no topic may have$/],
+  ['a\ud800', /has a character that no topic may have$/],
+  ['a'.repeat(1_025), /^a filter has at most 1024 bytes$/],
+  ['a/'.repeat(200), /has too many levels$/],
+])('faultOfServed() refuses %j', (filter, fault) => expect(faultOfServed(filter)).toMatch(fault))
 
 test('faultOfGrant() names what is wrong', () => {
   const served = ['tele/#', 'cmnd/#']

@@ -102,6 +102,8 @@ describe('loadOptions()', () => {
       /^THINGWIRE_RETENTION must be a list of ages .*: it is \["30d","debug\.\*=1w"\]$/,
     ],
     [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once: it is/],
+    [{ THINGWIRE_TOPICS: 'tele/#,things/#' }, /^THINGWIRE_TOPICS must be .*: things\/# begins with things/],
+    [{ THINGWIRE_TOPICS: 'tele/#,' }, /^THINGWIRE_TOPICS must be .*: an empty text is no topic filter/],
     [
       { THINGWIRE_HTTP_PRT: '80' },
       /^unknown option THINGWIRE_HTTP_PRT in the environment: docs\/reference\/options\.md lists all options$/,
