@@ -1,7 +1,7 @@
 import { isThingId, isToken } from '../core/token.ts'
 import { isTopicFilter, isTopicName } from '../core/topics/topic-filter.ts'
 
-/** The topics of contract §7; the only place that builds or matches them. `ref` is a thing token or thing id. */
+/** The topics of things (contract §7.2); the only place that builds or matches them. `ref` is a thing token or thing id. */
 
 /** Where a thing publishes its writes. */
 export function writeTopic(ref: string): string {

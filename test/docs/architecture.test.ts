@@ -33,7 +33,7 @@ const allowed = new Map(
 )
 
 /** By name, the lines of each walk. */
-const walks = ['A PUBLISH', 'A POST', 'A live message'].map(
+const walks = ['A PUBLISH', 'A PUBLISH on another topic', 'A POST', 'A live message'].map(
   name => [name, sectionOf(page, name).match(/^\d+\. .*$/gm) ?? []] as const,
 )
 
