@@ -21,6 +21,7 @@ import { completeOptions } from './options/load-options.ts'
 import type { ServerOptions } from './options/options.ts'
 import { certificateFiles } from './tls/certificate.ts'
 import { ServedCertificate } from './tls/served-certificate.ts'
+import { warnOfUnservedTopics } from './unserved-topics.ts'
 
 export interface Server {
   /** Where the HTTP door listens in clear. */
@@ -129,6 +130,7 @@ async function startServer(
   }
   // Where the store fails, doctor says it later.
   await warnOfUnknownThings(things, log).catch(() => {})
+  void warnOfUnservedTopics(things, options.topics ?? [], log)
   if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
   let closing: Promise<void> | undefined
   return {

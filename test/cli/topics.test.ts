@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startServer } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
@@ -36,5 +38,26 @@ describe('topics beside those of things', () => {
     await jsonOf(['sessions', 'create', '--read-topic', 'tele/#'], { server })
     const { stdout } = await runCommand(['sessions', 'list'], { server })
     expect(stdout).toMatch(/^\w+ +– +\S+ +– +read tele\/#$/m)
+  })
+})
+
+describe('topics that the option topics does not name any more', () => {
+  it('are in the log at start, and a note of doctor', async () => {
+    const dataDir = await temporaryDirectory()
+    const before = await startServer({ dataDir, args: ['--topics', 'tele/#,cmnd/#'] })
+    onTestFinished(async () => void (await before.kill()))
+    const given = ['--read-topic', 'cmnd/plug/#', '--write-topic', 'tele/plug/#']
+    await jsonOf(['things', 'create', 'plug', ...given], { server: before })
+    await jsonOf(['sessions', 'create', '--read-topic', 'cmnd/#'], { server: before })
+    await before.stop()
+    const server = await startServer({ dataDir, args: ['--topics', 'tele/#'] })
+    onTestFinished(async () => void (await server.kill()))
+    const [line = ''] = await server.logged(/^.*the option topics does not name.*$/m)
+    expect(JSON.parse(line)).toMatchObject({ level: 40, things: 1, sessions: 1 })
+    expect(line).toContain('may not use them: cmnd/plug/#, cmnd/#')
+    const { stdout } = await runCommand(['doctor', 'plug'], { server })
+    expect(stdout).toMatch(
+      /^note +topics +.* does not name all that the thing was given: read cmnd\/plug\/#$/m,
+    )
   })
 })

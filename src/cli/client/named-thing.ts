@@ -7,7 +7,7 @@ import type { TopicGrant } from './topic-flags.ts'
 export type Principal =
   | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
   | { readonly kind: 'session'; readonly things: '*' | readonly string[] }
-  | { readonly kind: 'admin' }
+  | { readonly kind: 'admin'; readonly topics?: readonly string[] }
 
 /** An item of `GET /v2/things`. */
 export interface ListedThing {

@@ -1,5 +1,14 @@
+import { isWithin } from '../../core/topics/topic-filter.ts'
 import type { ServerClient } from '../client/client.ts'
-import { called, describeThing, findThing, type ListedThing, readPrincipal } from '../client/named-thing.ts'
+import {
+  called,
+  describeThing,
+  findThing,
+  type ListedThing,
+  type Principal,
+  readPrincipal,
+} from '../client/named-thing.ts'
+import { shownGrants } from '../client/topic-flags.ts'
 import { durationText } from '../progress.ts'
 import { newestRecords } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
@@ -11,11 +20,22 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const newest = await newestRecord(client, thing.thingId)
   const refused = await refusedWriteFindings(client, thing.thingId, newest)
   // With the token of the thing it is this very command that was heard of last.
-  if ((await readPrincipal(client)).kind === 'thing') return refused
+  const principal = await readPrincipal(client)
+  if (principal.kind === 'thing') return refused
   const listed = await describeThing(client, thing.thingId)
-  if (listed) return [seenFinding(listed, newest), ...refused]
+  if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
   const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
+}
+
+/** Of topics that the thing was given, and that the server does not relay. Only the operator sees which ones it does. */
+function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThing): Finding[] {
+  if (principal.kind !== 'admin') return []
+  const unserved = topics.filter(({ filter }) => !principal.topics?.some(outer => isWithin(filter, outer)))
+  if (unserved.length === 0) return []
+  const text = `the option topics of the server does not name all that the thing was given: ${shownGrants(unserved)}`
+  const advice = `name them in the option topics, or give the thing others: thingwire things topics ${thingId}`
+  return [note('topics', text, advice)]
 }
 
 /** Milliseconds since the epoch; undefined if there is no record up to now. What is ahead says nothing of what is past. */

@@ -13,7 +13,8 @@ const principal = z.union([
     isOperators: z.boolean(),
     expiresAt: datetime,
   }),
-  z.object({ kind: z.literal('admin') }),
+  // The option `topics` of the server.
+  z.object({ kind: z.literal('admin'), topics: z.array(z.string()).optional() }),
 ])
 
 export const readPrincipal: Operation = {

@@ -13,10 +13,16 @@ export function principalRoute(scope: FastifyInstance, { access, registry }: Htt
     return await describe(await access.identify(credentialOf(request)))
   })
 
+  /** All of them, which the admin may use. */
+  async function servedTopics(admin: Principal): Promise<{ readonly topics?: readonly string[] }> {
+    const grants = await access.topicsOf(admin)
+    return grants.length > 0 ? { topics: [...new Set(grants.map(({ filter }) => filter))] } : {}
+  }
+
   async function describe(principal: Principal): Promise<object> {
     switch (principal.kind) {
       case 'admin':
-        return { kind: 'admin' }
+        return { kind: 'admin', ...(await servedTopics(principal)) }
       case 'thing': {
         const { thingId } = principal
         const { things } = await registry.list({ limit: 1, among: new Set([thingId]) })

@@ -1,0 +1,67 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { AccessSessionRegistry, ThingRegistry } from '../access/access.ts'
+import { isOutage } from '../core/outage.ts'
+import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
+
+const filtersTold = 5
+
+interface Registries {
+  readonly registry: Pick<ThingRegistry, 'list'>
+  readonly sessions: Pick<AccessSessionRegistry, 'list'>
+}
+
+type Granted = { readonly topics?: readonly TopicGrant[] }
+
+/**
+ * Warns of topics that things and sessions were given, and that the option `topics` does not name any more: without it nothing
+ * shows why they are refused. Looks through all of them.
+ *
+ * @param served filters of the option `topics`
+ */
+export async function warnOfUnservedTopics(
+  { registry, sessions }: Registries,
+  served: readonly string[],
+  log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
+): Promise<void> {
+  const filters = new Set<string>()
+  const note = ({ topics = [] }: Granted): number => {
+    const usable = servedGrants(topics, served)
+    const unserved = topics.filter(grant => !usable.includes(grant))
+    for (const { filter } of unserved) filters.add(filter)
+    return unserved.length > 0 ? 1 : 0
+  }
+  try {
+    let things = 0
+    for await (const thing of all(async cursor => {
+      const { things, next } = await registry.list({ limit: 1_000, ...cursor })
+      return [things, next]
+    }))
+      things += note(thing)
+    let others = 0
+    for await (const session of all(async cursor => {
+      const { sessions: page, next } = await sessions.list({ limit: 1_000, ...cursor })
+      return [page, next]
+    }))
+      others += note(session)
+    if (filters.size === 0) return
+    const told = [...filters].slice(0, filtersTold).join(', ') + (filters.size > filtersTold ? ', …' : '')
+    log.warn(
+      { things, sessions: others },
+      `things or sessions were given topics that the option topics does not name, and may not use them: ${told}`,
+    )
+  } catch (error) {
+    if (!isOutage(error)) log.error({ err: error }, 'defect while looking for topics')
+  }
+}
+
+async function* all<Item>(
+  read: (cursor: { readonly cursor?: string }) => Promise<readonly [readonly Item[], string | undefined]>,
+): AsyncGenerator<Item> {
+  let cursor: { readonly cursor?: string } = {}
+  for (;;) {
+    const [page, next] = await read(cursor)
+    yield* page
+    if (next === undefined) return
+    cursor = { cursor: next }
+  }
+}
