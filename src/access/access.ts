@@ -57,6 +57,8 @@ export interface Access {
    * more than once, perhaps. It must not throw. Returns how to stop.
    */
   onRevoke(listener: (revocation: Revocation) => void): () => void
+  /** A thing has published on a topic beside those of things, for which its token was not asked for again. */
+  noteSeen(thingId: string): void
   /** Topics beside those of things that a principal may use now, as far as they are served. @throws ThingwireError of the store */
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
   /**

@@ -25,7 +25,7 @@ interface AuthoriseParts {
   readonly topics: readonly string[]
 }
 
-interface Authorisation extends Omit<Access, 'onRevoke' | 'onTopics' | 'redactor'> {
+interface Authorisation extends Omit<Access, 'noteSeen' | 'onRevoke' | 'onTopics' | 'redactor'> {
   /** To be called when a thing was removed. */
   forgetThing(thingId: string): void
   /** To be called when any may have been removed. */

@@ -95,6 +95,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     access: {
       ...authorisation,
       redactor,
+      noteSeen: thingId => lastSeen.note(thingId),
       onRevoke: listener => {
         listeners.add(listener)
         return () => listeners.delete(listener)

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { startServer } from '../helpers/server-process.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -34,6 +34,21 @@ describe('topics beside those of things', () => {
     expect(await runCommand(['things', 'topics', 'aaaaaaaaaaaaaaaa'], own)).toMatchObject({ code: 1 })
   })
 
+  it('that a thing publishes on make a refused publish before a note', async () => {
+    const own = { server }
+    const given = ['--write-topic', 'tele/lamp/#']
+    const { thingId, thingToken } = await jsonOf<Record<'thingId' | 'thingToken', string>>(
+      ['things', 'create', 'lamp', ...given],
+      own,
+    )
+    const lamp = await mqttOfTest({ url: server.mqttUrl, username: thingToken })
+    const doctor = async () => (await runCommand(['doctor', thingId], own)).stdout
+    await lamp.publish('tele/other', 'x')
+    expect(await doctor()).toMatch(/^FAULT +refused write +.*may not publish on `tele\/other`/m)
+    await lamp.publish('tele/lamp', 'x')
+    expect(await doctor()).toMatch(/^note +refused write +.* heard of since: .*`tele\/other`/m)
+  })
+
   it('of a session are listed, and no access to things where it has none', async () => {
     await jsonOf(['sessions', 'create', '--read-topic', 'tele/#'], { server })
     const { stdout } = await runCommand(['sessions', 'list'], { server })
@@ -44,14 +59,12 @@ describe('topics beside those of things', () => {
 describe('topics that the option topics does not name any more', () => {
   it('are in the log at start, and a note of doctor', async () => {
     const dataDir = await temporaryDirectory()
-    const before = await startServer({ dataDir, args: ['--topics', 'tele/#,cmnd/#'] })
-    onTestFinished(async () => void (await before.kill()))
+    const before = await serverOfTest({ dataDir, args: ['--topics', 'tele/#,cmnd/#'] })
     const given = ['--read-topic', 'cmnd/plug/#', '--write-topic', 'tele/plug/#']
     await jsonOf(['things', 'create', 'plug', ...given], { server: before })
     await jsonOf(['sessions', 'create', '--read-topic', 'cmnd/#'], { server: before })
     await before.stop()
-    const server = await startServer({ dataDir, args: ['--topics', 'tele/#'] })
-    onTestFinished(async () => void (await server.kill()))
+    const server = await serverOfTest({ dataDir, args: ['--topics', 'tele/#'] })
     const [line = ''] = await server.logged(/^.*the option topics does not name.*$/m)
     expect(JSON.parse(line)).toMatchObject({ level: 40, things: 1, sessions: 1 })
     expect(line).toContain('may not use them: cmnd/plug/#, cmnd/#')

@@ -23,14 +23,17 @@ interface ListedRefusal {
 }
 
 /**
- * A finding for each kind of refused write, and for each cause for which connections were turned away. What was refused before the newest record is over: the thing got through since.
+ * A finding for each kind of refused write, and for each cause for which connections were turned away. What was refused before the
+ * newest record is over: the thing got through since.
  *
  * @param newest datetime of the newest record, milliseconds since the epoch
+ * @param relayed when a thing that has other topics was last heard of: what it published there may be all that it sends
  */
 export async function refusedWriteFindings(
   client: ServerClient,
   thingId: string,
   newest = Number.NEGATIVE_INFINITY,
+  relayed = Number.NEGATIVE_INFINITY,
 ): Promise<Finding[]> {
   // Newest first.
   const asked = client.call<ListedRefusal[]>(`/v2/things/${thingId}/errors`)
@@ -43,21 +46,23 @@ export async function refusedWriteFindings(
     const kind = JSON.stringify([door, reason, message])
     kinds.set(kind, [...(kinds.get(kind) ?? []), refusal])
   }
-  const shown = [...kinds.values()].slice(0, kindsShown).map(kind => finding(kind, newest))
+  const shown = [...kinds.values()].slice(0, kindsShown).map(kind => finding(kind, newest, relayed))
   const hidden = kinds.size - shown.length
   if (hidden === 0) return shown
   const advice = 'repair these first; the page of the thing shows all refused writes'
   return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, all older`, advice)]
 }
 
-function finding(kind: readonly ListedRefusal[], newest: number): Finding {
+function finding(kind: readonly ListedRefusal[], newest: number, relayed: number): Finding {
   const [last] = kind
   if (!last) return ok('refused write', 'none')
   const { datetime, door, reason, message, excerpt } = last
   const count = kind.reduce((sum, refusal) => sum + (refusal.count ?? 1), 0)
   const times = count === 1 ? '' : `${count} times, last `
-  const isOver = Date.parse(datetime) < newest
-  const when = `${times}${datetime} over ${door}${isOver ? ', and records were stored since' : ''}`
+  const isStored = Date.parse(datetime) < newest
+  const isOver = isStored || (reason === 'not_a_write_topic' && Date.parse(datetime) < relayed)
+  const since = isStored ? ', and records were stored since' : ', and the thing was heard of since'
+  const when = `${times}${datetime} over ${door}${isOver ? since : ''}`
   const shown = excerpt === '' ? '' : `: ${excerpt}`
   const title = ofConnections.has(reason) ? 'turned away' : 'refused write'
   return (isOver ? note : fault)(title, `${when}: ${message} (${reason})${shown}`, adviceFor(last))

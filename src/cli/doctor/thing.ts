@@ -18,11 +18,12 @@ import { refusedWriteFindings } from './refused-writes.ts'
 export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
   const thing = await findThing(client, named)
   const newest = await newestRecord(client, thing.thingId)
-  const refused = await refusedWriteFindings(client, thing.thingId, newest)
-  // With the token of the thing it is this very command that was heard of last.
   const principal = await readPrincipal(client)
+  const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
+  const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
+  const refused = await refusedWriteFindings(client, thing.thingId, newest, relayed)
+  // With the token of the thing it is this very command that was heard of last.
   if (principal.kind === 'thing') return refused
-  const listed = await describeThing(client, thing.thingId)
   if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
   const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]

@@ -124,9 +124,9 @@ export class PublishDoor {
 
   #mayRelay(topic: string): boolean {
     const { relayed } = this.#connection
-    const { relay, rate, observer } = this.#parts
+    const { access, relay, rate, observer } = this.#parts
     if (!relay || !relayed || isThingwireTopic(topic)) return false
-    this.#relaying ??= new RelayDoor(this.#connection, relayed, { relay, rate, observer })
+    this.#relaying ??= new RelayDoor(this.#connection, relayed, { access, relay, rate, observer })
     return this.#relaying.mayPublish(topic)
   }
 

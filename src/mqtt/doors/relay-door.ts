@@ -1,3 +1,4 @@
+import type { Access } from '../../access/access.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { WriteRate } from '../../core/ports.ts'
@@ -11,6 +12,7 @@ import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 
 export interface RelayDoorParts {
+  readonly access: Pick<Access, 'noteSeen'>
   readonly relay: Relay
   readonly rate: WriteRate
   readonly observer: Observer | undefined
@@ -56,6 +58,8 @@ export class RelayDoor {
       turn.done()
       await publishing
       this.#parts.observer?.relayed()
+      const { principal } = this.#connection
+      if (principal?.kind === 'thing') this.#parts.access.noteSeen(principal.thingId)
     } catch (error) {
       this.#hasFailed ||= !isAcknowledged(error)
       throw error
