@@ -6,7 +6,8 @@ export const longestTold = 200
 
 /** A topic or filter for people: without the token of a thing, or what else could be a credential. */
 export function toldTopic(topic: string, redactor: Redactor): string {
-  const ref = refOfThingTopic(topic)
-  const shown = ref === undefined ? topic : topic.replace(ref, '<ref>')
-  return `\`${redactor.redact(shown, longestTold)}\``
+  // First, since an admin key may have slashes: without what stands in the place of the thing, its end would not be known.
+  const redacted = redactor.redact(topic, longestTold)
+  const ref = refOfThingTopic(redacted)
+  return `\`${ref === undefined ? redacted : redacted.replace(ref, '<ref>')}\``
 }
