@@ -18,8 +18,11 @@ const joint = /(?:[\r\n\0\u00ad\u200b-\u200d\u2060\ufeff][ \t]*)+/g
 const run = new RegExp(`[\\w-]+(?:${joint.source}[\\w-]+)*`, 'g')
 /** What write ids often are is as long as a secret, and none. */
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
-/** `outsideTemperature-02`, `log-20261121T0930Z`: of 24 random characters of a token, one in 25,000. */
-const words = /^(?:[A-Z]?[a-z]{2,}|\d+[TZ]?|[-_])+$/
+/**
+ * `outsideTemperature-02`, `log-20261121T0930Z`: of 24 random characters of a token, one in 25,000. A text can be read as words in one
+ * way alone: each takes all that it can. Otherwise 40 letters that end unlike a word would be tried in more ways than there is time for.
+ */
+const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 
 /** Part of a text, from a place to the one behind it. */
 type Span = readonly [start: number, end: number]

@@ -110,6 +110,24 @@ describe('redact()', () => {
     expect(redact(text)).toBe(text)
   })
 
+  // Each of these once took longer than anybody waits: the number of ways to read it as words grew with each letter.
+  it.each([
+    ['letters', 'x'.repeat(700), 'Co'],
+    ['letters behind a capital', `X${'x'.repeat(700)}`, 'Y1'],
+    ['digits', '1'.repeat(700), 'aB'],
+    ['times', '1T'.repeat(350), 'aB'],
+    ['times that begin words', '12Tab'.repeat(140), 'C'],
+    ['zones that begin words', '12Zab'.repeat(140), 'C'],
+    ['words', 'Abc'.repeat(230), 'D'],
+    ['words and digits', 'abc1'.repeat(170), 'dE'],
+    ['hyphens', `aB${'-'.repeat(690)}`, 'C'],
+    ['lines', 'ab\r\n\t '.repeat(110), 'cD'],
+    ['spaces in lines', `a\r${' \r'.repeat(340)}`, 'bC'],
+    ['characters without a width', `a${'\u200b'.repeat(690)}`, 'bC'],
+  ])('is done with many %s that end unlike a word', (_, many, end) => {
+    for (const text of [many, many + end, `${many.slice(0, 60)}${end}`, `${end}${many}`]) redact(text)
+  })
+
   it('shows hardly any token that was cut to 24 characters', () => {
     const shown = Array.from({ length: 5_000 }, () => createToken().slice(0, 24)).filter(
       cut => redact(cut) === cut,
