@@ -170,10 +170,14 @@ export function createIngest(parts: IngestParts): Ingest {
     tell(request, writeNumber === 0 ? 'repeated' : taken, records.length)
   }
 
-  async function failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> {
-    if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') throw error
+  function failed(
+    request: WriteRequest,
+    id: string | undefined,
+    error: unknown,
+  ): Promise<WriteAnswer> | undefined {
+    if (!(error instanceof ThingwireError) || error.reason !== 'too_many_resources') return undefined
     limits.count(error.reason)
-    return await refuse(request, error, id)
+    return refuse(request, error, id)
   }
 
   /** Nothing is kept, not even the write id. */
@@ -213,7 +217,8 @@ export function createIngest(parts: IngestParts): Ingest {
 /** What a write may come to. */
 interface Outcomes {
   kept(request: WriteRequest, parsed: ParsedWrite, receipt: Receipt): void
-  failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer>
+  /** @returns undefined: it has failed for whoever has sent it */
+  failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> | undefined
   refused(request: WriteRequest, error: unknown): void
 }
 
@@ -247,7 +252,14 @@ class Writing implements Ticket<Receipt> {
   reject(error: unknown): void {
     const { parsed } = this
     const id = parsed instanceof WriteRefused ? parsed.writeId : parsed.id
-    this.settle(this.#outcomes.failed(this.request, id, error))
+    const answer = this.#outcomes.failed(this.request, id, error)
+    if (answer) {
+      this.settle(answer)
+      return
+    }
+    // At once: what comes next over the same connection must not be handed in as if this was still under way.
+    this.#outcomes.refused(this.request, error)
+    this.#ticket.reject(error)
   }
 
   settle(answer: Promise<WriteAnswer>): void {

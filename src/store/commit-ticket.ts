@@ -1,3 +1,4 @@
+import { settle } from '../core/async/ticket.ts'
 import type { CommitTicket } from './contract.ts'
 
 export { settle } from '../core/async/ticket.ts'
@@ -20,4 +21,22 @@ export function promised<Result>(
       reject,
     })
   })
+}
+
+/**
+ * A ticket that is resolved behind another step. A failure is told at once: what is handed in before that was heard, is to be
+ * given up before it is committed, and promises in between would take too long.
+ */
+export function behind<Result>(
+  ticket: CommitTicket<Result>,
+  step: (result: Result) => Promise<Result>,
+): CommitTicket<Result> {
+  return {
+    get expired() {
+      return ticket.expired
+    },
+    deadline: ticket.deadline,
+    resolve: result => settle(ticket, step(result)),
+    reject: error => ticket.reject(error),
+  }
 }

@@ -194,7 +194,8 @@ export interface DriverHolds extends Pick<Holds, 'onLost'> {
 
 /**
  * The ticket of an append or a put. The driver resolves it after the commit, or rejects it with an error that the contract
- * of `Store` names, even if it has expired. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
+ * of `Store` names, even if it has expired: before it commits what was handed in meanwhile, so that what is behind it in the name of
+ * the same hold can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
   /** Nobody waits for the result any more: a driver drops the write if it has not begun it. */

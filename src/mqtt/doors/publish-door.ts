@@ -106,8 +106,19 @@ export class PublishDoor {
 
   #dealOnce(packet: Publish): Promise<unknown> {
     return this.#connection.inFlight.arrive(packet.messageId, arrival =>
-      promiseOf(ticket => this.#deal(packet, ticket, arrival)).catch(throwUnlessAcknowledged),
+      this.#outcomeOf(ticket => this.#deal(packet, ticket, arrival)).catch(throwUnlessAcknowledged),
     )
+  }
+
+  /** As `promiseOf`. That it has failed is known at once, and not only when whoever waits for the promise is told. */
+  #outcomeOf(begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
+    return promiseOf(({ resolve, reject }) => {
+      const failed = (error: unknown) => {
+        this.#hasFailed ||= !isAcknowledged(error)
+        reject(error)
+      }
+      begin({ resolve, reject: failed })
+    })
   }
 
   /** At once where nothing has to be waited for: most writes are of a thing that has written before. */
@@ -149,7 +160,7 @@ export class PublishDoor {
       await turn.wait()
       const thingId = await authorised
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      const writing = promiseOf(ticket => this.#write(thingId, packet, ticket, arrival))
+      const writing = this.#outcomeOf(ticket => this.#write(thingId, packet, ticket, arrival))
       turn.done()
       await writing.catch(throwUnlessAcknowledged)
     } catch (error) {

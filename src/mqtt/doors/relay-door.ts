@@ -77,7 +77,7 @@ export class RelayDoor {
   #together({ messageId }: Publish, arrival: Arrival | undefined) {
     const { hold, session } = this.#connection
     const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
-    return documents && { documents, hold }
+    return { documents: documents ?? {}, hold }
   }
 }
 

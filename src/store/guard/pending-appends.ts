@@ -1,5 +1,4 @@
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
-import { promised } from '../commit-ticket.ts'
 import type { Append, CommitTicket, DriverRecords, Receipt } from '../contract.ts'
 import type { TimeLimit } from './time-limit.ts'
 
@@ -33,16 +32,33 @@ export class PendingAppends {
       )
     }
     const begin = (limited: CommitTicket<Receipt>) => {
-      const newest = promised<Receipt>(limited, own => this.#append(write, own))
+      const newest = promiseOf<Receipt>(copies => this.#append(write, both(limited, copies)))
       const name = nameOf(thingId, id)
       const settled = () => {
         if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
       }
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
-      settle(limited, newest)
     }
     this.#limit.run(ticket, begin, hold)
+  }
+}
+
+/** @param limited told at once; what is handed in behind it may have to be given up with it */
+function both(limited: CommitTicket<Receipt>, copies: Ticket<Receipt>): CommitTicket<Receipt> {
+  return {
+    get expired() {
+      return limited.expired
+    },
+    deadline: limited.deadline,
+    resolve: receipt => {
+      limited.resolve(receipt)
+      copies.resolve(receipt)
+    },
+    reject: error => {
+      limited.reject(error)
+      copies.reject(error)
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Observer } from '../../core/observer.ts'
-import { promised, settle } from '../commit-ticket.ts'
+import { behind } from '../commit-ticket.ts'
 import type { DriverRecords, Receipt } from '../contract.ts'
 import { toTexts } from '../document-texts.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
@@ -47,8 +47,7 @@ export function createRecords(
   const records: DriverRecords = {
     append: (write, ticket) => {
       const change = { write, documents: toTexts(write.documents), hold: write.hold }
-      const committed = promised<Receipt>(ticket, own => commits.push({ change, ticket: own }))
-      return settle(ticket, told(committed))
+      commits.push({ change, ticket: behind(ticket, told) })
     },
     answerOf: (...write) => answerOf(database, ...write),
     read: (...page) => readPage(database, ...page),
@@ -88,8 +87,7 @@ export function createRecords(
   return { records, commits }
 
   /** Its listeners come first. */
-  async function told(committed: Promise<Receipt>): Promise<Receipt> {
-    const receipt = await committed
+  async function told<Told extends Receipt>(receipt: Told): Promise<Told> {
     await follower.reached(receipt.writeNumber)
     return receipt
   }

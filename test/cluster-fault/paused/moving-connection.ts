@@ -46,18 +46,25 @@ export class MovingConnection {
     this.#first = this.client
   }
 
-  /** Connects, perhaps not at once: a node may have to learn first that it is not dead. */
-  async connect(server: ServerProcess, more: ConnectionOptions = {}): Promise<void> {
+  /**
+   * Connects, perhaps not at once: a node may have to learn first that it is not dead.
+   *
+   * @returns at which attempt. One before may have been accepted without being told so: then its will is written.
+   */
+  async connect(server: ServerProcess, more: ConnectionOptions = {}): Promise<number> {
+    let attempts = 0
     await untilDone(async () => {
+      attempts++
       const options = { ...this.#options, ...more }
       this.#client = await connectAccepted({ url: server.mqttUrl, deadline: silence, ...options })
     })
+    return attempts
   }
 
-  /** Leaves the paused node as planned, and connects to the other one. */
-  async move(more: ConnectionOptions = {}): Promise<void> {
+  /** Leaves the paused node as planned, and connects to the other one. @returns as `connect` */
+  async move(more: ConnectionOptions = {}): Promise<number> {
     if (this.#first) this.#round.part(this.#first)
-    await this.connect(this.#round.other, more)
+    return await this.connect(this.#round.other, more)
   }
 
   /** The other node holds the client now. */

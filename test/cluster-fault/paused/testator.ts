@@ -15,6 +15,8 @@ export class Testator extends PauseClient {
   readonly name: string
   readonly #course: Course
   readonly #clean: boolean
+  /** At which attempt it came to the other node. */
+  #moved = 1
 
   constructor(course: Course, session: 'clean' | 'persistent') {
     super()
@@ -43,7 +45,7 @@ export class Testator extends PauseClient {
   async move(): Promise<void> {
     if (this.#course !== 'moves') return
     const { round, connection } = this.begun
-    await connection.move(this.#willOf(2))
+    this.#moved = await connection.move(this.#willOf(2))
     connection.takenOver()
     // What is left by a node that is dead is dropped, or was written before the client was back (contract §7.8).
     if (round.isHeldForDead !== false) this.sent.allow('offline 1', 'at most once')
@@ -61,11 +63,12 @@ export class Testator extends PauseClient {
       this.sent.allow('offline 1', round.plan.pause < 15_000 ? 'never' : 'at most once')
     }
     if (this.#course === 'is lost') wrong.push(...(await this.#untilWritten()))
-    await connection.connect(round.pausing, this.#willOf(3))
+    const attempts = await connection.connect(round.pausing, this.#willOf(3))
     if (this.#course === 'moves') {
-      this.sent.send('offline 2', 'once')
+      this.sent.send('offline 2', this.#moved > 1 ? 'at least once' : 'once')
       this.sent.acked('offline 2')
     }
+    if (attempts > 1) this.sent.send('offline 3', 'at most once')
     await this.#writeOnline(3)
     return [...wrong, ...(await this.checkViews(key))]
   }

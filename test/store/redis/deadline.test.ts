@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { givenUp, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
+import { appendTo, givenUp, received, valuesOf, waitedFor, write } from '../../../src/conformance/writes.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { RedisCommitter } from '../../../src/store/redis/committer.ts'
@@ -35,6 +35,29 @@ const late = { reason: 'store_timeout' }
 const packetId = 'mqtt-in-flight/client/77'
 const inFlight = { documents: { [packetId]: {} } }
 const answered = { documents: { [packetId]: null } }
+
+test('a write that came too late is refused before what was handed in meanwhile is committed', async () => {
+  const driver = createRedisStore({ url: redis.url })
+  await driver.open()
+  onTestFinished(() => driver.close())
+  const { records } = driver
+  const keeping = appendTo(records, write([received('kept')]), waitedFor())
+  const behind = { expired: false, deadline: waitedFor().deadline }
+  // As after a pause of the process. `openStore` gives up what is behind it in the name of the same hold.
+  records.append(write([received('late')]), {
+    expired: false,
+    deadline: 0,
+    resolve: () => {},
+    reject: () => {
+      behind.expired = true
+    },
+  })
+  // The first group is on its way.
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve()
+  await expect(appendTo(records, write([received('behind')]), behind)).rejects.toMatchObject(late)
+  await keeping
+  expect(await valuesOf(records)).toEqual(['kept'])
+})
 
 test('append() and put() that were given up have no effect when they arrive later', async () => {
   const [away, there] = [await open(path.port), await open(redis.port)]
