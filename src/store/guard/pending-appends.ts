@@ -32,33 +32,34 @@ export class PendingAppends {
       )
     }
     const begin = (limited: CommitTicket<Receipt>) => {
-      const newest = promiseOf<Receipt>(copies => this.#append(write, both(limited, copies)))
       const name = nameOf(thingId, id)
       const settled = () => {
         if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
       }
+      let copies: Ticket<Receipt> | undefined
+      const newest = promiseOf<Receipt>(ticket => {
+        copies = ticket
+      })
+      this.#append(write, {
+        get expired() {
+          return limited.expired
+        },
+        deadline: limited.deadline,
+        resolve: receipt => {
+          limited.resolve(receipt)
+          copies?.resolve(receipt)
+        },
+        // At once, or what is handed in behind it would not be given up with it; and whoever is told may ask for this id.
+        reject: error => {
+          settled()
+          limited.reject(error)
+          copies?.reject(error)
+        },
+      })
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
     }
     this.#limit.run(ticket, begin, hold)
-  }
-}
-
-/** @param limited told at once; what is handed in behind it may have to be given up with it */
-function both(limited: CommitTicket<Receipt>, copies: Ticket<Receipt>): CommitTicket<Receipt> {
-  return {
-    get expired() {
-      return limited.expired
-    },
-    deadline: limited.deadline,
-    resolve: receipt => {
-      limited.resolve(receipt)
-      copies.resolve(receipt)
-    },
-    reject: error => {
-      limited.reject(error)
-      copies.reject(error)
-    },
   }
 }
 
