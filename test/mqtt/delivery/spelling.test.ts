@@ -94,6 +94,8 @@ describe('a thing', () => {
     const client = await service.connect()
     await client.subscribeAll(filtersOf(spellings.token))
     expect(await client.subscribe(`things/${spellings.id}/values/n`)).toBe(128)
+    // The thing is told of the refusal.
+    await nextOn(client, '/errors')
     const { token } = spellings
     expect(await refsTold(service, thing, client)).toEqual([token, token, token])
   })
