@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+import { Fifo } from './fifo.ts'
 import { SinkWatch } from './sink-watch.ts'
 
 /** Most bytes that may wait for one subscriber (contract §7, stuck subscribers). */
@@ -29,9 +30,8 @@ interface OutboxParts<Item> {
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
-  #queue: (Item | Slot<Item>)[] = []
-  #next = 0
-  #beside: Item[] = []
+  readonly #queue = new Fifo<Item | Slot<Item>>()
+  readonly #beside = new Fifo<Item>()
   #isTurnOfBeside = false
   /** Bytes of the items that are not in a slot: whoever fills a slot waits for it to be taken. */
   #waiting = 0
@@ -45,13 +45,14 @@ export class Outbox<Item> {
 
   constructor(parts: OutboxParts<Item>) {
     this.#parts = parts
-    this.#watch = new SinkWatch({ ...parts, onStuck: why => this.#giveUp(why) })
-    parts.sink.on('drain', this.#onDrain)
+    const { sink, socket, drainTimeout } = parts
+    this.#watch = new SinkWatch({ sink, socket, drainTimeout, onStuck: why => this.#giveUp(why) })
+    sink.on('drain', this.#onDrain)
   }
 
   /** Whether everything that was pushed in order is on its way. */
   get isEmpty(): boolean {
-    return !this.#isClosed && this.#queue.length === 0
+    return !this.#isClosed && this.#queue.isEmpty
   }
 
   push(item: Item): void {
@@ -63,7 +64,7 @@ export class Outbox<Item> {
     this.#add(item, this.#beside)
   }
 
-  #add(item: Item, queue: (Item | Slot<Item>)[]): void {
+  #add(item: Item, queue: { push(item: Item): void }): void {
     if (this.#isClosed) return
     this.#waiting += this.#parts.weigh(item)
     queue.push(item)
@@ -112,9 +113,8 @@ export class Outbox<Item> {
     this.#isClosed = true
     this.#watch.end()
     this.#parts.sink.removeListener('drain', this.#onDrain)
-    this.#beside = []
-    const left = this.#queue.splice(0)
-    for (const entry of left) if (entry instanceof Slot) entry.abandon()
+    this.#beside.clear()
+    for (const entry of this.#queue.clear()) if (entry instanceof Slot) entry.abandon()
   }
 
   #schedule(): void {
@@ -141,7 +141,7 @@ export class Outbox<Item> {
   }
 
   #take(): Uint8Array | undefined {
-    if (this.#beside.length === 0) return this.#takeInOrder()
+    if (this.#beside.isEmpty) return this.#takeInOrder()
     this.#isTurnOfBeside = !this.#isTurnOfBeside
     return this.#isTurnOfBeside
       ? (this.#takeBeside() ?? this.#takeInOrder())
@@ -149,7 +149,7 @@ export class Outbox<Item> {
   }
 
   #takeBeside(): Uint8Array | undefined {
-    const [item] = this.#beside
+    const item = this.#beside.head
     const bytes = item === undefined ? undefined : this.#encoded(item)
     if (bytes) this.#beside.shift()
     return bytes
@@ -164,10 +164,10 @@ export class Outbox<Item> {
   }
 
   #takeInOrder(): Uint8Array | undefined {
-    for (let head = this.#queue[this.#next]; head !== undefined; head = this.#queue[this.#next]) {
+    for (let { head } = this.#queue; head !== undefined; head = this.#queue.head) {
       if (!(head instanceof Slot)) {
         const bytes = this.#encoded(head)
-        if (bytes) this.#advance()
+        if (bytes) this.#queue.shift()
         return bytes
       }
       const item = head.head()
@@ -177,17 +177,9 @@ export class Outbox<Item> {
         return bytes
       }
       if (head.isOpen) return undefined
-      this.#advance()
+      this.#queue.shift()
     }
     return undefined
-  }
-
-  #advance(): void {
-    this.#next++
-    // To shift an array of many thousands costs as much as it is long.
-    if (this.#next < 1_000 && this.#next < this.#queue.length) return
-    this.#queue = this.#queue.slice(this.#next)
-    this.#next = 0
   }
 
   readonly #onDrain = (): void => {
@@ -204,8 +196,7 @@ export class Outbox<Item> {
 /** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
 export class Slot<Item> {
   readonly #onChange: () => void
-  #items: Item[] = []
-  #next = 0
+  readonly #items = new Fifo<Item>()
   #taken: ((isTaken: boolean) => void)[] = []
   #isAbandoned = false
   isOpen = true
@@ -222,7 +213,7 @@ export class Slot<Item> {
 
   /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
   whenTaken(): Promise<boolean> {
-    if (this.#items.length === 0) return Promise.resolve(!this.#isAbandoned)
+    if (this.#items.isEmpty) return Promise.resolve(!this.#isAbandoned)
     return new Promise(resolve => this.#taken.push(resolve))
   }
 
@@ -233,14 +224,12 @@ export class Slot<Item> {
   }
 
   head(): Item | undefined {
-    return this.#items[this.#next]
+    return this.#items.head
   }
 
   shift(): void {
-    this.#next++
-    if (this.#next < this.#items.length) return
-    this.#items = []
-    this.#next = 0
+    this.#items.shift()
+    if (!this.#items.isEmpty) return
     for (const resolve of this.#taken.splice(0)) resolve(true)
   }
 
@@ -248,7 +237,7 @@ export class Slot<Item> {
   abandon(): void {
     this.isOpen = false
     this.#isAbandoned = true
-    this.#items = []
+    this.#items.clear()
     for (const resolve of this.#taken.splice(0)) resolve(false)
   }
 }

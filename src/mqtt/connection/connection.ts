@@ -90,7 +90,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   hold: TakenHold | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   holdsOfThings: Map<string, Hold> | undefined
-  /** It is closed for what others have done: another connection has taken its client over, its credential was revoked, topics were withdrawn. */
+  /** It is closed for what others have done: another connection has taken its client over, its credential or topics were withdrawn. */
   isDismissed = false
   /** It is gone, and nothing of it is under way any more. */
   isLeft = false
