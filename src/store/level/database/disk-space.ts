@@ -25,6 +25,8 @@ export class DiskSpace {
   #isBelowMinimum = false
   #isFull = false
   #isStopped = false
+  /** How often space has been missing: a check that began before the last time has seen the disk as it was. */
+  #failures = 0
   /** The newest check. */
   #checking: Promise<void> = Promise.resolve()
 
@@ -59,7 +61,7 @@ export class DiskSpace {
 
   /** The directory is there. Resolves when it is known how much is free. */
   async start(): Promise<void> {
-    await this.#measure()
+    await this.#measure(() => !this.#isStopped)
     this.#checkIn(firstCheck)
   }
 
@@ -72,6 +74,7 @@ export class DiskSpace {
   /** A call of LevelDB has failed because there is no space. */
   async giveUpReserve(): Promise<void> {
     this.#isFull = true
+    this.#failures++
     await this.#reserve.giveUp()
   }
 
@@ -96,20 +99,24 @@ export class DiskSpace {
   }
 
   async #check(): Promise<void> {
-    const bytes = await this.#measure()
+    const failures = this.#failures
+    const isNewest = () => !this.#isStopped && failures === this.#failures
+    const bytes = await this.#measure(isNewest)
     if (bytes === undefined) return
-    const isFull = (await this.#reserve.make(bytes, () => !this.#isStopped)) === 'no space'
-    if (!this.#isStopped) this.#isFull = isFull
+    const isFull = (await this.#reserve.make(bytes, isNewest)) === 'no space'
+    if (isNewest()) this.#isFull = isFull
   }
 
   /** @returns how large the reserve is to be, if it is to be made */
-  async #measure(): Promise<number | undefined> {
+  async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
     // A file system that cannot say what is free fails the write itself when it is full.
     this.#isBelowMinimum = free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
-    if (!free || this.#isStopped) return undefined
+    if (!free || !isNewest()) return undefined
     const bytes = Math.min(reserveBytes, Math.floor(free.ofAll / smallestShare))
-    if (await this.#reserve.isThere(bytes)) {
+    const isThere = await this.#reserve.isThere(bytes)
+    if (!isNewest()) return undefined
+    if (isThere) {
       // Before a removal finds the disk full, and fails.
       if (free.bytes < openingBytes) await this.giveUpReserve()
       else this.#isFull = false

@@ -1,7 +1,11 @@
+import { EventEmitter, once } from 'node:events'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { RefusedWrite } from '../../../../src/store/contract.ts'
+import { DiskSpace } from '../../../../src/store/level/database/disk-space.ts'
+import { Reserve } from '../../../../src/store/level/database/reserve.ts'
 import { createLevelStore } from '../../../../src/store/level/index.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
@@ -116,6 +120,46 @@ test('a store that fails for want of space gives its reserve up, reads on, and t
   expect((await stat(reserve)).size).toBe(32 * 1024 * 1024)
   await store.close()
 })
+
+test.each([
+  ['the reserve that was there', 1, true],
+  ['that no reserve is there', 1, false],
+  ['the reserve that it has made', 2, false],
+])(
+  'a check that has seen %s before space failed does not say that there is space',
+  async (_, looks, isMade) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const location = await temporaryDirectory()
+    if (isMade) await new Reserve(location).make(32 * 1024 * 1024, () => true)
+    const space = new DiskSpace(location, 0)
+    await space.start()
+    const isThere = Reserve.prototype.isThere
+    const checks = new EventEmitter()
+    const seen = once(checks, 'seen')
+    const told = once(checks, 'told')
+    let left = looks
+    vi.spyOn(Reserve.prototype, 'isThere').mockImplementation(async function (this: Reserve, bytes) {
+      const answer = await isThere.call(this, bytes)
+      if (--left === 0) {
+        checks.emit('seen')
+        await told
+      }
+      return answer
+    })
+    vi.runOnlyPendingTimers()
+    await seen
+    await space.giveUpReserve()
+    checks.emit('told')
+    while (vi.getTimerCount() === 0) await setImmediate()
+    expect(space.isFull).toBe(true)
+    await expect(stat(join(location, 'RESERVE'))).rejects.toThrow('ENOENT')
+    vi.runOnlyPendingTimers()
+    while (vi.getTimerCount() === 0) await setImmediate()
+    expect(space.isFull).toBe(false)
+    await space.stop()
+  },
+)
 
 test('the reserve is no part of the size of a store, and a store without it is whole', async () => {
   const location = join(await temporaryDirectory(), 'store')
