@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Thing } from '../helpers/http-client.ts'
+import { createThing, type Thing } from '../helpers/http-client.ts'
 import { type Answer, HttpConnection, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { untilReady } from '../helpers/waiting.ts'
+import { eventually, untilReady } from '../helpers/waiting.ts'
 import { noViolations, type Violations } from './ledger.ts'
 import { levelLogFile } from './level-log.ts'
 import { runLoad } from './load.ts'
@@ -99,11 +99,22 @@ export async function failedWrite(setup: DiskFaultSetup, fault: SingleFault): Pr
     await Promise.all([loaded, postRefused(served, writes, count)])
     await strace.detach()
     await untilReady(server, recoveryDeadline)
+    await untilTaking(server)
     await resumeAll(devices, server)
     return { served, recovered: ledger.check(await storedValues(server, things)) }
   })
   const hasFailed = (await readFile(output, 'latin1')).includes('(INJECTED)')
   return { answers: count.answers, hasFailed, recovered, restarted: await checkRestarted(setup, served) }
+}
+
+/** A store that has lacked room reads on, and takes nothing new until it has looked at the disk again. */
+async function untilTaking(server: ServerProcess): Promise<void> {
+  const isTaking = () =>
+    createThing(server).then(
+      () => true,
+      () => false,
+    )
+  if (!(await eventually(isTaking, recoveryDeadline))) throw new Error('the server takes nothing again')
 }
 
 /** Counts what a load is answered. */
