@@ -1,6 +1,7 @@
 import type { FieldError, Reason } from '../errors.ts'
 import type { Ticket } from './async/ticket.ts'
 import type { Hold } from './holds.ts'
+import type { BucketSummary, Buckets } from './record/buckets.ts'
 import type { Geo } from './record/geo.ts'
 import type { Problem } from './record/problem.ts'
 import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
@@ -157,6 +158,21 @@ export interface Page {
   readonly next?: string
 }
 
+export interface AggregateQuery extends TimeRange {
+  /** Of the buckets in the answer. */
+  readonly order: 'asc' | 'desc'
+  /** Most buckets of the answer, at least 1; it can have fewer, see `Aggregates`. */
+  readonly limit: number
+  readonly buckets: Buckets
+}
+
+export interface Aggregates {
+  /** `limit` of them if there are so many, and their `first` and `last` have fewer than `maximumPageText` characters together. */
+  readonly buckets: readonly BucketSummary[]
+  /** If there is more: in ascending order `from` of the rest, in descending order `to` of it; milliseconds. */
+  readonly next?: number
+}
+
 /** What came of one piece of `removeOld`. */
 export interface RemovedOld {
   /** How many records were removed. */
@@ -175,6 +191,8 @@ export interface RecordStore {
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
   /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
+  /** Summaries of the buckets in which the range has records. @returns undefined if nothing was ever stored under the key */
+  aggregate(thingId: string, key: string, query: AggregateQuery): Promise<Aggregates | undefined>
   /** Ids of the things that hold records, and perhaps of some that do not, sorted by their bytes: at most `limit` behind `after`. */
   things(page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>
   /** Keys that hold records now, sorted by their bytes. */

@@ -2,6 +2,8 @@ import type { Ticket } from '../core/async/ticket.ts'
 import type { Hold, Holds, TakenHold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
+  AggregateQuery,
+  Aggregates,
   Append,
   DocumentPut,
   DocumentStore,
@@ -170,8 +172,18 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
  * `append` and `put` return undefined, not void: with void the compiler would accept an async function, whose promise
  * nobody awaits.
  */
-export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit'> {
+export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | 'aggregate'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
+  /**
+   * @param closing aborted when the store closes: a driver that has long to read then rejects, with the reason of the signal,
+   * before the end
+   */
+  aggregate(
+    thingId: string,
+    key: string,
+    query: AggregateQuery,
+    closing: AbortSignal,
+  ): Promise<Aggregates | undefined>
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder'> {
@@ -205,6 +217,8 @@ export interface CommitTicket<Result> extends Ticket<Result> {
 }
 
 export type {
+  AggregateQuery,
+  Aggregates,
   Append,
   Commit,
   Document,
@@ -227,3 +241,4 @@ export type {
   TimeRange,
   WriteAnswer,
 } from '../core/ports.ts'
+export type { BucketSummary, Buckets } from '../core/record/buckets.ts'

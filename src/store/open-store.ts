@@ -55,6 +55,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
           (await appends.inFlight(thingId, id))?.answer ?? (await records.answerOf(thingId, id, now)),
       ),
     read: (...query) => life.run(() => records.read(...query)),
+    aggregate: (thingId, key, query) => life.run(() => records.aggregate(thingId, key, query, life.ending)),
     things: page => life.run(() => records.things(page)),
     resources: thingId => life.run(() => records.resources(thingId)),
     state: (thingId, key) => life.run(() => records.state(thingId, key)),

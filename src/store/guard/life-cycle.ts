@@ -5,7 +5,13 @@ export class LifeCycle {
   #underWay = 0
   #onQuiet = () => {}
   readonly #streams = new Set<AsyncIterator<unknown>>()
+  readonly #ending = new AbortController()
   #closing: Promise<void> | undefined
+
+  /** Aborted by `close`, with the error of the calls after it: for what would keep it waiting for long. */
+  get ending(): AbortSignal {
+    return this.#ending.signal
+  }
 
   get closed(): boolean {
     return this.#closing !== undefined
@@ -53,6 +59,7 @@ export class LifeCycle {
   /** Runs `last` when everything has settled; once, however often it is called. */
   close(last: () => Promise<void>): Promise<void> {
     this.#closing ??= (async () => {
+      this.#ending.abort(this.closedError())
       await Promise.allSettled([...this.#streams].map(iterator => iterator.return?.()))
       while (this.#underWay > 0) {
         await new Promise<void>(resolve => {

@@ -14,7 +14,8 @@ import { removeKeys } from './database/remove-keys.ts'
 import { scan } from './database/scan.ts'
 import { encodeDocuments } from './documents.ts'
 import { emptiedKey, keysOf, prefix, resourceByKeyKey, secondName, stateKey } from './keys.ts'
-import { emptyPage, readPage } from './pages.ts'
+import { aggregate } from './reading/aggregate.ts'
+import { emptyPage, readPage } from './reading/pages.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { Resources } from './resources.ts'
@@ -93,6 +94,7 @@ export function createRecords(
         if (resource !== undefined) return await readPage(database, resource, key, query)
         return (await database.level.has(emptiedKey(thingId, key))) ? emptyPage(query) : undefined
       }),
+    aggregate: (...query) => database.use(() => aggregate(database, ...query)),
     things: page => database.use(() => resources.things(page)),
     resources: thingId => database.use(() => resources.names(thingId)),
     state: (thingId, key) =>

@@ -60,6 +60,7 @@ export function createMemoryRecords(
     answerOf: async (thingId, id, now) => things.get(thingId)?.writeIds.answerOf(id, now),
     read: async (thingId, key, query): Promise<Page | undefined> =>
       things.get(thingId)?.resources.get(key)?.page(query),
+    aggregate: async (thingId, key, query) => things.get(thingId)?.resources.get(key)?.aggregate(query),
     things: async ({ after = '', limit }) =>
       [...things.keys()]
         .filter(thingId => thingId > after)

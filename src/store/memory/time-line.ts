@@ -1,8 +1,9 @@
 import { maximumPageText } from '../../core/ports.ts'
+import { Aggregation } from '../../core/record/aggregation.ts'
 import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
 import { measurement, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Page, PageQuery, TimeRange } from '../contract.ts'
+import type { AggregateQuery, Aggregates, Page, PageQuery, TimeRange } from '../contract.ts'
 
 /** Where a record stands on the time line of its resource. */
 interface Position {
@@ -56,6 +57,14 @@ export class TimeLine {
     const last = records.at(-1)
     const page = { records: records.map(row => row.record) }
     return last && rest.length > records.length ? { ...page, next: writeCursor(last) } : page
+  }
+
+  aggregate(query: AggregateQuery): Aggregates {
+    const rows = this.#between(query)
+    if (query.order === 'desc') rows.reverse()
+    const answer = new Aggregation(query)
+    for (const { datetime, record } of rows) if (!answer.add(datetime, record.value)) break
+    return answer.end()
   }
 
   /** @returns how many records were removed. */

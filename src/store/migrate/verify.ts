@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Page, PageQuery } from '../contract.ts'
-import { readPage as readSource } from '../level/pages.ts'
+import { readPage as readSource } from '../level/reading/pages.ts'
 import type { RedisDatabase } from '../redis/connection/database.ts'
-import { readPage as readTarget } from '../redis/pages.ts'
+import { readPage as readTarget } from '../redis/reading/pages.ts'
 import { resourceNames } from '../redis/resources.ts'
 import type { Move } from './stages.ts'
 import {

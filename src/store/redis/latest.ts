@@ -1,6 +1,6 @@
 import type { LatestOfThing, LatestQuery } from '../contract.ts'
 import type { RedisDatabase } from './connection/database.ts'
-import { readNewest } from './pages.ts'
+import { readNewest } from './reading/pages.ts'
 import { decodeState } from './record-member.ts'
 import { Script } from './script.ts'
 

@@ -9,7 +9,8 @@ import { type Committed, RedisCommitter, type RedisPendingCommit } from './commi
 import type { RedisDatabase } from './connection/database.ts'
 import type { NumberedWrites } from './connection/numbered-writes.ts'
 import type { Follower } from './log/follower.ts'
-import { readPage } from './pages.ts'
+import { aggregate } from './reading/aggregate.ts'
+import { readPage } from './reading/pages.ts'
 import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts'
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
@@ -51,6 +52,7 @@ export function createRecords(
     },
     answerOf: (...write) => answerOf(database, ...write),
     read: (...page) => readPage(database, ...page),
+    aggregate: (...query) => aggregate(database, ...query),
     things: page => thingIds(database, page),
     resources: thingId => resourceNames(database, thingId),
     state: (...state) => readState(database, ...state),

@@ -1,10 +1,10 @@
-import { maximumPageText } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record/record.ts'
-import { ThingwireError } from '../../errors.ts'
-import type { Page, PageQuery } from '../contract.ts'
-import type { RedisDatabase } from './connection/database.ts'
-import { decodeMember } from './record-member.ts'
-import { type Reply, Script } from './script.ts'
+import { maximumPageText } from '../../../core/ports.ts'
+import type { StoredRecord } from '../../../core/record/record.ts'
+import { ThingwireError } from '../../../errors.ts'
+import type { Page, PageQuery } from '../../contract.ts'
+import type { RedisDatabase } from '../connection/database.ts'
+import { decodeMember } from '../record-member.ts'
+import { type Reply, Script } from '../script.ts'
 
 const pageScript = new Script('page')
 

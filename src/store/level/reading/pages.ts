@@ -1,11 +1,11 @@
 import type { AbstractSnapshot } from 'abstract-level'
-import { maximumPageText } from '../../core/ports.ts'
-import type { StoredRecord } from '../../core/record/record.ts'
-import { ThingwireError } from '../../errors.ts'
-import type { Page, PageQuery } from '../contract.ts'
-import type { Database } from './database/database.ts'
-import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from './keys.ts'
-import { recordsIn } from './runs/time-line.ts'
+import { maximumPageText } from '../../../core/ports.ts'
+import type { StoredRecord } from '../../../core/record/record.ts'
+import { ThingwireError } from '../../../errors.ts'
+import type { Page, PageQuery } from '../../contract.ts'
+import type { Database } from '../database/database.ts'
+import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
+import { recordsIn } from '../runs/time-line.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {

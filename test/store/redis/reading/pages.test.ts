@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { maximumPageText } from '../../../src/core/ports.ts'
-import type { Page, PageQuery } from '../../../src/store/contract.ts'
-import { redisKeys } from '../../../src/store/redis/keys.ts'
-import { readNewest, readPage } from '../../../src/store/redis/pages.ts'
-import { encodePayload } from '../../../src/store/redis/record-member.ts'
-import { redisOfTests } from '../../helpers/redis-of-test.ts'
-import { Interrupted } from './interrupted.ts'
+import { maximumPageText } from '../../../../src/core/ports.ts'
+import type { Page, PageQuery } from '../../../../src/store/contract.ts'
+import { redisKeys } from '../../../../src/store/redis/keys.ts'
+import { readNewest, readPage } from '../../../../src/store/redis/reading/pages.ts'
+import { encodePayload } from '../../../../src/store/redis/record-member.ts'
+import { redisOfTests } from '../../../helpers/redis-of-test.ts'
+import { Interrupted } from '../interrupted.ts'
 
 const redis = redisOfTests()
 

@@ -1,0 +1,64 @@
+import { type AggregateQuery, type Aggregates, maximumPageText } from '../ports.ts'
+import { BucketFold } from './bucket-fold.ts'
+import type { BucketSummary } from './buckets.ts'
+
+/** The answer to an aggregate query while it is made: it takes records, or summaries of parts of buckets, in the order of the query. */
+export class Aggregation {
+  readonly #query: Pick<AggregateQuery, 'order' | 'limit' | 'buckets'>
+  readonly #buckets: BucketSummary[] = []
+  #open: BucketFold | undefined
+  #characters = 0
+  #next: number | undefined
+
+  constructor(query: Pick<AggregateQuery, 'order' | 'limit' | 'buckets'>) {
+    this.#query = query
+  }
+
+  /**
+   * Adds a record.
+   *
+   * @param value JSON text
+   * @returns whether the answer takes more; false: not this record either
+   */
+  add(datetime: number, value: string): boolean {
+    const fold = this.#foldAt(datetime)
+    fold?.add(value)
+    return fold !== undefined
+  }
+
+  /** Adds records of one bucket by their summary. @returns as `add` */
+  merge(datetime: number, summary: Omit<BucketSummary, 'start' | 'end'>): boolean {
+    const fold = this.#foldAt(datetime)
+    fold?.merge(summary)
+    return fold !== undefined
+  }
+
+  /** The answer, of what was added. */
+  end(): Aggregates {
+    this.#close()
+    return this.#next === undefined
+      ? { buckets: this.#buckets }
+      : { buckets: this.#buckets, next: this.#next }
+  }
+
+  /** Where to add what is of a datetime; undefined: the answer ends before it. */
+  #foldAt(datetime: number): BucketFold | undefined {
+    const { buckets, order, limit } = this.#query
+    const open = this.#open
+    if (open && datetime >= open.start && datetime < open.end) return open
+    this.#close()
+    if (open && (this.#buckets.length === limit || this.#characters >= maximumPageText)) {
+      this.#next = order === 'asc' ? open.end : open.start
+      return undefined
+    }
+    this.#open = new BucketFold(buckets.at(datetime), order)
+    return this.#open
+  }
+
+  #close(): void {
+    if (!this.#open) return
+    this.#buckets.push(this.#open)
+    this.#characters += this.#open.first.length + this.#open.last.length
+    this.#open = undefined
+  }
+}
