@@ -12,7 +12,7 @@ import type { MagicStates } from './reading/magic-states.ts'
 /** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */
 export interface HttpThings {
   readonly ingest: Ingest
-  readonly records: Pick<RecordStore, 'read' | 'resources' | 'remove'>
+  readonly records: Pick<RecordStore, 'read' | 'aggregate' | 'resources' | 'remove'>
   readonly refused: Pick<RefusedWrites, 'list'>
   readonly live: Live
   /** What streams may have to read again of it. */

@@ -1,9 +1,9 @@
 import type { RecordStore, TimeRange } from '../../core/ports.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
+import { utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Query } from '../request/query.ts'
-import { type AggregateFunction, IntervalSummary, isAggregateFunction } from './interval-summary.ts'
-import { pages } from './pages.ts'
+import { type AggregateFunction, intervalText, isAggregateFunction } from './interval-summary.ts'
 
 const defaultIntervals = 1000
 const maximumIntervals = 10_000
@@ -27,7 +27,7 @@ interface AggregateAnswer {
   /** One JSON text per interval that holds records. */
   readonly items: readonly string[]
   /** Query parameters that ask for what is left, if anything is. */
-  readonly next?: { readonly startDate: string } | { readonly endDate: string }
+  readonly next?: Readonly<Record<string, string>>
 }
 
 /**
@@ -48,45 +48,42 @@ export function aggregationOf(query: Query): Aggregation | undefined {
 }
 
 /**
- * Summarises a range interval by interval; of the records only a page is in memory at a time.
+ * Summarises a range interval by interval.
  *
- * @throws ThingwireError as `pages`
+ * @throws ThingwireError unknown_resource, and those of a store that fails
  */
 export async function aggregate(
-  records: Pick<RecordStore, 'read'>,
+  records: Pick<RecordStore, 'aggregate'>,
   thingId: string,
   key: string,
   { functions, interval, order, limit, range }: Aggregation,
 ): Promise<AggregateAnswer> {
+  const buckets = utcBuckets(interval)
   const items: string[] = []
   let characters = 0
-  let open: IntervalSummary | undefined
-  const finish = (summary: IntervalSummary): void => {
-    const item = summary.text(functions, order)
-    items.push(item)
-    characters += item.length
-  }
-  for await (const page of pages(records, thingId, key, { ...range, order })) {
-    for (const { datetime, value } of page) {
-      const start = datetime - (datetime % interval)
-      if (open?.start !== start) {
-        if (open) finish(open)
-        if (open && (items.length === limit || characters > maximumText)) {
-          return { items, next: afterInterval(open.start, interval, order) }
-        }
-        open = new IntervalSummary(start)
-      }
-      open.add(value)
+  let rest = range
+  for (let first = true; ; first = false) {
+    const answer = await records.aggregate(thingId, key, {
+      ...rest,
+      order,
+      limit: limit - items.length,
+      buckets,
+    })
+    if (!answer && first) throw new ThingwireError('unknown_resource')
+    for (const summary of answer?.buckets ?? []) {
+      const item = intervalText(summary, functions)
+      items.push(item)
+      characters += item.length
     }
+    const next = answer?.next
+    if (next === undefined) return { items }
+    if (items.length === limit || characters > maximumText) {
+      const name = order === 'asc' ? 'startDate' : 'endDate'
+      return { items, next: { [name]: formatDatetime(next) } }
+    }
+    // The store ends an answer when its first and last are long, also where they are not asked for.
+    rest = { ...range, [order === 'asc' ? 'from' : 'to']: next }
   }
-  if (open) finish(open)
-  return { items }
-}
-
-function afterInterval(start: number, interval: number, order: 'asc' | 'desc') {
-  return order === 'asc'
-    ? { startDate: formatDatetime(start + interval) }
-    : { endDate: formatDatetime(start) }
 }
 
 function parseFunctions(text: string): readonly AggregateFunction[] {

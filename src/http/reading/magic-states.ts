@@ -22,27 +22,37 @@ type Read = RecordStore['read']
 
 interface Reads {
   /** What was written under a key. */
-  readonly history: { readonly read: Read }
+  readonly history: Pick<RecordStore, 'read' | 'aggregate'>
   /** A page as `GET …/resources/<key>` gives it: the state, where it is the newest of all that is asked for. */
   readonly page: Read
 }
 
 /** How resources are read, magic or not. */
-export function createReads(records: Pick<RecordStore, 'read' | 'resources'>, magic: MagicStates): Reads {
-  const read: Read = async (thingId, key, query) => {
-    const page = await records.read(thingId, key, query)
-    if (page) return page
-    const stateKey = magic.stateKeyOf(key)
-    return stateKey !== undefined && (await isWritten(thingId, stateKey)) ? { records: [] } : undefined
-  }
+export function createReads(
+  records: Pick<RecordStore, 'read' | 'aggregate' | 'resources'>,
+  magic: MagicStates,
+): Reads {
+  const read: Read = async (thingId, key, query) =>
+    (await records.read(thingId, key, query)) ?? ((await isKnown(thingId, key)) ? { records: [] } : undefined)
   return {
-    history: { read },
+    history: {
+      read,
+      aggregate: async (thingId, key, query) =>
+        (await records.aggregate(thingId, key, query)) ??
+        ((await isKnown(thingId, key)) ? { buckets: [] } : undefined),
+    },
     page: async (thingId, key, query) => {
       if (magic.stateKeyOf(key) === undefined || !asksForNewest(query)) return await read(thingId, key, query)
       const state = await magic.read(thingId, key)
       if (state) return { records: [state] }
       return (await read(thingId, key, query)) && { records: [] }
     },
+  }
+
+  /** Whether a key is known under which nothing was ever stored. */
+  async function isKnown(thingId: string, key: string): Promise<boolean> {
+    const stateKey = magic.stateKeyOf(key)
+    return stateKey !== undefined && (await isWritten(thingId, stateKey))
   }
 
   /** `$settings.name` makes `$settings` known, and the other way round. */

@@ -23,8 +23,6 @@ export function pairsIn(reply: Reply): [name: string, value: Buffer][] {
   ])
 }
 
-const library = readScript('lib')
-
 /**
  * A Lua script in `scripts/`; the head of the file says what its arguments are, and what it returns. A script is
  * atomic: no other command runs meanwhile, and all that it changes is in one entry of the append-only file. The `#!lua` of its
@@ -34,10 +32,11 @@ export class Script {
   readonly #text: string
   readonly #sha: string
 
-  /** @param name of the file, without `.lua` */
-  constructor(name: string) {
+  /** @param name of the file, without `.lua` @param libraries files of which it uses something, besides lib.lua */
+  constructor(name: string, ...libraries: readonly string[]) {
+    const used = ['lib', ...libraries].map(readScript).join('\n')
     // The first line says how Redis is to run it.
-    this.#text = readScript(name).replace('\n', () => `\n${library}\n`)
+    this.#text = readScript(name).replace('\n', () => `\n${used}\n`)
     this.#sha = createHash('sha1').update(this.#text).digest('hex')
   }
 

@@ -6,7 +6,7 @@ import type { RedisDatabase } from '../connection/database.ts'
 import { decodeMember } from '../record-member.ts'
 import { type Reply, Script } from '../script.ts'
 
-const pageScript = new Script('page')
+const pageScript = new Script('page', 'time-line')
 
 /** Where a record stands: datetime (6), write number (7), place (2). What a cursor says of the last record given. */
 const positionLength = 15
