@@ -1,4 +1,6 @@
 import type { StoreCapabilities } from '../store/contract.ts'
+import { aggregateHistories } from './aggregate-histories.ts'
+import { aggregates } from './aggregates.ts'
 import { atomicity } from './atomicity.ts'
 import { bounds } from './bounds.ts'
 import { commitLog } from './commit-log.ts'
@@ -111,4 +113,6 @@ const areas = [
   lifeCycle,
   nodes,
   leading,
+  aggregates,
+  aggregateHistories,
 ]

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { utcBuckets } from '../core/time/utc-buckets.ts'
 import type { Store } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
 import { count, key, received, refusal, thing, write } from './writes.ts'
@@ -7,6 +8,8 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'records.append': ({ records }) => records.append(write([received(1)])),
   'records.answerOf': ({ records }) => records.answerOf(thing, 'a', Date.now()),
   'records.read': ({ records }) => records.read(thing, key, { order: 'asc', limit: 1 }),
+  'records.aggregate': ({ records }) =>
+    records.aggregate(thing, key, { order: 'asc', limit: 1, buckets: utcBuckets(1_000) }),
   'records.resources': ({ records }) => records.resources(thing),
   'records.state': ({ records }) => records.state(thing, '$geo'),
   'records.snapshot': ({ records }) => records.snapshot(),

@@ -37,7 +37,7 @@ export class BucketFold implements BucketSummary {
     // -0 is 0.
     const number = Number(value) + 0
     this.numbers++
-    this.#addSum(number, 0, number, number)
+    this.#addSum(number / unitOf(number, number), 0, number, number)
   }
 
   /** Adds the records of another part of the bucket, of which there is at least one. */
@@ -63,8 +63,8 @@ export class BucketFold implements BucketSummary {
   }
 
   #addSum(sum: number, compensation: number, min: number, max: number): void {
-    const unitBefore = unitOf(this)
-    const unitOfAdded = unitOf({ min, max })
+    const unitBefore = unitOf(this.min, this.max)
+    const unitOfAdded = unitOf(min, max)
     if (min < this.min) this.min = min
     if (max > this.max) this.max = max
     const unit = Math.max(unitBefore, unitOfAdded)
@@ -78,15 +78,15 @@ export class BucketFold implements BucketSummary {
 
 /** Sum of the numbers of a bucket: 0 if it has none, infinite if it leaves the range of a double. */
 export function sumOf(summary: BucketSummary): number {
-  return (summary.sum + summary.compensation) * unitOf(summary)
+  return (summary.sum + summary.compensation) * unitOf(summary.min, summary.max)
 }
 
 /** Average of the numbers of a bucket; NaN if it has none. */
 export function averageOf(summary: BucketSummary): number {
-  return ((summary.sum + summary.compensation) / summary.numbers) * unitOf(summary)
+  return ((summary.sum + summary.compensation) / summary.numbers) * unitOf(summary.min, summary.max)
 }
 
 /** What `sum` and `compensation` count: 1, or 2^64 if there is a number of 2^900 or more among those that were added. */
-function unitOf({ min, max }: Pick<BucketSummary, 'min' | 'max'>): number {
+function unitOf(min: number, max: number): number {
   return max >= hugeFrom || min <= -hugeFrom ? hugeUnit : 1
 }

@@ -75,6 +75,40 @@ describe('aggregate', () => {
     expect(answer.headers.link).toContain('endDate=')
   })
 
+  it('is no shorter for large values that it does not give', async () => {
+    const values = Array.from({ length: 12 }, (_, minute): [number, unknown] => [minute, 'x'.repeat(60_000)])
+    const { read } = await openWith(...values, [12, 1])
+    for (const order of ['asc', 'desc']) {
+      const answer = await read(`aggregate=count,max&interval=1m&order=${order}`)
+      expect(answer.json()).toHaveLength(13)
+      expect(answer.headers.link).toBeUndefined()
+      const some = await read(`aggregate=count&interval=1m&order=${order}&limit=12`)
+      expect(some.json()).toHaveLength(12)
+      expect(some.headers.link).toBeDefined()
+    }
+  })
+
+  it('gives sums and averages to 15 significant digits, and the rest as it was written', async () => {
+    const tenths = Array.from({ length: 1_000 }, (): [number, unknown] => [0, 0.1])
+    const { read } = await openWith(
+      ...tenths.map(([, value], at): [number, unknown] => [at, value]),
+      [1_000, 0.30000000000000004],
+    )
+    const [whole] = (await read(`${every}&interval=365d`)).json()
+    expect(whole).toMatchObject({ sum: 100.3, max: 0.30000000000000004, last: 0.30000000000000004 })
+    expect((await read(`aggregate=avg,sum&interval=1m&limit=1`)).body).toContain('"avg":0.3,"sum":0.3')
+  })
+
+  it('is null only where the result itself leaves the range of a double', async () => {
+    const huge = Number.MAX_VALUE
+    const { read } = await openWith([0, huge], [61, huge], [62, huge], [121, huge], [122, huge], [123, -huge])
+    expect((await read('aggregate=avg,sum&interval=1h&order=asc')).json()).toMatchObject([
+      { avg: huge, sum: huge },
+      { avg: huge, sum: null },
+      { avg: Number((huge / 3).toPrecision(15)), sum: huge },
+    ])
+  })
+
   it('has at most 1,000 intervals unless asked for more', async () => {
     const { read } = await openWith(
       ...Array.from({ length: 1001 }, (_, minute): [number, unknown] => [minute, 1]),
