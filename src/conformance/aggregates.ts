@@ -154,6 +154,24 @@ export function aggregates({ test, capabilities }: Suite): void {
         assert.ok(seen >= before && seen <= writes, `${seen} writes, of ${before} from before`)
       })
     })
+
+    test(`aggregate() from amid the records of a write has the rest of it or nothing (${order})`, async stage => {
+      const { records } = await stage.open()
+      const [ofWrite, from] = [200, 64]
+      let stored = 0
+      const appending = (async () => {
+        for (const round of count(60)) {
+          await records.append(write(count(ofWrite).map(at => measured(round * 1_000 + at, at))))
+          stored++
+        }
+      })()
+      await readDuring(appending, async () => {
+        const start = stored * 1_000
+        const range = { from: start + from, to: start + 1_000 }
+        const [bucket] = await aggregateAll(records, { order, buckets: seconds, ...range })
+        assert.equal(bucket?.count ?? ofWrite - from, ofWrite - from)
+      })
+    })
   }
 
   test('aggregate() has late records in their place, and nothing that was removed', async stage => {

@@ -85,15 +85,14 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * was present when the first page was read is given once, unless it was removed. A page ends early, with a cursor, after
  * the record with which its values reach `maximumPageText`.
  *
- * **Aggregates.** `aggregate` gives what the records of the range, read at one moment, add up to in the order of time: with
- * late records, and without what was removed. `first` and `last` go by datetime, write number and place, whatever the order of the
- * answer is. Everything that was stored before the call counts, and every write counts as a whole or not at all. What is appended after the
- * call never counts. In a store that is `shared` the moment is when its first piece is read: what is appended between the call and that
- * moment may count, and what is removed before the answer may count or not. A sum is that of the numbers themselves, rounded as if once
- * (to 15 significant digits, if they do not all but cancel one another out): neither the order of adding nor how many there are can be
- * seen in it. It is infinite only if it leaves the range of a double itself, not if that happens on the way. `-0` counts as 0. An answer
- * ends early, with `next`, after the bucket with which its `first` and `last` reach `maximumPageText`; there is no `next`
- * if no more records are in the range.
+ * **Aggregates.** `aggregate` gives what the records of the range, read at one moment, add up to: with late records, without what
+ * was removed. `first` and `last` are those by datetime, write number and place, whatever the order of the answer is. Everything
+ * that was stored before the call counts, and a write counts as a whole or not at all. What is appended after the call never
+ * counts. In a store that is `shared` the moment may be later: what is appended before it may count, and what is removed before
+ * the answer comes may count or not. A sum does not show in which order the numbers were added, nor how many they are: it is that
+ * of the numbers to 15 significant digits, unless they all but cancel one another out. It is infinite only if the result
+ * leaves the range of a double, not if that happens on the way. -0 counts as 0. An answer ends early, with `next`, after the
+ * bucket with which its `first` and `last` reach `maximumPageText`. It has no `next` if there are no more records.
  *
  * **Removing.** `remove` takes the records that were stored before the call. It leaves records that are appended while it
  * runs. If it takes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
@@ -108,7 +107,8 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * as one that is `shared` does, may take the purpose for nothing.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
- * it, but breaks off a backup, whose reader may be slow, and may break off `aggregate`, which then rejects. Calls after it reject with `store_unavailable`.
+ * it, but breaks off a backup, whose reader may be slow, and may break off `aggregate`, which is then rejected like the calls after
+ * it: with `store_unavailable`.
  *
  * **Values.** The value of a record is JSON text. The store returns it character by character as it was given.
  */

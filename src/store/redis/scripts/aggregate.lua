@@ -41,43 +41,35 @@ local function bounds_of(datetime)
   return datetime, datetime + 1
 end
 
+-- Bytes of a geo, by the kind of the payload.
+local geo_lengths = { [0] = 0, 16, 8 }
+local byte, sub, abs = string.byte, string.sub, math.abs
+
+local function value_start(member)
+  local kind = byte(member, 10)
+  return 11 + geo_lengths[kind % 4] + (kind >= 4 and 8 or 0)
+end
+
 local function value_of(member)
-  local kind = string.byte(member, 10)
-  return string.sub(member, 11 + ({ [0] = 0, 16, 8 })[kind % 4] + (kind >= 4 and 8 or 0))
+  return sub(member, value_start(member))
 end
 
-local function is_huge(summary)
-  return summary.max >= huge_from or summary.min <= -huge_from
-end
-
--- A compensated sum (Neumaier).
+-- Sums are compensated (Neumaier).
 local function add_number(summary, number)
-  local was_huge = is_huge(summary)
   summary.numbers = summary.numbers + 1
-  summary.min = math.min(summary.min, number)
-  summary.max = math.max(summary.max, number)
-  if is_huge(summary) then
-    number = number / huge_unit
-    if not was_huge then
-      summary.sum = summary.sum / huge_unit
-      summary.compensation = summary.compensation / huge_unit
-    end
+  if number < summary.min then summary.min = number end
+  if number > summary.max then summary.max = number end
+  if not summary.is_huge and abs(number) >= huge_from then
+    summary.is_huge = true
+    summary.sum = summary.sum / huge_unit
+    summary.compensation = summary.compensation / huge_unit
   end
-  local sum = summary.sum + number
-  if math.abs(summary.sum) >= math.abs(number) then
-    summary.compensation = summary.compensation + (summary.sum - sum + number)
-  else
-    summary.compensation = summary.compensation + (number - sum + summary.sum)
-  end
+  if summary.is_huge then number = number / huge_unit end
+  local before = summary.sum
+  local sum = before + number
+  local lost = abs(before) >= abs(number) and before - sum + number or number - sum + before
+  summary.compensation = summary.compensation + lost
   summary.sum = sum
-end
-
-local function add(summary, value)
-  if summary.count == 0 or order == 'desc' then summary.first = value end
-  if summary.count == 0 or order == 'asc' then summary.last = value end
-  summary.count = summary.count + 1
-  -- -0 is 0.
-  if string.find(value, '^[-%d]') then add_number(summary, tonumber(value) + 0) end
 end
 
 local summaries, open = {}, nil
@@ -86,10 +78,18 @@ local reached = read_on(ARGV[8], 4, 2000, 262144, function(score, member)
   local datetime = tonumber(score)
   if not open or datetime < open.low or datetime >= open.high then
     local low, high = bounds_of(datetime)
-    open = { datetime = datetime, low = low, high = high, count = 0, numbers = 0, sum = 0, compensation = 0, min = math.huge, max = -math.huge }
+    open = {
+      datetime = datetime, low = low, high = high, begin = member,
+      count = 0, numbers = 0, sum = 0, compensation = 0, min = math.huge, max = -math.huge,
+    }
     summaries[#summaries + 1] = open
   end
-  add(open, value_of(member))
+  open.count = open.count + 1
+  open.finish = member
+  local start = value_start(member)
+  local sign = byte(member, start)
+  -- A digit or a minus. -0 is 0.
+  if sign == 45 or (sign >= 48 and sign <= 57) then add_number(open, tonumber(sub(member, start)) + 0) end
   return #summaries == wanted
 end)
 
@@ -98,10 +98,12 @@ local function double(number)
 end
 
 for index, each in ipairs(summaries) do
+  local first, last = each.begin, each.finish
+  if order == 'desc' then first, last = last, first end
   summaries[index] = {
     each.datetime, each.count, each.numbers,
     double(each.sum), double(each.compensation), double(each.min), double(each.max),
-    each.first, each.last,
+    value_of(first), value_of(last),
   }
 end
 
