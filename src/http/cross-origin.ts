@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { intervalHeader } from './reply/reply-intervals.ts'
 import { replyJson } from './reply/reply-json.ts'
 
 const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
@@ -16,7 +17,7 @@ export function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly st
       if (!any) reply.header('vary', 'Origin')
       if (any || allowedOrigins.includes(origin)) {
         reply.header('access-control-allow-origin', any ? '*' : origin)
-        reply.header('access-control-expose-headers', 'Link, Retry-After')
+        reply.header('access-control-expose-headers', `Link, Retry-After, ${intervalHeader}`)
       }
     }
     if (request.method !== 'OPTIONS') return done()

@@ -14,6 +14,7 @@ import { adminForwardRoute } from './routes/admin-forward.ts'
 import { adminSessionRoutes } from './routes/admin-sessions.ts'
 import { adminThingRoutes } from './routes/admin-things.ts'
 import { adminTokenRoutes } from './routes/admin-tokens.ts'
+import { aggregatesRoute } from './routes/aggregates.ts'
 import { backupRoute } from './routes/backup.ts'
 import { baseRoute } from './routes/base.ts'
 import { dateRoute } from './routes/date.ts'
@@ -100,6 +101,7 @@ async function registerDoor(
       baseRoute(v2)
       writeRoute(v2, things, bodyLimit)
       readRoute(v2, things)
+      aggregatesRoute(v2, things)
       resourceRoutes(v2, things)
       streamRoute(v2, things, drainTimeout)
       deleteRoute(v2, things)

@@ -31,6 +31,8 @@ export interface Parameter {
   readonly schema: z.ZodType
   /** What can be sent as it stands; of a secret or an id, what one looks like. A page to try it on fills in required ones. */
   readonly example: string | number | boolean
+  /** Of the query: whether a request without it is refused. Default false. */
+  readonly isRequired?: true
 }
 
 interface Body {
@@ -52,6 +54,10 @@ interface Content {
   readonly schema: z.ZodType
   readonly example: unknown
 }
+
+/** Says of a `Link` header what it is. */
+export const linkToNext =
+  'Address of the next page, if there is one: `<?…>; rel="next"`, relative to that of the request.'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -40,6 +40,13 @@ export const endDate = queryParameter(
   sentDatetime,
 )
 
+export const order = queryParameter(
+  'order',
+  'Newest first (desc, the default) or oldest first (asc).',
+  'asc',
+  z.enum(['desc', 'asc']),
+)
+
 /** @param maximum larger ones are clamped */
 export function limit(what: string, fallback: number | string, maximum: number): Parameter {
   const description = `Maximum number of ${what}. Default ${fallback}, maximum ${maximum}.`

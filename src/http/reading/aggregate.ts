@@ -1,101 +1,153 @@
 import type { RecordStore, TimeRange } from '../../core/ports.ts'
+import { BucketFold } from '../../core/record/bucket-fold.ts'
+import type { Buckets } from '../../core/record/buckets.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
-import { utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Query } from '../request/query.ts'
-import { type AggregateFunction, intervalText, isAggregateFunction } from './interval-summary.ts'
+import type { AggregateQuery } from './aggregate-query.ts'
+import { columnLength } from './column-length.ts'
+import { bucketsOf, type Interval, intervalName } from './interval.ts'
+import { intervalText } from './interval-summary.ts'
+import { rangeOfRecords } from './range-of-records.ts'
 
-const defaultIntervals = 1000
-const maximumIntervals = 10_000
 /** Characters of JSON after which an answer ends early: `first` and `last` can be 64 KiB each. */
 const maximumText = 1024 * 1024
 
-const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-interface Aggregation {
-  /** In the order in which they were asked for. */
-  readonly functions: readonly AggregateFunction[]
-  /** Milliseconds; intervals are aligned to the UTC epoch. */
-  readonly interval: number
-  readonly order: 'asc' | 'desc'
-  /** Most intervals of one answer. */
-  readonly limit: number
-  readonly range: TimeRange
+export interface AggregateAnswer {
+  /** By key, in the order in which they were asked for: a JSON text per interval. */
+  readonly series: ReadonlyMap<string, readonly string[]>
+  /** Length of the intervals, where it was left to the server. */
+  readonly interval?: string
+  /** Query parameters that ask for what is left, if anything is; undefined: not this one. */
+  readonly next?: Readonly<Record<string, string | undefined>>
 }
 
-interface AggregateAnswer {
-  /** One JSON text per interval that holds records. */
-  readonly items: readonly string[]
-  /** Query parameters that ask for what is left, if anything is. */
-  readonly next?: Readonly<Record<string, string>>
+/** The intervals of one key. */
+interface Series {
+  readonly items: readonly Item[]
+  /** As of `Aggregates`. */
+  readonly next?: number
 }
 
-/**
- * What a query asks for by `aggregate` and `interval`; undefined without `aggregate`.
- *
- * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_range, invalid_limit, invalid_query
- */
-export function aggregationOf(query: Query): Aggregation | undefined {
-  const functions = query.text('aggregate', 'invalid_aggregate')
-  if (functions === undefined) return undefined
-  return {
-    functions: parseFunctions(functions),
-    interval: parseInterval(query.text('interval', 'invalid_interval')),
-    order: query.oneOf('order', ['desc', 'asc']),
-    limit: query.limit(defaultIntervals, maximumIntervals),
-    range: query.range(),
-  }
+interface Item {
+  readonly start: number
+  /** JSON */
+  readonly text: string
 }
 
 /**
- * Summarises a range interval by interval.
+ * Summarises a range interval by interval, for each of the keys. All of them end at the same place, so that one request goes on
+ * for all.
  *
- * @throws ThingwireError unknown_resource, and those of a store that fails
+ * @throws ThingwireError unknown_resource if nothing was ever written to any of the keys, and those of a store that fails
  */
 export async function aggregate(
+  records: Pick<RecordStore, 'aggregate' | 'read'>,
+  thingId: string,
+  keys: readonly string[],
+  query: AggregateQuery,
+): Promise<AggregateAnswer> {
+  const { functions, order, limit, zone, isWithEmpty } = query
+  const needsEnds = query.interval === undefined || isWithEmpty
+  const range = needsEnds ? await rangeOfRecords(records, thingId, keys, query.range) : query.range
+  const interval = query.interval ?? lengthFor(range, query)
+  const buckets = bucketsOf(interval, zone)
+  const all = isWithEmpty ? bucketsIn(range, buckets, query) : undefined
+
+  const found = new Map<string, Series>()
+  let end = all?.next
+  for (const key of keys) {
+    // What is behind the end of one key is left to the next request.
+    const asked = { ...query, range: upTo(range, end, order) }
+    const series = await seriesOf(records, thingId, key, asked, buckets, maximumText / keys.length)
+    if (!series) continue
+    found.set(key, series)
+    end = series.next ?? end
+  }
+  if (found.size === 0) throw new ThingwireError('unknown_resource')
+
+  const isBefore = ({ start }: { readonly start: number }) =>
+    end === undefined || (order === 'asc' ? start < end : start >= end)
+  const starts = all?.buckets.filter(isBefore)
+  const series = new Map(
+    keys.map(key => {
+      const items = found.get(key)?.items.filter(isBefore) ?? []
+      return [key, starts ? withEmpty(items, starts, functions) : items.map(({ text }) => text)]
+    }),
+  )
+  const given = query.interval ? {} : { interval: intervalName(interval) }
+  if (end === undefined) return { series, ...given }
+  const place = { [order === 'asc' ? 'startDate' : 'endDate']: formatDatetime(end) }
+  if (query.interval) return { series, next: place }
+  const alike = { points: undefined, aggregate: functions.join(','), ...given, limit: String(limit) }
+  return { series, ...given, next: { ...alike, ...place } }
+}
+
+/** @returns undefined if nothing was ever written to the key */
+async function seriesOf(
   records: Pick<RecordStore, 'aggregate'>,
   thingId: string,
   key: string,
-  { functions, interval, order, limit, range }: Aggregation,
-): Promise<AggregateAnswer> {
-  const buckets = utcBuckets(interval)
-  const items: string[] = []
+  { functions, order, limit, range }: AggregateQuery,
+  buckets: Buckets,
+  mostText: number,
+): Promise<Series | undefined> {
+  const items: Item[] = []
   let characters = 0
   let rest = range
   for (let first = true; ; first = false) {
-    const answer = await records.aggregate(thingId, key, {
-      ...rest,
-      order,
-      limit: limit - items.length,
-      buckets,
-    })
-    if (!answer && first) throw new ThingwireError('unknown_resource')
+    const query = { ...rest, order, limit: limit - items.length, buckets }
+    const answer = await records.aggregate(thingId, key, query)
+    if (!answer && first) return undefined
     for (const summary of answer?.buckets ?? []) {
-      const item = intervalText(summary, functions)
-      items.push(item)
-      characters += item.length
+      const text = intervalText(summary, functions)
+      items.push({ start: summary.start, text })
+      characters += text.length
     }
     const next = answer?.next
     if (next === undefined) return { items }
-    if (items.length === limit || characters > maximumText) {
-      const name = order === 'asc' ? 'startDate' : 'endDate'
-      return { items, next: { [name]: formatDatetime(next) } }
-    }
+    if (items.length === limit || characters > mostText) return { items, next }
     // The store ends an answer when its first and last are long, also where they are not asked for.
-    rest = { ...range, [order === 'asc' ? 'from' : 'to']: next }
+    rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }
 }
 
-function parseFunctions(text: string): readonly AggregateFunction[] {
-  const names = [...new Set(text.split(','))]
-  if (names.every(isAggregateFunction)) return names
-  const message =
-    'aggregate must be one or more of avg, min, max, sum, count, first, last, separated by commas'
-  throw new ThingwireError('invalid_aggregate', message)
+/** The part of a range that is asked for before a place; all of it without one. */
+function upTo(range: TimeRange, end: number | undefined, order: 'asc' | 'desc'): TimeRange {
+  if (end === undefined) return range
+  return order === 'asc' ? { ...range, to: end } : { ...range, from: end }
 }
 
-function parseInterval(text: string | undefined): number {
-  const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text ?? '') ?? []
-  if (count === undefined || unit === undefined) throw new ThingwireError('invalid_interval')
-  return Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds]
+function lengthFor({ from = 0, to = 0 }: TimeRange, { limit, zone }: AggregateQuery): Interval {
+  // Of no time any length will do.
+  return columnLength(Math.min(from, to - 1), to, limit, zone)
+}
+
+type Bucket = ReturnType<Buckets['at']>
+
+/** Every bucket of a range, `limit` at most; none if it has an end without records. */
+function bucketsIn(
+  { from, to }: TimeRange,
+  buckets: Buckets,
+  { order, limit }: AggregateQuery,
+): { readonly buckets: readonly Bucket[]; readonly next?: number } {
+  const all: Bucket[] = []
+  if (from === undefined || to === undefined || from >= to) return { buckets: all }
+  for (let at = order === 'asc' ? from : to - 1; ; ) {
+    const bucket = buckets.at(at)
+    all.push(bucket)
+    if (order === 'asc' ? bucket.end >= to : bucket.start <= from) return { buckets: all }
+    if (all.length === limit) return { buckets: all, next: order === 'asc' ? bucket.end : bucket.start }
+    at = order === 'asc' ? bucket.end : bucket.start - 1
+  }
+}
+
+function withEmpty(
+  items: readonly Item[],
+  buckets: readonly Bucket[],
+  functions: AggregateQuery['functions'],
+): readonly string[] {
+  const texts = new Map(items.map(({ start, text }) => [start, text]))
+  return buckets.map(
+    bucket => texts.get(bucket.start) ?? intervalText(new BucketFold(bucket, 'asc'), functions),
+  )
 }

@@ -21,7 +21,11 @@ export interface OfResource {
  */
 export function resourceKey(params: { readonly key: string }): string {
   const { key } = params
-  const wellFormed = isMagicKey(key) ? /^\$[A-Za-z0-9._-]+$/.test(key) : isOrdinaryKey(key)
-  if (!wellFormed) throw new ThingwireError('unknown_resource')
+  if (!isKey(key)) throw new ThingwireError('unknown_resource')
   return key
+}
+
+/** Whether a resource can have this name. */
+export function isKey(key: string): boolean {
+  return isMagicKey(key) ? /^\$[A-Za-z0-9._-]+$/.test(key) : isOrdinaryKey(key)
 }

@@ -31,6 +31,10 @@ export class Query {
     return values[0]
   }
 
+  has(name: string): boolean {
+    return this.#parameters.has(name)
+  }
+
   /** @throws ThingwireError invalid_query */
   flag(name: string): boolean | undefined {
     const text = this.text(name)
@@ -73,10 +77,13 @@ export class Query {
     return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
   }
 
-  /** The same query with some parameters replaced, ready for a URL. */
-  with(parameters: Readonly<Record<string, string>>): string {
+  /** The same query with some parameters replaced, or left out where undefined, ready for a URL. */
+  with(parameters: Readonly<Record<string, string | undefined>>): string {
     const changed = new URLSearchParams(this.#parameters)
-    for (const [name, value] of Object.entries(parameters)) changed.set(name, value)
+    for (const [name, value] of Object.entries(parameters)) {
+      if (value === undefined) changed.delete(name)
+      else changed.set(name, value)
+    }
     return changed.toString()
   }
 

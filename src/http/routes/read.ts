@@ -3,9 +3,12 @@ import type { PageQuery } from '../../core/ports.ts'
 import { arrayText, recordText } from '../../core/record/record-text.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
-import { aggregate, aggregationOf } from '../reading/aggregate.ts'
+import { aggregate } from '../reading/aggregate.ts'
+import { aggregateQueryOf } from '../reading/aggregate-query.ts'
 import { exportFormatOf, exportText } from '../reading/export.ts'
 import { createReads } from '../reading/magic-states.ts'
+import { linkNext } from '../reply/link-next.ts'
+import { replyIntervals } from '../reply/reply-intervals.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { replyStream } from '../reply/reply-stream.ts'
 import { credentialOf } from '../request/credential.ts'
@@ -24,16 +27,11 @@ export function readRoute(scope: FastifyInstance, { access, records, magic }: Ht
       const thingId = await access.authorise(ref, credentialOf(request), 'read')
       const key = resourceKey(request.params)
       const query = new Query(request)
-      const linkNext = (parameters: Readonly<Record<string, string>>): void => {
-        // Relative: a proxy may have put the server under a prefix that it does not know.
-        reply.header('link', `<?${query.with(parameters)}>; rel="next"`)
-      }
 
-      const aggregation = aggregationOf(query)
-      if (aggregation) {
-        const { items, next } = await aggregate(history, thingId, key, aggregation)
-        if (next) linkNext(next)
-        return replyJson(reply, 200, arrayText(items))
+      const asked = await aggregateQueryOf(query, 1)
+      if (asked) {
+        const answer = await aggregate(history, thingId, [key], asked)
+        return replyIntervals(reply, query, answer, arrayText(answer.series.get(key) ?? []))
       }
 
       const format = exportFormatOf(request.headers.accept)
@@ -44,7 +42,7 @@ export function readRoute(scope: FastifyInstance, { access, records, magic }: Ht
 
       const page = await readPage(thingId, key, pageQuery(query))
       if (!page) throw new ThingwireError('unknown_resource')
-      if (page.next !== undefined) linkNext({ cursor: page.next })
+      if (page.next !== undefined) linkNext(reply, query, { cursor: page.next })
       return replyJson(reply, 200, arrayText(page.records.map(recordText)))
     },
   )

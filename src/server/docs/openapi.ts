@@ -74,7 +74,7 @@ export function operationObject(operation: Operation, schemas: Schemas): object 
 
 function parameterObject(parameter: Parameter, schemas: Schemas): object {
   const { name, description, example } = parameter
-  const required = parameter.in === 'path'
+  const required = parameter.in === 'path' || parameter.isRequired === true
   const schema = schemas.of(parameter.schema)
   if (required) return { name, in: parameter.in, description, required, schema, example }
   // The page fills `example` in, and would send what nobody chose: a write id that makes the second write nothing.

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { Reason } from '../../errors.ts'
+import { intervalForm } from '../reading/interval.ts'
+import { flag, queryParameter } from './parameters.ts'
+import { datetime } from './shapes.ts'
+
+/** What requests for summaries of intervals share. */
+export const intervals = [
+  queryParameter(
+    'aggregate',
+    'One or more of avg, min, max, sum, count, first, last, separated by commas. The first four use numbers only.',
+    'avg,min,max',
+  ),
+  queryParameter(
+    'interval',
+    'With `aggregate`: a whole number and s, m, h, d or mo. Intervals are counted from 1970-01-01 UTC, days and months from ' +
+      'that day in `tz`.',
+    '1h',
+    z.string().regex(intervalForm),
+  ),
+  queryParameter(
+    'tz',
+    'Time zone whose days and months intervals of d and mo are, by its name in the IANA database. Default UTC.',
+    'Europe/Madrid',
+  ),
+  flag('empty', 'true: intervals without records too, from the start to the end of the range.'),
+  queryParameter(
+    'points',
+    'In the place of `aggregate`, `interval` and `limit`: min, max, first and last of intervals of a round length, so that ' +
+      'the range has at most so many. 1 to 10,000.',
+    800,
+    z.int().min(1),
+  ),
+]
+
+export const intervalSummary = z.object({
+  datetime,
+  avg: z.number().nullish(),
+  min: z.number().nullish(),
+  max: z.number().nullish(),
+  sum: z.number().nullish(),
+  count: z.int().optional(),
+  first: z.unknown().optional(),
+  last: z.unknown().optional(),
+})
+
+/** Says of the header `Thingwire-Interval` what it is. */
+export const chosenInterval = 'With `points`: how long the intervals are, such as `5m`.'
+
+export const ofIntervals = [
+  'invalid_aggregate',
+  'invalid_interval',
+  'invalid_points',
+  'invalid_time_zone',
+] as const satisfies readonly Reason[]

@@ -1,0 +1,103 @@
+import type { TimeRange } from '../../core/ports.ts'
+import { type TimeZone, timeZoneOf } from '../../core/time/time-zone.ts'
+import { ThingwireError } from '../../errors.ts'
+import { isKey } from '../request/paths.ts'
+import type { Query } from '../request/query.ts'
+import { type Interval, parseInterval } from './interval.ts'
+import { type AggregateFunction, isAggregateFunction } from './interval-summary.ts'
+
+const maximumKeys = 20
+const defaultIntervals = 1000
+const maximumIntervals = 10_000
+/** Of all keys of one answer together: what a screen of charts has pixels for. */
+const maximumOfAllKeys = 40_000
+
+/** What is asked for, of each key. */
+export interface AggregateQuery {
+  /** In the order in which they were asked for. */
+  readonly functions: readonly AggregateFunction[]
+  /** Undefined: a round one, so that the range has at most `limit` of them. */
+  readonly interval: Interval | undefined
+  /** Undefined: UTC. */
+  readonly zone: TimeZone | undefined
+  readonly order: 'asc' | 'desc'
+  /** Most intervals of one answer. */
+  readonly limit: number
+  readonly range: TimeRange
+  /** Whether intervals without records are wanted too. */
+  readonly isWithEmpty: boolean
+}
+
+/**
+ * The keys that a query names, each once, in its order.
+ *
+ * @throws ThingwireError invalid_keys
+ */
+export function keysOf(query: Query): readonly string[] {
+  const keys = [...new Set(query.text('keys', 'invalid_keys')?.split(','))]
+  if (keys.length < 1 || keys.length > maximumKeys || !keys.every(isKey))
+    throw new ThingwireError('invalid_keys')
+  return keys
+}
+
+/**
+ * What a query asks for by `aggregate` and `interval`, or by `points`; undefined with neither.
+ *
+ * @param keys how many there are
+ * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range, invalid_limit, invalid_query
+ */
+export async function aggregateQueryOf(query: Query, keys: number): Promise<AggregateQuery | undefined> {
+  const most = Math.min(maximumIntervals, Math.floor(maximumOfAllKeys / keys))
+  const shape = pointsOf(query, most) ?? intervalsOf(query, most)
+  if (!shape) return undefined
+  return {
+    ...shape,
+    order: query.oneOf('order', ['desc', 'asc']),
+    range: query.range(),
+    isWithEmpty: query.flag('empty') ?? false,
+    zone: await zoneOf(query),
+  }
+}
+
+type Shape = Pick<AggregateQuery, 'functions' | 'interval' | 'limit'>
+
+function pointsOf(query: Query, most: number): Shape | undefined {
+  const text = query.text('points', 'invalid_points')
+  if (text === undefined) return undefined
+  const points = /^\d+$/.test(text) ? Number(text) : 0
+  if (points < 1) throw new ThingwireError('invalid_points', 'points must be a positive integer')
+  if (['aggregate', 'interval', 'limit'].some(name => query.has(name))) {
+    throw new ThingwireError('invalid_points', 'points stands in the place of aggregate, interval and limit')
+  }
+  return { functions: ['min', 'max', 'first', 'last'], interval: undefined, limit: Math.min(points, most) }
+}
+
+function intervalsOf(query: Query, most: number): Shape | undefined {
+  const functions = query.text('aggregate', 'invalid_aggregate')
+  if (functions === undefined) return undefined
+  return {
+    functions: parseFunctions(functions),
+    interval: parseInterval(query.text('interval', 'invalid_interval')),
+    limit: query.limit(Math.min(defaultIntervals, most), most),
+  }
+}
+
+function parseFunctions(text: string): readonly AggregateFunction[] {
+  const names = [...new Set(text.split(','))]
+  if (names.every(isAggregateFunction)) return names
+  const message =
+    'aggregate must be one or more of avg, min, max, sum, count, first, last, separated by commas'
+  throw new ThingwireError('invalid_aggregate', message)
+}
+
+async function zoneOf(query: Query): Promise<TimeZone | undefined> {
+  const name = query.text('tz', 'invalid_time_zone')
+  if (name === undefined) return undefined
+  // The plus of Etc/GMT+3 that was not percent-encoded arrives as a space.
+  const zone = await timeZoneOf(name.replace(' ', '+'))
+  if (zone) return zone
+  throw new ThingwireError(
+    'invalid_time_zone',
+    'tz must be a name of the IANA time zone database, such as Europe/Madrid',
+  )
+}
