@@ -54,6 +54,64 @@ describe('thingwire read', () => {
     expect(rows.at(-2)).toBe('2025-06-01T00:41:39.000Z,1,2499')
   })
 
+  it('reads intervals of several keys in the order of time, each page once', async () => {
+    const range = ['--from', '2025-06-01', '--to', '2025-06-02']
+    const others = [0, 1000, 2000].map(second => ({
+      key: 'other',
+      value: second,
+      datetime: new Date(Date.parse('2025-06-01T00:00:00Z') + second * 1000).toISOString(),
+    }))
+    await write(server, thing, { values: others })
+    const query = ['--aggregate', 'count,max', '--interval', '1s', '--order', 'asc', ...range]
+    const rows = (await read('n,other,n', ...query, '--csv')).trimEnd().split('\r\n')
+    expect(rows.slice(0, 4)).toEqual([
+      'key,datetime,count,max',
+      'n,2025-06-01T00:00:00.000Z,1,0',
+      'other,2025-06-01T00:00:00.000Z,1,0',
+      'n,2025-06-01T00:00:01.000Z,1,1',
+    ])
+    expect(rows).toHaveLength(1 + records + others.length)
+    expect(new Set(rows).size).toBe(rows.length)
+    const some = (await read('n,other', ...query, '--csv', '--limit', '1500')).trimEnd().split('\r\n')
+    expect(some).toEqual(rows.slice(0, 1 + 1500 + 2))
+    const newest = JSON.parse(await read('n,other', ...query, '--order', 'desc', '--json', '--limit', '2'))
+    expect(newest).toEqual([
+      { key: 'n', datetime: '2025-06-01T00:41:39.000Z', count: 1, max: 2499 },
+      { key: 'n', datetime: '2025-06-01T00:41:38.000Z', count: 1, max: 2498 },
+    ])
+  })
+
+  it('--points gives intervals of a round length for a chart', async () => {
+    const text = await read('n', '--points', '30', '--csv', '--order', 'asc')
+    const rows = text.trimEnd().split('\r\n')
+    expect(rows.slice(0, 2)).toEqual(['datetime,min,max,first,last', '2025-06-01T00:00:00.000Z,0,119,0,119'])
+    expect(rows).toHaveLength(1 + 21)
+    expect(await read('n', '--points', '1', '--ndjson')).toBe(
+      '{"datetime":"2025-06-01T00:00:00.000Z","min":0,"max":2499,"first":0,"last":2499}\n',
+    )
+  })
+
+  it('--tz gives days and months of a zone, --empty those without records too', async () => {
+    const query = [
+      '--aggregate',
+      'count',
+      '--interval',
+      '1d',
+      '--tz',
+      'Europe/Madrid',
+      '--order',
+      'asc',
+      '--ndjson',
+    ]
+    const range = ['--from', '2025-05-31T22:00:00Z', '--to', '2025-06-02T22:00:00Z']
+    expect(await read('n', ...query, ...range, '--empty')).toBe(
+      '{"datetime":"2025-05-31T22:00:00.000Z","count":2500}\n{"datetime":"2025-06-01T22:00:00.000Z","count":0}\n',
+    )
+    expect(await read('n', ...query, '--interval', '1mo')).toBe(
+      '{"datetime":"2025-05-31T22:00:00.000Z","count":2500}\n',
+    )
+  })
+
   it('--sparkline is a line of bars, and the range', async () => {
     const [line = '', about] = (await read('n', '--sparkline')).split('\n')
     expect(line).toMatch(/^▁+▂+▃+▄+▅+▆+▇+█+$/)

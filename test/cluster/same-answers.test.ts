@@ -122,9 +122,15 @@ const read: readonly Asked[] = [
     '?aggregate=avg,min,max,sum,count,first,last&interval=10s',
     '?aggregate=avg',
     '?aggregate=no&interval=1h',
+    '?aggregate=count&interval=1mo&tz=Europe/Madrid',
+    '?aggregate=count,last&interval=3s&empty=true&limit=7',
+    '?points=4',
+    '?points=4&tz=nowhere',
   ],
 ].map(query => ({ path: `/v2/things/<ref>/resources/depth${query}` }))
 const listed: readonly Asked[] = [
+  { path: '/v2/things/<ref>/aggregates?keys=state,depth,never&aggregate=count&interval=5s&limit=2' },
+  { path: '/v2/things/<ref>/aggregates?keys=never&points=3' },
   ...['again', 'by-id', 'part', 'state'].map(key => ({ path: `/v2/things/<ref>/resources/${key}?limit=5` })),
   { path: '/v2/things/<ref>/resources/unstored' },
   { path: '/v2/things/<ref>/resources/depth', accept: 'text/csv' },
@@ -150,7 +156,11 @@ const removed: readonly Asked[] = [
 
 describe('two nodes of which each gets every other request', () => {
   it('give the pages of a resource as one embedded server does, each the page that follows the other’s', async () => {
-    for (const query of ['limit=4', 'limit=4&order=asc', 'aggregate=count,sum&interval=3s&limit=2']) {
+    const queries = [
+      ...['limit=4', 'limit=4&order=asc', 'aggregate=count,sum&interval=3s&limit=2'],
+      'aggregate=count,first&interval=2s&empty=true&limit=3&order=asc',
+    ]
+    for (const query of queries) {
       const path = `/v2/things/<ref>/resources/depth?${query}`
       const found = await pages(cluster.nodes, thing, path)
       expect(found.length).toBeGreaterThan(2)

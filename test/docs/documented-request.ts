@@ -35,7 +35,14 @@ export async function request(
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(values[name] ?? ''),
   )
-  const asked = schemes.includes('thingToken') ? { thingToken: scene.thingToken, ...query } : query
+  const asked = {
+    ...(schemes.includes('thingToken') && { thingToken: scene.thingToken }),
+    ...requiredQuery(operation),
+    // It wants either an aggregate or points.
+    ...(operation.operationId === 'readAggregates' &&
+      !('points' in query) && { aggregate: 'avg', interval: '1h' }),
+    ...query,
+  }
   const search = new URLSearchParams(asked).toString()
   const stop = new AbortController()
   const response = await fetch(`${url}${path}${search && `?${search}`}`, {
@@ -49,6 +56,11 @@ export async function request(
   const text = isEndless ? await firstOf(response) : await response.text()
   stop.abort()
   return { status: response.status, mediaType, text, headers: response.headers }
+}
+
+function requiredQuery({ parameters }: DocumentedOperation): Readonly<Record<string, string>> {
+  const required = parameters.filter(parameter => parameter.in === 'query' && parameter.required)
+  return Object.fromEntries(required.map(({ name, example }) => [name, String(example)]))
 }
 
 function bodyOf({ requestBody }: DocumentedOperation, { activationCode }: Scene): string | undefined {

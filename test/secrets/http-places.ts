@@ -53,6 +53,10 @@ const mistakes: Record<string, Place> = {
   'as a key with a query': (s, { token }) => ({
     path: `/v2/things/${token}/resources/$${s}?startDate=${s}&cursor=${s}&aggregate=${s}&interval=${s}&order=${s}`,
   }),
+  'as keys and a time zone': (s, { token }) => ({
+    path: `/v2/things/${token}/aggregates?keys=${s}&aggregate=${s}&interval=${s}&tz=${s}&points=${s}&empty=${s}`,
+  }),
+  'as a time zone': (s, { token }) => ({ path: `/v2/things/${token}/resources/n?points=8&tz=${s}` }),
   'as a cursor': (s, { token }) => ({ path: `/v2/things/${token}/resources/n?cursor=${s}` }),
   'as flags': (s, { token }) => write(`/v2/things/${token}?store=${s}&broadcast=${s}`, good),
   'as an unknown parameter': (s, { token }) => write(`/v2/things/${token}?${s}=${s}`, good),

@@ -9,6 +9,7 @@ import {
   type ReadInterval,
   type ReadQuery,
   type ReadRecord,
+  readIntervals,
   readItems,
   resourcePath,
 } from '../reading/read-records.ts'
@@ -26,6 +27,8 @@ type Resource = readonly [thingId: string, key: string]
 
 /** Records of a table that was not asked for more or less. */
 const tableRecords = 20
+/** What `--points` gives of each interval. */
+const columnFunctions = ['min', 'max', 'first', 'last']
 const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
 /** `thingwire read`. */
@@ -33,16 +36,25 @@ export function addRead(program: Command): void {
   teach(
     withConnection(program, 'read', 'Read records of a resource, newest first.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument('[key]', 'key of the resource; without it, the newest record of each resource')
+      .argument(
+        '[key]',
+        'key of the resource, or with --aggregate or --points of several, separated by commas; without it, the newest record of each resource',
+      )
       .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
       .option('--to <time>', 'end of the range; it is not in the range itself')
       .option(
         '--limit <n>',
-        `maximum number of records or intervals; default ${tableRecords} in a table, else all`,
+        `maximum number of records, or of intervals of each key; default ${tableRecords} in a table, else all`,
       )
       .option('--order <asc|desc>', 'oldest first (asc) or newest first (desc, the default)')
       .option('--aggregate <functions>', 'for each interval one or more of avg,min,max,sum,count,first,last')
-      .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h or 1d')
+      .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h, 1d or 1mo')
+      .option(
+        '--points <n>',
+        'in place of --aggregate and --interval: min, max, first and last of at most n intervals of a round length',
+      )
+      .option('--tz <zone>', 'time zone of days and months, such as Europe/Madrid; default UTC')
+      .option('--empty', 'give intervals without records too')
       .option('--csv', 'CSV: datetime,value,lat,long')
       .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
       .option('--json', 'one JSON document')
@@ -52,6 +64,11 @@ export function addRead(program: Command): void {
       examples: [
         ['read boat depth --from 2026-11-20 --csv > depth.csv', 'from a day on, into a file'],
         ['read boat depth --aggregate avg,min,max --interval 5m', 'one row for five minutes'],
+        [
+          'read boat depth,wind --aggregate avg --interval 1d --tz Europe/Madrid',
+          'days of a time zone, of two resources',
+        ],
+        ['read boat depth --points 800 --csv > chart.csv', 'for a chart that is 800 pixels wide'],
         ['read boat depth --sparkline', 'a chart in one line'],
       ],
       notes: [
@@ -72,18 +89,26 @@ async function read(first: string | undefined, second: string | undefined, flags
     refuseOthers(flags, [], 'needs a key: thingwire read <thing> <key>')
     return await readNewest(client, thing, form)
   }
-  const resource = [thing.thingId, key] as const
+  const keys = [...new Set(key.split(','))]
+  const functions = query.points === undefined ? query.aggregate?.split(',') : columnFunctions
+  if (keys.length > 1 && (functions === undefined || form === 'sparkline')) {
+    throw usageError('several keys need --aggregate or --points')
+  }
+  const resource = [thing.thingId, keys[0] ?? key] as const
   if (form === 'sparkline') return await showSparkline(client, resource, query)
   // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
   const isState =
     key.startsWith('$') &&
     form !== 'csv' &&
-    [flags.from, flags.to, flags.limit, flags.order].every(each => each === undefined)
+    [flags.from, flags.to, flags.limit, flags.order, functions].every(each => each === undefined)
   const limit = isState ? 1 : given
-  const most = limit ?? (form === 'table' ? tableRecords : undefined)
-  if (query.aggregate !== undefined) {
-    const head = ['datetime', ...query.aggregate.split(',')]
-    const intervals = readItems<ReadInterval>(client, resource, query, most)
+  const most = limit ?? (form === 'table' && query.points === undefined ? tableRecords : undefined)
+  if (functions) {
+    const head = [...(keys.length > 1 ? ['key'] : []), 'datetime', ...functions]
+    const intervals =
+      keys.length > 1
+        ? readIntervals(client, thing.thingId, keys, query, most)
+        : readItems<ReadInterval>(client, resource, query, most)
     return await showItems(intervals, form, head, interval => head.map(name => interval[name]))
   }
   if (form === 'csv' || (form === 'ndjson' && !isState))

@@ -10,14 +10,17 @@ export interface ReadOptions {
   readonly order?: string
   readonly aggregate?: string
   readonly interval?: string
+  readonly points?: string
+  readonly tz?: string
+  readonly empty?: true
 }
 
-const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval'] as const
+const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval', 'points', 'tz', 'empty'] as const
 const functions: ReadonlySet<string> = new Set(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'])
 
 /** @throws CommandError usage, naming the option that is wrong */
 export function queryOf(options: ReadOptions): ReadQuery {
-  const { from, to, order, aggregate, interval } = options
+  const { from, to, order, aggregate, interval, points, tz, empty } = options
   if ((aggregate === undefined) !== (interval === undefined)) {
     throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
   }
@@ -28,10 +31,22 @@ export function queryOf(options: ReadOptions): ReadQuery {
     const known = [...functions].join(', ')
     throw usageError(`--aggregate must be one or more of ${known}, separated by commas: it is ${aggregate}`)
   }
-  if (interval !== undefined && !/^[1-9]\d{0,9}[smhd]$/.test(interval)) {
-    throw usageError(`--interval must be a whole number and s, m, h or d, such as 5m: it is ${interval}`)
+  if (interval !== undefined && !/^[1-9]\d{0,9}(s|m|h|d|mo)$/.test(interval)) {
+    throw usageError(`--interval must be a whole number and s, m, h, d or mo, such as 5m: it is ${interval}`)
   }
-  return { ...timeRange(from, to), order, aggregate, interval }
+  if (points !== undefined) {
+    if (!/^[1-9]\d*$/.test(points))
+      throw usageError(`--points must be a whole number, 1 or more: it is ${points}`)
+    refuseOthers(
+      options,
+      ['from', 'to', 'order', 'points', 'tz', 'empty'],
+      'cannot be combined with --points',
+    )
+  } else if (aggregate === undefined) {
+    const why = 'needs --aggregate and --interval, or --points'
+    refuseOthers(options, ['from', 'to', 'limit', 'order'], why)
+  }
+  return { ...timeRange(from, to), order, aggregate, interval, points, tz, empty }
 }
 
 /** @throws CommandError usage */

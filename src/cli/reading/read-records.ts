@@ -19,6 +19,9 @@ export interface ReadQuery {
   readonly order?: string | undefined
   readonly aggregate?: string | undefined
   readonly interval?: string | undefined
+  readonly points?: string | undefined
+  readonly tz?: string | undefined
+  readonly empty?: boolean | undefined
 }
 
 const maximumPage = 1000
@@ -28,12 +31,20 @@ export function resourcePath(
   key: string,
   query: ReadQuery & { limit?: number | undefined },
 ): string {
+  return withQuery(`/v2/things/${thingId}/resources/${encodeURIComponent(key)}`, query)
+}
+
+function withQuery(path: string, query: object): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value))
   }
-  const path = `/v2/things/${thingId}/resources/${encodeURIComponent(key)}`
   return parameters.size === 0 ? path : `${path}?${parameters}`
+}
+
+/** The limit of a page; undefined where the server chooses how much an answer has. */
+function pageLimit({ points }: ReadQuery, left: number): number | undefined {
+  return points === undefined ? Math.min(left, maximumPage) : undefined
 }
 
 /** Items of a resource, page after page, at most `limit`. */
@@ -44,11 +55,43 @@ export async function* readItems<Item>(
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Item> {
   let left = limit
-  let path: string | undefined = resourcePath(thingId, key, { ...query, limit: Math.min(left, maximumPage) })
+  let path: string | undefined = resourcePath(thingId, key, { ...query, limit: pageLimit(query, left) })
   while (path !== undefined && left > 0) {
     const { answer, next }: { answer: Item[]; next: string | undefined } = await client.page<Item[]>(path)
     yield* answer.slice(0, left)
     left -= answer.length
+    path = next
+  }
+}
+
+/**
+ * Intervals of several resources in the order of time, page after page, up to the place where one of them has had `limit`.
+ * Those of one time come in the order of the keys.
+ */
+export async function* readIntervals(
+  client: ServerClient,
+  thingId: string,
+  keys: readonly string[],
+  query: ReadQuery,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<ReadInterval> {
+  type Answer = Readonly<Record<string, readonly ReadInterval[]>>
+  const asked = { keys: keys.join(','), ...query, limit: pageLimit(query, limit) }
+  let left = limit
+  let path: string | undefined = withQuery(`/v2/things/${thingId}/aggregates`, asked)
+  while (path !== undefined && left > 0) {
+    const { answer, next }: { answer: Answer; next: string | undefined } = await client.page<Answer>(path)
+    const rows = keys.flatMap(key =>
+      (answer[key] ?? []).map((interval, place) => ({ place, item: { key, ...interval } })),
+    )
+    const sign = query.order === 'asc' ? 1 : -1
+    rows.sort((a, b) => sign * (Date.parse(a.item.datetime) - Date.parse(b.item.datetime)))
+    const end = rows.find(({ place }) => place >= left)?.item.datetime
+    for (const { item } of rows) {
+      if (item.datetime === end) return
+      yield item
+    }
+    left -= Math.max(...rows.map(({ place }) => place + 1))
     path = next
   }
 }

@@ -8,8 +8,8 @@ export function isRefusal({ status }: HttpAnswer): boolean {
 /** Words of the interface itself, parts of which an answer may well contain. */
 const ownWords = [
   ...Object.values(catalogue).map(({ text }) => text),
-  'things resources all_resources errors sessions utils admin tokens activation-codes backup healthz readyz metrics',
-  'thingToken unix_timestamp startDate endDate datetime YYYYMMDDHHmmss keepAlive aggregate interval broadcast partial',
+  'things resources all_resources aggregates errors sessions utils admin tokens activation-codes backup healthz readyz metrics',
+  'thingToken unix_timestamp startDate endDate datetime YYYYMMDDHHmmss keepAlive aggregate interval points Europe Madrid broadcast partial',
   'application format',
 ].join(' ')
 

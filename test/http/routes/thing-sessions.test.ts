@@ -133,6 +133,7 @@ describe('a session', () => {
     ['GET', '/all_resources', undefined, true, true, true],
     ['GET', range, undefined, true, true, true],
     ['GET', '/resources/k?aggregate=count&interval=1h', undefined, true, true, true],
+    ['GET', '/aggregates?keys=k,$settings&aggregate=count&interval=1h', undefined, true, true, true],
     ['GET', '/resources/$settings', undefined, true, true, true],
     ['POST', '', record, false, true, true],
     ['GET', '/errors', undefined, false, true, true],

@@ -17,6 +17,8 @@ export const rightTricks: readonly HttpTrick[] = [
       headers: { accept: 'application/x-ndjson' },
     },
     'intervals of another thing': 'GET /v2/things/<victim>/resources/temperature?aggregate=count&interval=1h',
+    'intervals of several keys of another thing':
+      'GET /v2/things/<victim>/aggregates?keys=temperature&aggregate=count&interval=1h',
     'refused writes of another thing': 'GET /v2/things/<victim>/errors',
     'stream of another thing': 'GET /v2/things/<victim>',
     'head of a stream of another thing': 'HEAD /v2/things/<victim>',

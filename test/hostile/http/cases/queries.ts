@@ -2,6 +2,7 @@ import type { Reason } from '../../../../src/errors.ts'
 import { get, goodBody, type HttpCase, head } from '../case.ts'
 
 const records = '/v2/things/<token>/resources/hostile'
+const series = '/v2/things/<token>/aggregates'
 const date = '/v2/utils/date?thingToken=<token>'
 const many = Array.from({ length: 2_000 }, (_, place) => `p${place}`).join('&')
 
@@ -45,6 +46,31 @@ const queries: Record<string, readonly [string, Reason | 200]> = {
     `${records}?aggregate=avg&interval=1s&startDate=19700101000000&endDate=20260101000000`,
     200,
   ],
+  'a month of 1,000 digits': [`${records}?aggregate=avg&interval=${'9'.repeat(1_000)}mo`, 'invalid_interval'],
+  '9,999,999,999 months': [`${records}?aggregate=avg&interval=9999999999mo&tz=Pacific/Niue`, 200],
+  '9,999,999,999 days': [`${records}?aggregate=avg&interval=9999999999d&tz=Pacific/Niue`, 200],
+  'empty seconds of all time': [
+    `${records}?aggregate=avg&interval=1s&empty=1&startDate=19700101000000&endDate=99991231235959`,
+    200,
+  ],
+  'empty days of all time': [
+    `${records}?aggregate=avg&interval=1d&empty=1&tz=Africa/Casablanca&startDate=19700101000000&endDate=99991231235959&limit=10000`,
+    200,
+  ],
+  'points of all time': [
+    `${records}?points=1&tz=America/Adak&startDate=19700101000000&endDate=9999-12-31T23:59:59-23:59`,
+    200,
+  ],
+  'points of 1,000 digits': [`${records}?points=${'9'.repeat(1_000)}`, 200],
+  'points that are none': [`${records}?points=__proto__`, 'invalid_points'],
+  'a time zone that is none': [`${records}?points=1&tz=constructor`, 'invalid_time_zone'],
+  'a time zone of 10,000 characters': [`${records}?points=1&tz=${'A'.repeat(10_000)}`, 'invalid_time_zone'],
+  'a time zone that is a path': [`${records}?points=1&tz=../../../etc/localtime`, 'invalid_time_zone'],
+  'no keys': [`${series}?aggregate=avg&interval=1h`, 'invalid_keys'],
+  'a key 1,000 times': [`${series}?keys=${'hostile,'.repeat(1_000)}hostile&aggregate=avg&interval=1h`, 200],
+  'keys of 10,000 characters': [`${series}?keys=${'a'.repeat(10_000)}&points=1`, 'invalid_keys'],
+  'keys twice': [`${series}?keys=a&keys=b&points=1`, 'invalid_keys'],
+  'keys that every object has': [`${series}?keys=__proto__,constructor,hostile&points=1`, 200],
   'a format that there is not': [`${date}&format=%25s%25n`, 'invalid_query'],
   'a token twice': [`${date}&thingToken=<token>`, 'invalid_query'],
   'a token as array': ['/v2/utils/date?thingToken[]=<token>', 'missing_thing_token'],
