@@ -19,6 +19,12 @@ describe('thingwire read', () => {
       datetime: new Date(begin + value * 1000).toISOString(),
     }))
     await write(server, thing, { values })
+    const others = [0, 1000, 2000].map(second => ({
+      key: 'other',
+      value: second,
+      datetime: new Date(begin + second * 1000).toISOString(),
+    }))
+    await write(server, thing, { values: others })
     await write(server, thing, { values: [{ key: '$settings', value: { alarm: { depth: 3 } } }] })
     await write(server, thing, { values: [{ key: 'rude', value: '\u001b[2Jgone' }] })
     return server.end
@@ -56,12 +62,6 @@ describe('thingwire read', () => {
 
   it('reads intervals of several keys in the order of time, each page once', async () => {
     const range = ['--from', '2025-06-01', '--to', '2025-06-02']
-    const others = [0, 1000, 2000].map(second => ({
-      key: 'other',
-      value: second,
-      datetime: new Date(Date.parse('2025-06-01T00:00:00Z') + second * 1000).toISOString(),
-    }))
-    await write(server, thing, { values: others })
     const query = ['--aggregate', 'count,max', '--interval', '1s', '--order', 'asc', ...range]
     const rows = (await read('n,other,n', ...query, '--csv')).trimEnd().split('\r\n')
     expect(rows.slice(0, 4)).toEqual([
@@ -70,7 +70,7 @@ describe('thingwire read', () => {
       'other,2025-06-01T00:00:00.000Z,1,0',
       'n,2025-06-01T00:00:01.000Z,1,1',
     ])
-    expect(rows).toHaveLength(1 + records + others.length)
+    expect(rows).toHaveLength(1 + records + 3)
     expect(new Set(rows).size).toBe(rows.length)
     const some = (await read('n,other', ...query, '--csv', '--limit', '1500')).trimEnd().split('\r\n')
     expect(some).toEqual(rows.slice(0, 1 + 1500 + 2))
@@ -124,7 +124,12 @@ describe('thingwire read', () => {
 
   it('without a key gives the newest record of each resource', async () => {
     const lines = (await read()).trimEnd().split('\n')
-    expect(lines.map(line => (JSON.parse(line) as { key: string }).key)).toEqual(['$settings', 'n', 'rude'])
+    expect(lines.map(line => (JSON.parse(line) as { key: string }).key)).toEqual([
+      '$settings',
+      'n',
+      'other',
+      'rude',
+    ])
   })
 })
 

@@ -83,18 +83,16 @@ async function read(first: string | undefined, second: string | undefined, flags
   const query = queryOf(flags)
   const given = limitOf(flags)
   if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'cannot be combined with --sparkline')
+  const functions = query.points === undefined ? query.aggregate?.split(',') : columnFunctions
+  if (second !== undefined) keysIn(second, functions)
   const client = await connect(flags, 'any')
   const { thing, key } = await resourceNamed(client, first, second)
   if (key === undefined) {
     refuseOthers(flags, [], 'needs a key: thingwire read <thing> <key>')
     return await readNewest(client, thing, form)
   }
-  const keys = [...new Set(key.split(','))]
-  const functions = query.points === undefined ? query.aggregate?.split(',') : columnFunctions
-  if (keys.length > 1 && (functions === undefined || form === 'sparkline')) {
-    throw usageError('several keys need --aggregate or --points')
-  }
-  const resource = [thing.thingId, keys[0] ?? key] as const
+  const [only, ...others] = keysIn(key, functions)
+  const resource = [thing.thingId, only] as const
   if (form === 'sparkline') return await showSparkline(client, resource, query)
   // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
   const isState =
@@ -104,17 +102,24 @@ async function read(first: string | undefined, second: string | undefined, flags
   const limit = isState ? 1 : given
   const most = limit ?? (form === 'table' && query.points === undefined ? tableRecords : undefined)
   if (functions) {
-    const head = [...(keys.length > 1 ? ['key'] : []), 'datetime', ...functions]
-    const intervals =
-      keys.length > 1
-        ? readIntervals(client, thing.thingId, keys, query, most)
-        : readItems<ReadInterval>(client, resource, query, most)
+    const isOne = others.length === 0
+    const head = [...(isOne ? [] : ['key']), 'datetime', ...functions]
+    const intervals = isOne
+      ? readItems<ReadInterval>(client, resource, query, most)
+      : readIntervals(client, thing.thingId, [only, ...others], query, most)
     return await showItems(intervals, form, head, interval => head.map(name => interval[name]))
   }
   if (form === 'csv' || (form === 'ndjson' && !isState))
     return await stream(client, resource, query, form, limit)
   const records = readItems<ReadRecord>(client, resource, query, most)
   await showItems(records, form, headOfRecords, rowOf, 'no records in the range')
+}
+
+/** @throws CommandError usage if there are several, and no functions of which intervals are made */
+function keysIn(text: string, functions: readonly string[] | undefined): [string, ...string[]] {
+  const [only = text, ...others] = new Set(text.split(','))
+  if (others.length > 0 && !functions) throw usageError('several keys need --aggregate or --points')
+  return [only, ...others]
 }
 
 /** With a thing's own token one operand is the key, unless it is what the thing is called. */
