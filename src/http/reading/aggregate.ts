@@ -9,8 +9,9 @@ import { bucketsOf, type Interval, intervalName } from './interval.ts'
 import { intervalText } from './interval-summary.ts'
 import { rangeOfRecords } from './range-of-records.ts'
 
-/** Characters of JSON after which an answer ends early: `first` and `last` can be 64 KiB each. */
+/** Characters of `first` and `last`, which can be 64 KiB each, after which the intervals of a key end early; and of all keys. */
 const maximumText = 1024 * 1024
+const maximumTextOfAll = 4 * maximumText
 
 export interface AggregateAnswer {
   /** By key, in the order in which they were asked for: a JSON text per interval. */
@@ -53,12 +54,13 @@ export async function aggregate(
   const buckets = bucketsOf(interval, zone)
   const all = isWithEmpty ? bucketsIn(range, buckets, query) : undefined
 
+  const mostText = Math.min(maximumText, maximumTextOfAll / keys.length)
   const found = new Map<string, Series>()
   let end = all?.next
   for (const key of keys) {
     // What is behind the end of one key is left to the next request.
     const asked = { ...query, range: upTo(range, end, order) }
-    const series = await seriesOf(records, thingId, key, asked, buckets, maximumText / keys.length)
+    const series = await seriesOf(records, thingId, key, asked, buckets, mostText)
     if (!series) continue
     found.set(key, series)
     end = series.next ?? end
@@ -92,6 +94,7 @@ async function seriesOf(
   mostText: number,
 ): Promise<Series | undefined> {
   const items: Item[] = []
+  const texts = (['first', 'last'] as const).filter(name => functions.includes(name))
   let characters = 0
   let rest = range
   for (let first = true; ; first = false) {
@@ -99,13 +102,15 @@ async function seriesOf(
     const answer = await records.aggregate(thingId, key, query)
     if (!answer && first) return undefined
     for (const summary of answer?.buckets ?? []) {
-      const text = intervalText(summary, functions)
-      items.push({ start: summary.start, text })
-      characters += text.length
+      const { start } = summary
+      const before = items.at(-1)
+      if (before && characters >= mostText) return { items, next: order === 'asc' ? start : before.start }
+      items.push({ start, text: intervalText(summary, functions) })
+      for (const name of texts) characters += summary[name].length
     }
     const next = answer?.next
     if (next === undefined) return { items }
-    if (items.length === limit || characters > mostText) return { items, next }
+    if (items.length === limit || characters >= mostText) return { items, next }
     // The store ends an answer when its first and last are long, also where they are not asked for.
     rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }

@@ -118,6 +118,21 @@ describe('GET …/aggregates', () => {
     },
   )
 
+  it.each(['asc', 'desc'])('gives 4 MiB of texts at most, and goes on, %s', async order => {
+    const host = await openWith(['k0', 0, 1])
+    const value = 'x'.repeat(60_000)
+    const keys = Array.from({ length: 20 }, (_, n) => `k${n}`)
+    for (const key of keys) {
+      await host.write(...Array.from({ length: 12 }, (_, n) => ({ key, value, datetime: at(n) })))
+    }
+    const query = `keys=${keys.join(',')}&aggregate=last&interval=1m&order=${order}`
+    expect((await host.ask(query)).body.length).toBeLessThan(6 * 1024 * 1024)
+    const minutes = Array.from({ length: 12 }, (_, n) => at(order === 'asc' ? n : 11 - n))
+    for (const items of Object.values(await walk(host, query))) {
+      expect(items.map(({ datetime }) => datetime)).toEqual(minutes)
+    }
+  })
+
   it('gives 40,000 intervals of all keys at most, and empty ones in the same places', async () => {
     const host = await openWith(['a', 0, 1])
     const keys = Array.from({ length: 20 }, (_, n) => (n === 0 ? 'a' : `k${n}`)).join(',')
