@@ -15,7 +15,8 @@ const geoAsIntegers = 2
 const kinds = 4
 const lengthOfHead = [1, 17, 9] as const
 
-const perDegree = 1e7
+/** Of a position that is kept as whole numbers. */
+export const perDegree = 1e7
 
 export function encodeRecord({ value, geo }: Measured): Buffer {
   const kind = kindOf(geo)
@@ -71,6 +72,6 @@ function kindOf(geo: Geo | undefined): 0 | 1 | 2 {
 }
 
 /** Whether the degrees come back to the last bit from a whole number of ten-millionths. */
-function isExact(degrees: number): boolean {
+export function isExact(degrees: number): boolean {
   return Math.round(degrees * perDegree) / perDegree === degrees
 }

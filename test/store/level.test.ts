@@ -1,7 +1,11 @@
 import { describe, test } from 'vitest'
 import { storeConformance } from '../../src/conformance/index.ts'
-import { level } from './store-places.ts'
+import { level, packingLevel } from './store-places.ts'
 
 describe('createLevelStore()', () => {
   storeConformance({ test, ...level })
+})
+
+describe('createPackingStore(), packing what is committed at once', () => {
+  storeConformance({ test, ...packingLevel })
 })

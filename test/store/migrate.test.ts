@@ -16,6 +16,7 @@ import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
+import { packAll } from './level/packing/packed-store.ts'
 import { interrupt, stageMigration, storeTimeout } from './migrate/stage.ts'
 
 const redis = redisOfTests()
@@ -52,6 +53,15 @@ describe('migrate()', () => {
     onTestFinished(() => cluster.end())
     const options = { ...(await stage()), url: cluster.url }
     await migrate(options)
+    const [source, target] = await openBoth(options)
+    expect(await contentOf(target)).toEqual(await contentOf(source))
+  })
+
+  test('moves what is packed, and ends where it was broken off with the same', async () => {
+    const options = await stage()
+    await packAll(options.location, { newest: 0, least: 2 })
+    await interrupt(options)
+    expect(await migrate(options)).toMatchObject({ resources: 6 })
     const [source, target] = await openBoth(options)
     expect(await contentOf(target)).toEqual(await contentOf(source))
   })

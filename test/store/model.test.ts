@@ -4,7 +4,7 @@ import { measuredAt } from '../../src/conformance/writes.ts'
 import { type NewRecord, type StoredRecord, storedForm } from '../../src/core/record/record.ts'
 import type { Append, PageQuery, RecordStore } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { level, memory } from './store-places.ts'
+import { level, memory, packingLevel } from './store-places.ts'
 
 const thingId = 'thing'
 
@@ -129,6 +129,7 @@ afterEach(() => {
 describe.each([
   ['memory', memory, 300],
   ['level', level, 50],
+  ['level, packed at once', packingLevel, 50],
 ])('a store in %s', (_, { factory }, numRuns) => {
   it('reads what a plain list of its appends and removals would', async () => {
     await fc.assert(

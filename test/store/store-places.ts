@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { ConformanceOptions } from '../../src/conformance/index.ts'
+import type { StoreDriver } from '../../src/store/contract.ts'
 import { formatVersion } from '../../src/store/level/database/identity.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { formatKey } from '../../src/store/level/keys.ts'
+import { type Packing, usualPacking } from '../../src/store/level/packing/packer.ts'
+import { createPackingStore } from '../../src/store/level/store.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { formatVersion as redisFormatVersion } from '../../src/store/redis/connection/format.ts'
@@ -21,12 +24,25 @@ export const memory: StoreUnderTest = {
   factory: async () => ({ driver: createMemoryStore, cleanUp: async () => {} }),
 }
 
-export const level: StoreUnderTest = {
-  capabilities: { durable: true, shared: false, backup: true },
-  factory: async () => {
+export const level = levelWith(location => createLevelStore({ location }))
+
+/** Packs whatever follows each other, all the time, into runs of a few records. */
+export const eagerPacking: Packing = {
+  ...{ newest: 0, records: 8, least: 2, growth: 1, firstLook: 0 },
+  rests: { idle: 0, busy: 0 },
+}
+
+/** Leaves everything as it is written. */
+export const noPacking: Packing = { ...usualPacking, firstLook: 2 ** 31 - 1 }
+
+/** What is committed is packed at once. */
+export const packingLevel = levelWith(location => createPackingStore({ location }, eagerPacking))
+
+function levelWith(driverIn: (location: string) => StoreDriver): StoreUnderTest {
+  const factory = async () => {
     const location = await mkdtemp(join(tmpdir(), 'thingwire-level-'))
     return {
-      driver: () => createLevelStore({ location }),
+      driver: () => driverIn(location),
       cleanUp: () => rm(location, { recursive: true, force: true }),
       writeNewerFormat: async () => {
         const database = new ClassicLevel<Buffer, string>(location, { keyEncoding: 'buffer' })
@@ -34,7 +50,8 @@ export const level: StoreUnderTest = {
         await database.close()
       },
     }
-  },
+  }
+  return { capabilities: { durable: true, shared: false, backup: true }, factory }
 }
 
 /** On a Redis of the tests' own, a prefix for each place; what was there goes with the server. */

@@ -16,6 +16,8 @@ export const prefix = {
   state: 's',
   /** Resource (4) datetime (6) write number (6) place (2) → run of records that begins with that one. */
   record: 'r',
+  /** Resource (4) → position (14): how far it is packed; see packing/packed-mark.ts. */
+  packed: 'p',
   /** Resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
   crowd: 'd',
   /** Write number (6) → entry of the commit log. */
@@ -35,6 +37,7 @@ const crowdPrefix = prefix.crowd.charCodeAt(0)
 export const recordKeyLength = 19
 /** In a record key, behind its resource. */
 const positionStart = 5
+export const packedKeyLength = 5
 const crowdKeyLength = 27
 const largest48Bits = 2 ** 48 - 1
 const largest16Bits = 2 ** 16 - 1
@@ -177,9 +180,25 @@ export function positionText(key: Buffer): string {
 /** The record key at that position. @returns undefined if the text is none of `positionText` */
 export function keyAtPosition(resource: number, text: string): Buffer | undefined {
   const position = Buffer.from(text, 'base64url')
-  const isPosition = position.length === recordKeyLength - positionStart
-  if (!isPosition || position.toString('base64url') !== text) return undefined
+  return position.toString('base64url') === text ? keyOfPosition(resource, position) : undefined
+}
+
+/** The same as bytes. */
+export function positionBytes(key: Buffer): Buffer {
+  return key.subarray(positionStart)
+}
+
+/** The record key at that position. @returns undefined if the bytes are none of `positionBytes` */
+export function keyOfPosition(resource: number, position: Buffer): Buffer | undefined {
+  if (position.length !== recordKeyLength - positionStart) return undefined
   return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
+}
+
+export function packedKey(resource: number): Buffer {
+  const key = Buffer.allocUnsafe(packedKeyLength)
+  key.write(prefix.packed, 'latin1')
+  key.writeUInt32BE(resource, 1)
+  return key
 }
 
 /** Record keys of a resource from `from` (inclusive) to `to` (exclusive), milliseconds. */

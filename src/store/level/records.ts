@@ -14,6 +14,8 @@ import { removeKeys } from './database/remove-keys.ts'
 import { scan } from './database/scan.ts'
 import { encodeDocuments } from './documents.ts'
 import { emptiedKey, keysOf, prefix, resourceByKeyKey, secondName, stateKey } from './keys.ts'
+import { Packer, type Packing } from './packing/packer.ts'
+import { Unpacked } from './packing/unpacked.ts'
 import { aggregate } from './reading/aggregate.ts'
 import { emptyPage, readPage } from './reading/pages.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
@@ -36,6 +38,7 @@ export function createRecords(
   space: DiskSpace,
   sync: boolean,
   observer: Pick<Observer, 'committed'> | undefined,
+  packing: Packing,
 ) {
   const head = new Head()
   const clock = new ReceiptClock()
@@ -43,11 +46,12 @@ export function createRecords(
   const writeIds = new WriteIds(database)
   const refused = new LevelRefusedWrites(database, () => space.isShort)
   const log = new LevelCommitLog(database)
+  const unpacked = new Unpacked(packing.growth)
   const listeners = new Listeners<(commit: Commit) => void>()
   const announce = (commit: Commit) => {
     for (const listener of listeners) listener(commit)
   }
-  const parts = { database, head, resources, log, announce }
+  const parts = { database, head, resources, log, unpacked, announce }
   const committer = new LevelCommitter({
     ...parts,
     clock,
@@ -69,12 +73,10 @@ export function createRecords(
     undefined,
     (changes, seconds) => observer?.committed(changes, seconds),
   )
-  const removals = new Removals({
-    ...parts,
-    alone: task => commits.alone(task),
-    isShort: () => space.isShort,
-  })
-  const old = new OldRecords(database, resources, task => removals.inTurn(() => commits.alone(task)))
+  const between = { alone: <T>(task: () => Promise<T>) => commits.alone(task), isShort: () => space.isShort }
+  const removals = new Removals({ ...parts, ...between })
+  const old = new OldRecords({ ...parts, inTurn: task => removals.inTurn(() => commits.alone(task)) })
+  const packer = new Packer({ ...parts, ...between }, packing)
 
   const records: DriverRecords = {
     append(write, ticket) {
@@ -123,7 +125,7 @@ export function createRecords(
     trimLog: writeNumbers => database.use(() => log.trim(writeNumbers)),
     onCommit: listeners.listen,
   }
-  return { records, commits, head, clock, refused }
+  return { records, commits, head, clock, refused, packer }
 
   async function removeRest(thingId: string, logFrom: number): Promise<void> {
     await log.removeThing(thingId, logFrom)

@@ -11,11 +11,15 @@ import {
   emptiedKey,
   lastRecordKey,
   numberBytes,
+  packedKey,
+  positionBytes,
   positionInRecordKey,
   recordKeys,
   resourceByKeyKey,
   resourceKey,
 } from './keys.ts'
+import { lowerMark } from './packing/packed-mark.ts'
+import type { Unpacked } from './packing/unpacked.ts'
 import type { Resources } from './resources.ts'
 import { removeRecords, takeOut } from './runs/remove-records.ts'
 import { entryOf, recordBefore, recordsIn } from './runs/time-line.ts'
@@ -25,6 +29,7 @@ interface RemovalParts {
   readonly head: Head
   readonly resources: Resources
   readonly log: LevelCommitLog
+  readonly unpacked: Unpacked
   readonly announce: (commit: Commit) => void
   /** Runs a task when everything handed in before it is committed, while nothing else is. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
@@ -75,7 +80,7 @@ export class Removals {
   }
 
   async #remove(removal: Removal): Promise<number> {
-    const { database, resources, alone, isShort } = this.#parts
+    const { database, resources, unpacked, alone, isShort } = this.#parts
     const { thingId, key, range, lastWrite } = removal
     const resource = await resources.find(thingId, key)
     if (resource === undefined) return 0
@@ -84,7 +89,8 @@ export class Removals {
     // First, so that nothing is held for stored because of a record that is gone.
     const crowds = crowdKeys(resource, range.from, range.to)
     await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
-    const removed = last ? await removeRecords(database, alone, { gte: records.gte, lt: last }, lastWrite) : 0
+    const inFront = last && { gte: records.gte, lt: last }
+    const removed = inFront ? await removeRecords({ database, alone, unpacked }, inFront, lastWrite) : 0
     await alone(() => this.#finish(removal, resource, last))
     if (isShort()) await database.level.compactRange(records.gte, records.lt)
     return removed + (last ? 1 : 0)
@@ -103,7 +109,7 @@ export class Removals {
 
   /** Removes the last record of a removal, and the resource if it is empty then, and tells what is latest. */
   async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
-    const { database, head, resources, log, announce } = this.#parts
+    const { database, head, resources, log, unpacked, announce } = this.#parts
     const { thingId, key, isTold } = removal
     const newest = await recordBefore(database, key, lastRecordKey(resource))
     const isNewest = last !== undefined && newest?.name.equals(last) === true
@@ -115,7 +121,8 @@ export class Removals {
     const parts = holder && takeOut(batch, holder, ({ name }) => name.equals(last))
     const ofResource = left ? [] : entriesOfResource(thingId, key, resource)
     for (const [name] of ofResource) batch.del(name)
-    if (!left) batch.put(emptiedKey(thingId, key), nothing)
+    if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
+    const mark = left && holder && (await lowerMark(database, batch, holder[0]))
     const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
     const entry = commit && log.entryOf(commit)
     if (entry) batch.put(...entry)
@@ -125,11 +132,19 @@ export class Removals {
     // That of a thing, which nobody is told of, ends with a commit that is synced, and begins again after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
-      before: [...(holder ? [holder] : []), ...ofResource],
+      before: [
+        ...(holder ? [holder] : []),
+        ...ofResource,
+        ...(mark ? ([[packedKey(resource), positionBytes(mark)]] as const) : []),
+      ],
     }
     await database.write(batch, { sync: isTold }, undo)
     head.counters = counters
-    if (!left) resources.forget(thingId, key)
+    if (left && holder) unpacked.changedAt(holder[0], mark)
+    if (!left) {
+      resources.forget(thingId, key)
+      unpacked.forget(resource)
+    }
     if (commit) announce(commit)
   }
 

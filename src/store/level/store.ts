@@ -5,6 +5,7 @@ import { Database } from './database/database.ts'
 import { bytesOfStore } from './database/directory-size.ts'
 import { DiskSpace } from './database/disk-space.ts'
 import { createDocuments } from './documents.ts'
+import { type Packing, usualPacking } from './packing/packer.ts'
 import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
@@ -30,14 +31,20 @@ export interface LevelStoreOptions {
 
 /** The embedded store: LevelDB in this process. */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
+  return createPackingStore(options, usualPacking)
+}
+
+/** @param packing when records are packed */
+export function createPackingStore(options: LevelStoreOptions, packing: Packing): StoreDriver {
   const { observer, onCreated, onLost } = options
   const space = new DiskSpace(options.location, options.minFreeSpace ?? 0)
   const database = new Database(options.location, { create: true, space, onLost })
-  const { records, commits, head, clock, refused } = createRecords(
+  const { records, commits, head, clock, refused, packer } = createRecords(
     database,
     space,
     options.durability !== 'written',
     observer,
+    packing,
   )
   return {
     capabilities: { durable: true, shared: false, backup: true },
@@ -56,10 +63,12 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
       await head.load(database)
       clock.start(head.counters.newestReceipt)
       await space.start()
+      packer.start()
       if (isCreated) onCreated?.()
     },
     async close() {
       clock.stop()
+      await packer.stop()
       await space.stop()
       await commits.alone(async () => {})
       await database.close()

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { key, otherThing, thing } from '../../../src/conformance/writes.ts'
 import { checkLevelStore, type StoreCheck } from '../../../src/store/level/check/check.ts'
 import { faultsOfTable } from '../../../src/store/level/check/table-file.ts'
+import type { Entry } from '../../../src/store/level/database/scan.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import {
   crowdKeys,
@@ -12,12 +13,16 @@ import {
   formatKey,
   headKey,
   keysOf,
+  packedKey,
   prefix,
   recordKeys,
   resourceByKeyKey,
   resourceKey,
   stateKey,
 } from '../../../src/store/level/keys.ts'
+import { packedValue } from '../../../src/store/level/runs/packed-run.ts'
+import { decodeRun } from '../../../src/store/level/runs/record-run.ts'
+import { joined, type Run, runKey } from '../../../src/store/level/runs/run.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { fill } from '../everything.ts'
@@ -242,6 +247,44 @@ describe('checkLevelStore()', () => {
       /do not follow the records before/,
       'r',
     ],
+    [
+      'a packed run with a byte that is another',
+      async level => {
+        const [first, ...others] = await level
+          .iterator(recordKeys(await numberOf(level, thing, 'crowd')))
+          .all()
+        const [name, bytes] = packed([first ?? expect.unreachable('nothing is there'), ...others.slice(0, 9)])
+        bytes[bytes.length - 9] = (bytes.at(-9) ?? 0) ^ 1
+        await level.put(name, bytes)
+      },
+      /not a valid run of records/,
+      'r',
+    ],
+    [
+      'a packed run with a record of a write that was never',
+      async level => {
+        const [first, ...others] = await level
+          .iterator(recordKeys(await numberOf(level, thing, 'crowd')))
+          .all()
+        const run = packedRun([first ?? expect.unreachable('nothing is there'), ...others.slice(0, 9)])
+        const writeNumbers = run.writeNumbers.map((each, index) => (index === 9 ? 1e6 : each))
+        await level.put(runKey(run), packedValue({ ...run, writeNumbers }))
+      },
+      /above that of the head/,
+      'r',
+    ],
+    [
+      'a mark of no resource',
+      async level => level.put(packedKey(77), Buffer.alloc(14)),
+      /resource does not exist/,
+      'p',
+    ],
+    [
+      'a mark that is cut off',
+      async level => level.put(packedKey(await numberOf(level, thing, key)), Buffer.alloc(13)),
+      /not a valid mark/,
+      'p',
+    ],
     ['a record without a value', firstEntryAs(() => ''), /not a valid record/, 'r'],
     [
       'an entry of a crowd without its record',
@@ -319,6 +362,15 @@ describe('checkLevelStore()', () => {
     expect(JSON.stringify(check)).not.toContain('SECRET')
   })
 })
+
+function packedRun([first, ...others]: readonly [Entry, ...Entry[]]): Run {
+  return joined([decodeRun('', first), ...others.map(entry => decodeRun('', entry))])
+}
+
+function packed(entries: readonly [Entry, ...Entry[]]): [name: Buffer, bytes: Buffer] {
+  const run = packedRun(entries)
+  return [runKey(run), packedValue(run)]
+}
 
 async function bytesOf(level: Level, name: Buffer): Promise<Buffer> {
   return Buffer.from((await level.get(name)) ?? expect.unreachable('it is not there'))

@@ -9,9 +9,11 @@ import {
   headKey,
   identityKey,
   isWithin,
+  keyOfPosition,
   keysOf,
   namesInThingKey,
   ordinalKey,
+  packedKeyLength,
   positionInRecordKey,
   prefix,
   recordKey,
@@ -85,6 +87,7 @@ export class EntryCheck {
     [prefix.resourceByKey]: (key, bytes) => this.#checkByKey(key, bytes),
     [prefix.state]: (key, bytes) => this.#checkState(key, bytes),
     [prefix.record]: (key, bytes) => this.#checkRecord(key, bytes),
+    [prefix.packed]: (key, bytes) => this.#checkMark(key, bytes),
     [prefix.crowd]: (key, bytes) => this.#checkCrowd(key, bytes),
     [prefix.log]: (key, bytes) => this.#checkLog(key, bytes),
     [prefix.writeId]: (key, bytes) => this.#checkWriteId(key, bytes),
@@ -170,21 +173,28 @@ export class EntryCheck {
     const resource = this.#resources.get(resourceInRecordKey(key))
     if (!resource) return 'a record without a resource'
     resource.isWritten = true
-    if (this.#isAhead(positionInRecordKey(key).writeNumber))
-      return 'its write number is above that of the head'
     const fault = isRun(bytes) ? faultOfRun([key, bytes]) : faultOfRecord(undefined, bytes)
-    return fault ?? this.#checkOrder([key, bytes])
+    return fault ?? this.#checkPlaces([key, bytes])
   }
 
-  /** Counts the records of an entry, of which each must stand behind the one before. */
-  #checkOrder(entry: Entry): string | undefined {
+  /** Counts the records of an entry, of which each must stand behind the one before, and be of a write that there was. */
+  #checkPlaces(entry: Entry): string | undefined {
     let isInOrder = true
+    let isOfWrites = true
     for (const { name } of namedRecords('', entry)) {
       this.counts.records++
       isInOrder &&= Buffer.compare(this.#lastRecord, name) < 0
+      isOfWrites &&= !this.#isAhead(positionInRecordKey(name).writeNumber)
       this.#lastRecord = name
     }
+    if (!isOfWrites) return 'its write number is above that of the head'
     return isInOrder ? undefined : 'its records do not follow the records before it'
+  }
+
+  #checkMark(key: Buffer, bytes: Buffer): string | undefined {
+    const number = key.length === packedKeyLength ? key.readUInt32BE(1) : undefined
+    if (number === undefined || !keyOfPosition(number, bytes)) return 'it is not a valid mark of a resource'
+    return this.#resources.has(number) ? undefined : 'its resource does not exist'
   }
 
   async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {

@@ -4,7 +4,7 @@ import type { ClassicLevel } from 'classic-level'
 import { everyKey, formatKey, identityKey } from '../keys.ts'
 import { lastEntry } from './scan.ts'
 
-/** Version of the layout in keys.ts, record-run.ts and ../record-value.ts; any other is refused. */
+/** Version of the layout in keys.ts, ../runs (record-run.ts) and ../../record-value.ts; any other is refused. */
 export const formatVersion = 1
 
 const identityLength = 16

@@ -1,4 +1,3 @@
-import type { AbstractSnapshot } from 'abstract-level'
 import { maximumPageText } from '../../../core/ports.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import { ThingwireError } from '../../../errors.ts'
@@ -29,29 +28,11 @@ export async function readPage(
     : range
   // A cursor from outside the range would turn the bounds round.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
-  const how = { key, order, limit }
-  // There is no entry that begins in front of it.
-  if (wanted.gte.equals(recordKeys(resource).gte)) return await takePage(database, undefined, wanted, how)
-  // One for both reads: a write between them is seen by neither.
-  const snapshot = database.level.snapshot()
-  try {
-    return await takePage(database, snapshot, wanted, how)
-  } finally {
-    await snapshot.close()
-  }
-}
-
-async function takePage(
-  database: Database,
-  snapshot: AbstractSnapshot | undefined,
-  wanted: KeyRange,
-  { key, order, limit }: { readonly key: string } & Pick<PageQuery, 'order' | 'limit'>,
-): Promise<Page> {
   const reverse = order === 'desc'
   const records: StoredRecord[] = []
   let characters = 0
   let last: Buffer | undefined
-  for await (const found of recordsIn(database, key, wanted, { limit: limit + 1, reverse, snapshot })) {
+  for await (const found of recordsIn(database, key, wanted, { limit: limit + 1, reverse })) {
     for (const { name, record } of found) {
       if (last && (records.length === limit || characters >= maximumPageText)) {
         return { records, next: positionText(last) }

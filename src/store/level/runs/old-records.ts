@@ -2,15 +2,27 @@ import type { RemovedOld } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
 import { firstEntries, lastEntry } from '../database/scan.ts'
 import { crowdKeys, keyAtPosition, positionText, recordKeys } from '../keys.ts'
+import type { Unpacked } from '../packing/unpacked.ts'
 import type { Resources } from '../resources.ts'
-import { type NamedRecord, newestName } from './record-run.ts'
+import { newestName } from './record-run.ts'
 import { takeOut } from './remove-records.ts'
 import { crowdKeyAt } from './resend-check.ts'
+import type { NamedRecord } from './run.ts'
 
 /** Entries, and bytes of them: so few that a commit that waits for them waits for a few milliseconds. */
 const readAtOnce = { limit: 250, bytes: 16 * 1024 }
 /** What so many records have left on the disk is worth the tables that are written anew without it. */
 const compactedAtOnce = 100_000
+
+interface OldRecordsParts {
+  readonly database: Database
+  readonly resources: Resources
+  readonly unpacked: Unpacked
+  /**
+   * Runs a task when no other removal is under way, nor a commit: what one leaves as the newest record the other must not take.
+   */
+  readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>
+}
 
 /**
  * Removes what is too old. Not waited for on the disk: it goes there with the commits, and what a crash brings back is removed
@@ -20,17 +32,15 @@ const compactedAtOnce = 100_000
 export class OldRecords {
   readonly #database: Database
   readonly #resources: Resources
+  readonly #unpacked: Unpacked
   readonly #inTurn: <T>(task: () => Promise<T>) => Promise<T>
   /** How many records of a resource were removed since it was compacted, by its number. */
   readonly #uncompacted = new Map<number, number>()
 
-  /**
-   * @param inTurn runs a task when no other removal is under way, nor a commit: what one leaves as the newest record the other
-   * must not take
-   */
-  constructor(database: Database, resources: Resources, inTurn: <T>(task: () => Promise<T>) => Promise<T>) {
+  constructor({ database, resources, unpacked, inTurn }: OldRecordsParts) {
     this.#database = database
     this.#resources = resources
+    this.#unpacked = unpacked
     this.#inTurn = inTurn
   }
 
@@ -69,6 +79,7 @@ export class OldRecords {
     }
     for (const crowd of await this.#crowdKeysOf(resource, old)) batch.del(crowd)
     await this.#database.write(batch, { sync: false })
+    this.#unpacked.changedAt(name)
     return { count: old.length, name }
   }
 

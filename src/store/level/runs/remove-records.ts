@@ -1,48 +1,59 @@
 import type { Batch, Database } from '../database/database.ts'
 import { type Entry, firstEntries } from '../database/scan.ts'
 import { behind, isWithin, type KeyRange, positionInRecordKey } from '../keys.ts'
-import { decodeRun, isRun, type NamedRecord, newestName, partsOf, runKey, runValue } from './record-run.ts'
+import { lowerMark } from '../packing/packed-mark.ts'
+import type { Unpacked } from '../packing/unpacked.ts'
+import { decodeRun, isRun, newestName, runValue } from './record-run.ts'
+import { type NamedRecord, partsOf, runKey } from './run.ts'
 import { entryStart } from './time-line.ts'
 
 /** So few that taking them apart holds nobody up. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
-/**
- * Removes the records of a range that were written up to a write, in pieces; durable when it resolves.
- *
- * @param alone runs a task while nothing is committed: what is read of a run must still hold when it is put anew
- */
+interface RemovalParts {
+  readonly database: Database
+  /** Runs a task while nothing is committed: what is read of a run must still hold when it is put anew. */
+  readonly alone: <T>(task: () => Promise<T>) => Promise<T>
+  readonly unpacked: Unpacked
+}
+
+/** Removes the records of a range that were written up to a write, in pieces; durable when it resolves. */
 export async function removeRecords(
-  database: Database,
-  alone: <T>(task: () => Promise<T>) => Promise<T>,
+  parts: RemovalParts,
   { gte, lt }: KeyRange,
   lastWrite: number,
 ): Promise<number> {
   let removed = 0
   for (let next: Buffer | undefined = gte; next; ) {
     const from: Buffer = next
-    const piece = await alone(() => removePiece(database, { gte: from, lt }, lastWrite))
+    const piece = await parts.alone(() => removePiece(parts, { gte: from, lt }, lastWrite))
     removed += piece.count
     next = piece.next
   }
   return removed
 }
 
-async function removePiece(database: Database, range: KeyRange, lastWrite: number) {
+async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange, lastWrite: number) {
   const { gte, lt } = range
   if (Buffer.compare(gte, lt) >= 0) return { count: 0 }
   const start = await entryStart(database, gte)
   const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
-  const last = entries.at(-1)
-  if (!last) return { count: 0 }
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (!first || !last) return { count: 0 }
   const batch = database.batch()
   let count = 0
   for (const entry of entries) {
-    if (positionInRecordKey(entry[0]).writeNumber > lastWrite) continue
-    count += takeOut(batch, entry, ({ name }) => isWithin(name, range)).count
+    const isMeant = ({ name }: NamedRecord) =>
+      isWithin(name, range) && positionInRecordKey(name).writeNumber <= lastWrite
+    count += takeOut(batch, entry, isMeant).count
   }
-  if (count > 0) await database.write(batch, { sync: true })
-  else await batch.close()
+  if (count > 0) {
+    const mark = await lowerMark(database, batch, first[0])
+    await database.write(batch, { sync: true })
+    unpacked.changedAt(first[0], mark)
+  } else {
+    await batch.close()
+  }
   return { count, next: behind(newestName(last)) }
 }
 

@@ -5,8 +5,10 @@ import { comparedOneByOne } from '../../resend.ts'
 import type { Database } from '../database/database.ts'
 import { Cursor, type Entry } from '../database/scan.ts'
 import { crowdKey, positionInRecordKey, recordKey, recordKeys } from '../keys.ts'
+import { readMark } from '../packing/packed-mark.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { decodeRun, firstDatetime, lastDatetime, newestIn, type Run } from './record-run.ts'
+import { decodeRun, newestIn } from './record-run.ts'
+import { firstDatetime, lastDatetime, type Run } from './run.ts'
 
 /**
  * The resend check (contract §4, resend (a)): is this record stored already?
@@ -37,6 +39,8 @@ export interface Surroundings {
   readonly points: Map<number, Point>
   /** Runs of records between which one may come to stand. */
   readonly runs: readonly StoredRun[]
+  /** Of the resource (../packing/packed-mark.ts). */
+  readonly mark: Buffer | undefined
 }
 
 /** What is stored around all records of these writes that may be stored already, by resource number. */
@@ -76,7 +80,10 @@ async function loadSurroundingsOf(
   suspects: ReadonlyMap<number, readonly AcceptedRecord[]>,
 ): Promise<Surroundings> {
   const datetimes = [...suspects.keys()].sort((a, b) => a - b)
-  const { points, runs } = await compareOneByOne(database, resource, datetimes)
+  const [{ points, runs }, mark] = await Promise.all([
+    compareOneByOne(database, resource, datetimes),
+    readMark(database, resource),
+  ])
   for (const [datetime, { count, measurements }] of points) {
     if (count < comparedOneByOne) continue
     const candidates = (suspects.get(datetime) ?? []).map(measurement)
@@ -86,7 +93,7 @@ async function loadSurroundingsOf(
       if (found[index]) measurements.add(candidate)
     }
   }
-  return { points, runs }
+  return { points, runs, mark }
 }
 
 /** One pass over the time line, which leaps where the next datetime is far: late records may be dense or sparse. */
@@ -94,7 +101,7 @@ async function compareOneByOne(
   database: Database,
   resource: number,
   datetimes: readonly number[],
-): Promise<Surroundings> {
+): Promise<Omit<Surroundings, 'mark'>> {
   const points = new Map(datetimes.map(datetime => [datetime, { count: 0, measurements: new Set<string>() }]))
   const parted = new PartedRuns(datetimes)
   const line = new TimeLine(database, resource, (datetimes.at(-1) ?? 0) + 1)

@@ -7,15 +7,20 @@ import type { Entry } from '../database/scan.ts'
 import {
   counterBytes,
   numberBytes,
+  packedKey,
+  positionBytes,
   recordKey,
   recordKeyLength,
   resourceByKeyKey,
   resourceKey,
   writeRecordKey,
 } from '../keys.ts'
+import { putMark } from '../packing/packed-mark.ts'
+import type { Unpacked } from '../packing/unpacked.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { type Run, RunDraft, runKey, runValue } from './record-run.ts'
+import { RunDraft, runValue } from './record-run.ts'
 import { crowdKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
+import { type Run, runKey } from './run.ts'
 import { StagedResource } from './staged-resource.ts'
 
 /** The key of a record while it is put: the batch copies it. */
@@ -24,6 +29,7 @@ const keyBytes = Buffer.allocUnsafe(recordKeyLength)
 export interface StagedRecordsParts {
   readonly database: Database
   readonly resources: Resources
+  readonly unpacked: Unpacked
 }
 
 /**
@@ -54,12 +60,15 @@ export class StagedRecords {
     this.#behind = behind
   }
 
-  /** Reads what has to be known to stage these. @returns the runs that may be put anew, as they are */
+  /** Reads what has to be known to stage these. @returns the runs and marks that may be put anew, as they are */
   async load(writes: readonly Append[]): Promise<Entry[]> {
     const { database, resources } = this.#parts
     this.#growing = await resources.load(writes)
     this.#surroundings = await loadSurroundings(database, resources, writes)
-    return [...this.#surroundings.values()].flatMap(({ runs }) => runs.map(({ entry }) => entry))
+    return [...this.#surroundings].flatMap(([resource, { runs, mark }]): Entry[] => [
+      ...runs.map(({ entry }) => entry),
+      ...(mark ? ([[packedKey(resource), positionBytes(mark)]] as const) : []),
+    ])
   }
 
   /** Whether all of its records are new for certain, without a read. */
@@ -102,6 +111,8 @@ export class StagedRecords {
   *putParts(): Generator<void> {
     for (const ofThing of this.resources.values()) {
       for (const resource of ofThing.values()) {
+        const mark = resource.loweredMark
+        if (mark) putMark(this.#batch, mark.to)
         for (const part of resource.takeParts()) {
           this.#putRun(part)
           this.#added.push(runKey(part))
@@ -124,10 +135,13 @@ export class StagedRecords {
 
   /** They are committed. */
   remember(): void {
-    const { resources } = this.#parts
+    const { resources, unpacked } = this.#parts
     for (const [thingId, ofThing] of this.resources) {
-      for (const [key, { number, newest, atNewest }] of ofThing) {
+      for (const [key, resource] of ofThing) {
+        const { number, newest, atNewest, added, late } = resource
         resources.remember(thingId, key, { number, newest, atNewest })
+        if (added > 0) unpacked.grew(number, added)
+        if (late) unpacked.changed(number, late, resource.loweredMark?.from)
       }
     }
     for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)

@@ -1,7 +1,10 @@
 import { type AcceptedRecord, measurement } from '../../../core/record/record.ts'
+import { positionInRecordKey, recordKey } from '../keys.ts'
+import type { Span } from '../packing/unpacked.ts'
 import type { Resource } from '../resources.ts'
-import { firstDatetime, lastDatetime, partedAt, type Run, type RunDraft } from './record-run.ts'
+import type { RunDraft } from './record-run.ts'
 import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
+import { firstDatetime, lastDatetime, partedAt, type Run } from './run.ts'
 
 /** A resource as it will be once the group that is being put together is committed. */
 export class StagedResource implements Resource {
@@ -13,6 +16,13 @@ export class StagedResource implements Resource {
   /** By datetime; made when a record needs it, since records in time order do not. */
   #points: Map<number, Point> | undefined
   readonly #staged: AcceptedRecord[] = []
+
+  /** How many records the group adds. */
+  added = 0
+  /** Datetimes of those among them that do not stand behind all others. */
+  late: Span | undefined
+  /** How far the resource was packed before; known if a record may be late. */
+  readonly #mark: Buffer | undefined
 
   /** Of the write that is being staged: its newest records, while more may come. */
   draft: RunDraft | undefined
@@ -28,6 +38,7 @@ export class StagedResource implements Resource {
     this.atNewest = committed.atNewest
     this.#committed = { ...committed }
     this.#loaded = surroundings?.points
+    this.#mark = surroundings?.mark
     this.#runs = surroundings?.runs.map(({ run }) => run) ?? []
   }
 
@@ -51,6 +62,7 @@ export class StagedResource implements Resource {
 
   /** Adds a record; `count` is what `look` said. */
   add(record: AcceptedRecord, count: number): void {
+    this.added++
     if (record.datetime >= this.newest) {
       this.newest = record.datetime
       this.atNewest = count + 1
@@ -67,11 +79,21 @@ export class StagedResource implements Resource {
 
   /** That a record of this datetime is put, which may stand between those of a run. */
   part(datetime: number): void {
+    const { from = datetime, to = datetime } = this.late ?? {}
+    this.late = { from: Math.min(from, datetime), to: Math.max(to, datetime) }
     const run = this.#runs[this.#indexBehind(datetime) - 1]
     if (!run || lastDatetime(run) <= datetime) return
     const cuts = this.#cuts.get(run)
     if (cuts) cuts.push(datetime)
     else this.#cuts.set(run, [datetime])
+  }
+
+  /** The mark as it was and as it is to be, if late records change something in front of it. */
+  get loweredMark(): { readonly from: Buffer; readonly to: Buffer } | undefined {
+    if (!this.#mark || !this.late) return undefined
+    const { from } = this.late
+    if (from >= positionInRecordKey(this.#mark).datetime) return undefined
+    return { from: this.#mark, to: recordKey(this.number, from, 0, 0) }
   }
 
   /** What is to be put in place of the runs that were parted since the last call: once, however many records have parted one. */

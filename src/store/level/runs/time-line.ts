@@ -4,7 +4,8 @@ import { encodeRecord } from '../../record-value.ts'
 import type { Database } from '../database/database.ts'
 import { type Entry, lastEntry, type Readable, type ScanOptions, scan } from '../database/scan.ts'
 import { behind, isWithin, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
-import { isRun, type NamedRecord, namedRecords, newestIn, newestName } from './record-run.ts'
+import { isRun, namedRecords, newestIn, newestName } from './record-run.ts'
+import type { NamedRecord } from './run.ts'
 
 /**
  * The records of a resource in their order, each under the key that it would have alone. Who reads them here need not know that
@@ -14,7 +15,7 @@ import { isRun, type NamedRecord, namedRecords, newestIn, newestName } from './r
 export type { NamedRecord }
 
 /**
- * The records of a range of record keys, some at a time.
+ * The records of a range of record keys, some at a time, as they are when the first are asked for.
  *
  * @param key of the resource
  * @param options of the entries that are read; the first may be one with no record in the range
@@ -25,9 +26,16 @@ export async function* recordsIn(
   range: KeyRange,
   options: ScanOptions = {},
 ): AsyncGenerator<Iterable<NamedRecord>, void, undefined> {
-  const gte = await entryStart(database, range.gte, options.snapshot)
-  for await (const entries of scan(database, { gte, lt: range.lt }, options)) {
-    yield within(entries, key, range, options.reverse)
+  // One for both reads: what is written or packed between them is seen by neither.
+  const own = options.snapshot || isFirst(range.gte) ? undefined : database.level.snapshot()
+  const { snapshot = own } = options
+  try {
+    const gte = await entryStart(database, range.gte, snapshot)
+    for await (const entries of scan(database, { gte, lt: range.lt }, { ...options, snapshot })) {
+      yield within(entries, key, range, options.reverse)
+    }
+  } finally {
+    await own?.close()
   }
 }
 
@@ -78,10 +86,15 @@ export async function entryStart(
   key: Buffer,
   snapshot?: AbstractSnapshot,
 ): Promise<Buffer> {
+  if (isFirst(key)) return key
   const { gte } = recordKeys(resourceInRecordKey(key))
-  if (Buffer.compare(key, gte) <= 0) return key
   const before = await lastEntry(database, { gte, lt: key }, snapshot)
   return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
+}
+
+/** Whether no entry of the resource begins in front of it. */
+function isFirst(key: Buffer): boolean {
+  return Buffer.compare(key, recordKeys(resourceInRecordKey(key)).gte) <= 0
 }
 
 /** The records of an entry, each as the entry that it would be alone. */

@@ -17,22 +17,24 @@ import {
 } from '../../../../src/conformance/writes.ts'
 import type { Append, PageQuery, RecordStore, Store } from '../../../../src/store/contract.ts'
 import type { Entry } from '../../../../src/store/level/database/scan.ts'
-import { checkLevelStore, createLevelStore } from '../../../../src/store/level/index.ts'
+import { checkLevelStore } from '../../../../src/store/level/index.ts'
 import { recordKey } from '../../../../src/store/level/keys.ts'
 import {
+  countIn,
   decodeRun,
   newestIn,
   newestName,
-  type Run,
   RunDraft,
-  runKey,
   runValue,
 } from '../../../../src/store/level/runs/record-run.ts'
+import { type Run, runKey } from '../../../../src/store/level/runs/run.ts'
 import { singles } from '../../../../src/store/level/runs/time-line.ts'
+import { createPackingStore } from '../../../../src/store/level/store.ts'
 import { createMemoryStore } from '../../../../src/store/memory/index.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { encodeRecord } from '../../../../src/store/record-value.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
+import { eagerPacking, noPacking } from '../../store-places.ts'
 import { failNextBatch, writeBatches } from '../write-batches.ts'
 
 afterEach(() => {
@@ -61,10 +63,11 @@ test('a run of records comes back to the letter, with each in its place', () => 
         return geo ? { key: 'depth', datetime, value, geo } : { key: 'depth', datetime, value }
       })
       const places = records.map((_, index) => firstPlace + 3 * index)
-      const run: Run = { resource: 7, writeNumber: 9, records, places }
+      const run: Run = { resource: 7, records, writeNumbers: records.map(() => 9), places }
       const entry: Entry = [runKey(run), Buffer.from(runValue(run))]
       const names = records.map((each, index) => recordKey(7, each.datetime, 9, places[index] ?? 0))
       expect(decodeRun('depth', entry)).toEqual(run)
+      expect(countIn(entry[1])).toBe(records.length)
       expect(newestIn('depth', entry)).toEqual(records.at(-1))
       expect(newestName(entry)).toEqual(names.at(-1))
       expect(singles(entry)).toEqual(records.map((each, index) => [names[index], encodeRecord(each)]))
@@ -84,9 +87,9 @@ test('a run takes 128 records, and so many as have 4,096 characters', () => {
   expect(added(JSON.stringify('x'.repeat(10_000)))).toBe(1)
 })
 
-async function openLevel() {
+async function openLevel(packing = noPacking) {
   const location = join(await temporaryDirectory(), 'store')
-  return { location, store: await openStore(createLevelStore({ location })) }
+  return { location, store: await openStore(createPackingStore({ location }, packing)) }
 }
 
 const datetimes = fc.nat({ max: 40 }).map(later => measuredAt + later)
@@ -142,12 +145,15 @@ async function contentsOf(records: RecordStore) {
   return [await readAll(records), await readAll(records, { key: 'speed' })]
 }
 
-test('runs that are parted, cut, failed and read give what a list of records gives', async () => {
+test.each([
+  ['as they are written', noPacking],
+  ['packed at once', eagerPacking],
+])('runs %s that are parted, cut, failed and read give what a list of records gives', async (_, packing) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), async steps => {
-      const { location, store } = await openLevel()
+      const { location, store } = await openLevel(packing)
       const list = await openStore(createMemoryStore())
       vi.setSystemTime(measuredAt)
       const both = async <T>(act: (store: Store) => Promise<T>) => {

@@ -1,0 +1,87 @@
+import type { StoredRecord } from '../../../core/record/record.ts'
+import { recordKey } from '../keys.ts'
+
+/**
+ * Records that stand one behind another in their resource, with nothing between them: what one entry of the database holds,
+ * under the key of its first record. Most are runs of one. LevelDB's work is by the entry, so one for many records costs a
+ * fraction of one for each.
+ */
+export interface Run {
+  readonly resource: number
+  readonly records: readonly StoredRecord[]
+  /** Of each record: the number of its write. */
+  readonly writeNumbers: readonly number[]
+  /** Of each record, in its write. */
+  readonly places: readonly number[]
+}
+
+/** A record of a run in its place; `name` is the key that it would have alone. */
+export interface NamedRecord {
+  readonly name: Buffer
+  readonly record: StoredRecord
+}
+
+export function firstDatetime({ records }: Run): number {
+  return records[0]?.datetime ?? 0
+}
+
+export function lastDatetime({ records }: Run): number {
+  return records.at(-1)?.datetime ?? 0
+}
+
+/** The key of its entry. */
+export function runKey(run: Run): Buffer {
+  return nameIn(run, 0)
+}
+
+/** The key that a record of a run would have alone. */
+export function nameIn({ resource, records, writeNumbers, places }: Run, index: number): Buffer {
+  return recordKey(resource, records[index]?.datetime ?? 0, writeNumbers[index] ?? 0, places[index] ?? 0)
+}
+
+/** What is left of a run without some of its records: runs of those that stood together. */
+export function partsOf(run: Run, isLeft: (name: Buffer, record: StoredRecord) => boolean): Run[] {
+  const parts: Run[] = []
+  let start = 0
+  for (const [index, record] of run.records.entries()) {
+    if (isLeft(nameIn(run, index), record)) continue
+    if (start < index) parts.push(slice(run, start, index))
+    start = index + 1
+  }
+  if (start < run.records.length) parts.push(slice(run, start))
+  return parts
+}
+
+/** The runs between which records of these datetimes stand that were written later. */
+export function partedAt(run: Run, datetimes: readonly number[]): Run[] {
+  const { records } = run
+  const sorted = [...datetimes].sort((a, b) => a - b)
+  const starts = [0]
+  let next = 0
+  for (let index = 1; index < records.length; index++) {
+    const [before, behind] = [records[index - 1]?.datetime ?? 0, records[index]?.datetime ?? 0]
+    while ((sorted[next] ?? before) < before) next++
+    if ((sorted[next] ?? behind) < behind) starts.push(index)
+  }
+  return starts.map((start, index) => slice(run, start, starts[index + 1]))
+}
+
+/** One run of several that follow each other in one resource. */
+export function joined([first, ...others]: readonly [Run, ...Run[]]): Run {
+  const [records, writeNumbers, places] = [[...first.records], [...first.writeNumbers], [...first.places]]
+  for (const run of others) {
+    records.push(...run.records)
+    writeNumbers.push(...run.writeNumbers)
+    places.push(...run.places)
+  }
+  return { resource: first.resource, records, writeNumbers, places }
+}
+
+function slice({ resource, records, writeNumbers, places }: Run, start: number, end?: number): Run {
+  return {
+    resource,
+    records: records.slice(start, end),
+    writeNumbers: writeNumbers.slice(start, end),
+    places: places.slice(start, end),
+  }
+}

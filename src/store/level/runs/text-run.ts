@@ -1,0 +1,71 @@
+import type { StoredRecord } from '../../../core/record/record.ts'
+import type { Entry } from '../database/scan.ts'
+import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
+import type { Run } from './run.ts'
+
+/**
+ * A run of several records of one write, as it is committed: text, a byte that says so, then its records, each a head and the
+ * value as JSON text. JSON has none of the control characters that stand between them.
+ */
+
+/** The first byte of its value: no kind of record has it. */
+export const textMark = 4
+const start = String.fromCharCode(textMark)
+const recordEnd = '\x01'
+const recordEndByte = 1
+const headEnd = '\x02'
+
+export function textValue({ records, places }: Run): string {
+  const first = records[0]?.datetime ?? 0
+  let text = start
+  for (let index = 0; index < records.length; index++) {
+    const { datetime, value, geo } = records[index] as StoredRecord
+    if (index > 0) text += recordEnd
+    if (datetime !== first) text += datetime - first
+    text += `,${places[index]}`
+    if (geo) text += `,${geo.lat},${geo.long}`
+    text += headEnd + value
+  }
+  return text
+}
+
+/** @param key of the resource */
+export function decodeText(key: string, [name, bytes]: Entry): Run {
+  const { datetime, writeNumber } = positionInRecordKey(name)
+  const records: StoredRecord[] = []
+  const places: number[] = []
+  for (const part of bytes.toString('utf8', 1).split(recordEnd)) {
+    const { record, place } = decodePart(key, datetime, part)
+    records.push(record)
+    places.push(place)
+  }
+  const writeNumbers = records.map(() => writeNumber)
+  return { resource: resourceInRecordKey(name), records, writeNumbers, places }
+}
+
+/** Its newest record, without the others. @param key of the resource */
+export function newestInText(key: string, [name, bytes]: Entry): StoredRecord {
+  const { datetime } = positionInRecordKey(name)
+  const start = bytes.lastIndexOf(recordEndByte) + 1
+  return decodePart(key, datetime, bytes.toString('utf8', start)).record
+}
+
+/** How many records it has. */
+export function countInText(bytes: Buffer): number {
+  let count = 1
+  for (let at = bytes.indexOf(recordEndByte); at !== -1; at = bytes.indexOf(recordEndByte, at + 1)) count++
+  return count
+}
+
+/** @param first datetime of the first record of the run */
+function decodePart(key: string, first: number, part: string): { record: StoredRecord; place: number } {
+  const end = part.indexOf(headEnd)
+  const [offset, place, lat, long] = part.slice(0, end).split(',')
+  const datetime = first + Number(offset)
+  const value = part.slice(end + 1)
+  const record =
+    lat === undefined
+      ? { key, datetime, value }
+      : { key, datetime, value, geo: { lat: Number(lat), long: Number(long) } }
+  return { record, place: Number(place) }
+}

@@ -1,0 +1,51 @@
+import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
+import { key, measured, measuredAt, thing, write } from '../../../../src/conformance/writes.ts'
+import { createPackingStore } from '../../../../src/store/level/store.ts'
+import { openStore } from '../../../../src/store/open-store.ts'
+import { eagerPacking } from '../../store-places.ts'
+
+/**
+ * A process that writes to a store in `argv[2]`, beginning with the value `argv[5]`, says what it does and when it is done, and dies by kill -9
+ * `argv[3]` (`before`, `while` or `behind`) the batch number `argv[4]` of the packer.
+ */
+
+const [, , location = '', point = '', batches = '1', first = '0'] = process.argv
+let left = Number(batches)
+
+type Batch = ReturnType<ClassicLevel['batch']>
+const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
+const begin = prototype.batch
+prototype.batch = function batch(this: ClassicLevel) {
+  const made = begin.call(this)
+  const through = made.write.bind(made)
+  made.write = async (options: ChainedBatchWriteOptions = {}) => {
+    // Those of the packer alone are not waited for on the disk.
+    if (options.sync !== false || --left > 0) return await through(options)
+    const die = () => process.kill(process.pid, 'SIGKILL')
+    if (point === 'before') die()
+    const written = through(options)
+    if (point === 'while') die()
+    await written
+    die()
+  }
+  return made
+}
+
+const store = await openStore(createPackingStore({ location }, { ...eagerPacking, records: 64 }))
+for (let value = Number(first); ; value++) {
+  // Some come to stand in what is packed.
+  const isLate = value % 10 === 9
+  await told('append', value, () =>
+    store.records.append(write([measured(measuredAt + (isLate ? 500 * value + 250 : 1_000 * value), value)])),
+  )
+  const old = value - 60
+  if (value % 89 !== 88 || old % 10 === 9) continue
+  const from = measuredAt + 1_000 * old
+  await told('remove', old, () => store.records.remove(thing, key, { from, to: from + 1 }))
+}
+
+async function told(what: string, value: number, task: () => Promise<unknown>): Promise<void> {
+  console.log(`${what} ${value}`)
+  await task()
+  console.log('done')
+}

@@ -1,0 +1,48 @@
+import { Database } from '../../../../src/store/level/database/database.ts'
+import { type Entry, scan } from '../../../../src/store/level/database/scan.ts'
+import { keysOf, prefix } from '../../../../src/store/level/keys.ts'
+import { Packer, type Packing, usualPacking } from '../../../../src/store/level/packing/packer.ts'
+import { Unpacked } from '../../../../src/store/level/packing/unpacked.ts'
+
+type Parts = ConstructorParameters<typeof Packer>[0]
+
+/** Runs a task on a store that nobody has open. */
+export async function withDatabase<T>(
+  location: string,
+  task: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = new Database(location)
+  await database.open()
+  try {
+    return await task(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Looks at every resource of a store that nobody has open, and packs what is to be packed. */
+export async function packAll(
+  location: string,
+  packing: Partial<Packing> = {},
+  parts: Partial<Parts> = {},
+): Promise<void> {
+  await withDatabase(location, async database => {
+    const usual: Parts = {
+      database,
+      alone: task => task(),
+      isShort: () => false,
+      unpacked: new Unpacked(usualPacking.growth),
+    }
+    const rests = { idle: 0, busy: 0 }
+    await new Packer({ ...usual, ...parts }, { ...usualPacking, rests, ...packing }).packAll()
+  })
+}
+
+/** The entries of all records of a store that nobody has open. */
+export async function entriesOf(location: string): Promise<Entry[]> {
+  return await withDatabase(location, async database => {
+    const entries: Entry[] = []
+    for await (const some of scan(database, keysOf(prefix.record))) entries.push(...some)
+    return entries
+  })
+}
