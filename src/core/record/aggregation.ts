@@ -26,6 +26,29 @@ export class Aggregation {
     return fold !== undefined
   }
 
+  /**
+   * Adds the records of a column, as `BucketFold.addNumbers`.
+   *
+   * @param datetimes of the numbers, ascending
+   * @param from of the first that is meant
+   * @param to behind the last that is meant, exclusive
+   * @returns as `add`
+   */
+  addNumbers(datetimes: Float64Array, numbers: Float64Array, from: number, to: number): boolean {
+    const isForwards = this.#query.order === 'asc'
+    for (let [low, high] = [from, to]; low < high; ) {
+      const fold = this.#foldAt(datetimes[isForwards ? low : high - 1] as number)
+      if (!fold) return false
+      let [first, last] = [low, high]
+      if (isForwards) for (last = low + 1; last < high && (datetimes[last] as number) < fold.end; ) last++
+      else for (first = high - 1; first > low && (datetimes[first - 1] as number) >= fold.start; ) first--
+      fold.addNumbers(numbers, first, last)
+      if (isForwards) low = last
+      else high = first
+    }
+    return true
+  }
+
   /** Adds records of one bucket by their summary. @returns as `add` */
   merge(datetime: number, summary: Omit<BucketSummary, 'start' | 'end'>): boolean {
     const fold = this.#foldAt(datetime)

@@ -40,6 +40,35 @@ export class BucketFold implements BucketSummary {
     this.#addSum(number / unitOf(number, number), 0, number, number)
   }
 
+  /** Adds records whose values are numbers, and their texts the shortest ones: those of a column, in the order of time. @param to exclusive */
+  addNumbers(numbers: Float64Array, from: number, to: number): void {
+    this.#addTexts(String(numbers[from]), String(numbers[to - 1]))
+    this.count += to - from
+    this.numbers += to - from
+    let { sum, compensation, min, max } = this
+    for (let index = from; index < to; index++) {
+      const number = numbers[index] as number
+      if (number < min) min = number
+      if (number > max) max = number
+      const before = sum
+      sum += number
+      compensation += Math.abs(before) >= Math.abs(number) ? before - sum + number : number - sum + before
+    }
+    if (unitOf(min, max) === 1) {
+      this.sum = sum
+      this.compensation = compensation
+      this.min = min
+      this.max = max
+    } else this.#addHuge(numbers, from, to)
+  }
+
+  #addHuge(numbers: Float64Array, from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const number = numbers[index] as number
+      this.#addSum(number / unitOf(number, number), 0, number, number)
+    }
+  }
+
   /** Adds the records of another part of the bucket, of which there is at least one. */
   merge({
     count,

@@ -18,6 +18,8 @@ export const prefix = {
   record: 'r',
   /** Resource (4) → position (14): how far it is packed; see packing/packed-mark.ts. */
   packed: 'p',
+  /** Resource (4) begin of a day of UTC (6) → summaries of its quarter hours; see summaries/day-summary.ts. */
+  summary: 'q',
   /** Resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
   crowd: 'd',
   /** Write number (6) → entry of the commit log. */
@@ -33,11 +35,13 @@ export const prefix = {
 } as const
 
 const recordPrefix = prefix.record.charCodeAt(0)
+const summaryPrefix = prefix.summary.charCodeAt(0)
 const crowdPrefix = prefix.crowd.charCodeAt(0)
 export const recordKeyLength = 19
 /** In a record key, behind its resource. */
 const positionStart = 5
 export const packedKeyLength = 5
+const timeKeyLength = 11
 const crowdKeyLength = 27
 const largest48Bits = 2 ** 48 - 1
 const largest16Bits = 2 ** 16 - 1
@@ -206,6 +210,22 @@ export function recordKeys(resource: number, from?: number, to?: number): KeyRan
   return timeRange(recordPrefix, resource, from, to)
 }
 
+/** @param day its begin, milliseconds */
+export function summaryKey(resource: number, day: number): Buffer {
+  return timeKey(summaryPrefix, resource, day)
+}
+
+/** Keys of the summaries of days that begin from `from` (inclusive) to `to` (exclusive), milliseconds. */
+export function summaryKeys(resource: number, from?: number, to?: number): KeyRange {
+  return timeRange(summaryPrefix, resource, from, to)
+}
+
+/** @returns undefined if it has not the length of one */
+export function summaryParts(key: Buffer): { resource: number; day: number } | undefined {
+  if (key.length !== timeKeyLength) return undefined
+  return { resource: key.readUInt32BE(1), day: key.readUIntBE(5, 6) }
+}
+
 export function crowdKey(resource: number, datetime: number, digest: Buffer): Buffer {
   return Buffer.concat([timeKey(crowdPrefix, resource, datetime), digest])
 }
@@ -250,7 +270,7 @@ export function nameInDocumentKey(key: Buffer): string {
 }
 
 function timeKey(kind: number, resource: number, datetime: number): Buffer {
-  const key = Buffer.allocUnsafe(11)
+  const key = Buffer.allocUnsafe(timeKeyLength)
   key[0] = kind
   key.writeUInt32BE(resource, 1)
   key.writeUIntBE(datetime, 5, 6)

@@ -23,6 +23,7 @@ import type { Unpacked } from './packing/unpacked.ts'
 import type { Resources } from './resources.ts'
 import { removeRecords, takeOut } from './runs/remove-records.ts'
 import { entryOf, recordBefore, recordsIn } from './runs/time-line.ts'
+import { dropSummaries } from './summaries/drop-summaries.ts'
 
 interface RemovalParts {
   readonly database: Database
@@ -123,6 +124,17 @@ export class Removals {
     for (const [name] of ofResource) batch.del(name)
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
     const mark = left && holder && (await lowerMark(database, batch, holder[0]))
+    const lastAt = last && positionInRecordKey(last).datetime
+    // What is newest then is no more in a day that is over.
+    if (!left) await dropSummaries(database, batch, resource)
+    else
+      await dropSummaries(
+        database,
+        batch,
+        resource,
+        isNewest ? left.record.datetime : lastAt,
+        isNewest ? undefined : lastAt,
+      )
     const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
     const entry = commit && log.entryOf(commit)
     if (entry) batch.put(...entry)

@@ -21,10 +21,13 @@ import {
   resourceByKeyKey,
   resourceInRecordKey,
   stateKey,
+  summaryParts,
   thingInKey,
 } from '../keys.ts'
 import { isRun, namedRecords } from '../runs/record-run.ts'
 import { decodeState } from '../states.ts'
+import { dayOf } from '../summaries/days.ts'
+import { summaryOf } from '../summaries/summarise.ts'
 import type { Faults } from './faults.ts'
 import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
 
@@ -88,6 +91,7 @@ export class EntryCheck {
     [prefix.state]: (key, bytes) => this.#checkState(key, bytes),
     [prefix.record]: (key, bytes) => this.#checkRecord(key, bytes),
     [prefix.packed]: (key, bytes) => this.#checkMark(key, bytes),
+    [prefix.summary]: (key, bytes) => this.#checkSummary(key, bytes),
     [prefix.crowd]: (key, bytes) => this.#checkCrowd(key, bytes),
     [prefix.log]: (key, bytes) => this.#checkLog(key, bytes),
     [prefix.writeId]: (key, bytes) => this.#checkWriteId(key, bytes),
@@ -195,6 +199,18 @@ export class EntryCheck {
     const number = key.length === packedKeyLength ? key.readUInt32BE(1) : undefined
     if (number === undefined || !keyOfPosition(number, bytes)) return 'it is not a valid mark of a resource'
     return this.#resources.has(number) ? undefined : 'its resource does not exist'
+  }
+
+  async #checkSummary(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const parts = summaryParts(key)
+    if (!parts || parts.day !== dayOf(parts.day)) return 'it is not a valid summary of a day'
+    if (!this.#resources.has(parts.resource)) return 'its resource does not exist'
+    // Where they are damaged that is a fault of their own.
+    const isOfRecords = await summaryOf({ level: this.#level }, parts.resource, parts.day).then(
+      summary => summary?.equals(bytes) === true,
+      () => true,
+    )
+    return isOfRecords ? undefined : 'it differs from the records of its day'
   }
 
   async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {

@@ -9,12 +9,15 @@ import {
   type KeyRange,
   keysOf,
   lastRecordKey,
+  positionInRecordKey,
   prefix,
   recordKey,
   recordKeys,
   resourceInRecordKey,
 } from '../keys.ts'
 import { type EntryGroup, type Grouping, putGroups, readGroups } from '../runs/entry-groups.ts'
+import { dayLength, dayOf } from '../summaries/days.ts'
+import { summariesOf } from '../summaries/summarise.ts'
 import { putMark, readMark } from './packed-mark.ts'
 import type { Span, Unpacked } from './unpacked.ts'
 
@@ -44,6 +47,14 @@ interface PackerParts {
   /** Whether the disk has too little room: packing takes some before it gives more. */
   readonly isShort: () => boolean
   readonly unpacked: Unpacked
+}
+
+/** What is written in one batch. */
+interface Step {
+  readonly groups: readonly EntryGroup[]
+  readonly summaries: readonly Entry[]
+  /** Record key up to which the resource is packed then. */
+  readonly reached: Buffer | undefined
 }
 
 /** Milliseconds until a failed step is tried again, or a short disk is looked at. */
@@ -161,6 +172,7 @@ export class Packer {
     try {
       for (let span = spans[0]; span; span = spans[0]) {
         if (!(await this.#packSpan(resource, span, packed))) return
+        if (!(await this.#summariseSpan(resource, span, packed))) return
         spans.shift()
       }
     } finally {
@@ -203,16 +215,17 @@ export class Packer {
       const begin = performance.now()
       unpacked.watch(resource)
       const { groups, next, isAtEnd } = await readGroups(database, { gte: from, lt }, grouping)
-      this.#worked = performance.now() - begin
       // The resource may have gone since it was found.
       if (!next) return true
+      const summaries = until === undefined ? await this.#summaries(resource, timeOf(from), timeOf(next)) : []
+      this.#worked = performance.now() - begin
       const isBehind = until !== undefined && Buffer.compare(next, until) > 0
       const isLast = isAtEnd || isBehind || next.equals(from)
       const reached = until === undefined ? next : undefined
       // A resource with few records needs no mark.
       const isMarkToPut = isLast && reached && (mark ? !mark.equals(reached) : from !== gte)
-      const isToPut = groups.length > 0 || isMarkToPut
-      if (isToPut && !(await this.#put(resource, groups, reached))) {
+      const isToPut = groups.length > 0 || summaries.length > 0 || isMarkToPut
+      if (isToPut && !(await this.#put(resource, { groups, summaries, reached }))) {
         unpacked.putBack(resource)
         return false
       }
@@ -227,11 +240,32 @@ export class Packer {
     }
   }
 
-  /** @param reached record key up to which the resource is packed then @returns whether what was read still held */
-  async #put(resource: number, groups: readonly EntryGroup[], reached: Buffer | undefined): Promise<boolean> {
+  /** Summarises anew the days that a change has touched. @param packed as of `packSpan` @returns whether that was done */
+  async #summariseSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
+    const { unpacked } = this.#parts
+    unpacked.watch(resource)
+    const end = Math.min(dayOf(to) + dayLength, timeOf(packed))
+    const summaries = await this.#summaries(resource, from, end)
+    if (summaries.length === 0 || (await this.#put(resource, { groups: [], summaries, reached: undefined })))
+      return true
+    unpacked.putBack(resource)
+    return false
+  }
+
+  /** Those that are missing, of days that are over in front of `to`. @param from, to milliseconds */
+  async #summaries(resource: number, from: number, to: number): Promise<Entry[]> {
+    const summaries: Entry[] = []
+    for await (const each of summariesOf(this.#parts.database, resource, dayOf(from), to))
+      summaries.push(each)
+    return summaries
+  }
+
+  /** @returns whether what was read still held; otherwise nothing is put */
+  async #put(resource: number, { groups, summaries, reached }: Step): Promise<boolean> {
     const { database, alone, unpacked } = this.#parts
     const batch = database.batch()
     try {
+      for (const summary of summaries) batch.put(...summary)
       for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
       return await alone(async () => {
         if (unpacked.isChanged) return false
@@ -295,6 +329,10 @@ export class Packer {
       this.#endWait = resolve
     })
   }
+}
+
+function timeOf(name: Buffer): number {
+  return positionInRecordKey(name).datetime
 }
 
 /** Whether the same step may succeed later. */

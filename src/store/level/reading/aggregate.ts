@@ -2,8 +2,10 @@ import type { AbstractSnapshot } from 'abstract-level'
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { AggregateQuery, Aggregates } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
-import { emptiedKey, type KeyRange, recordKeys, resourceKey } from '../keys.ts'
-import { recordsIn } from '../runs/time-line.ts'
+import { emptiedKey, recordKeys, resourceKey } from '../keys.ts'
+import { entriesIn } from '../runs/time-line.ts'
+import { type FoldedRange, foldEntry } from '../summaries/fold-entries.ts'
+import { partsOfRange } from './parts-of-range.ts'
 
 /**
  * Folds the records of a range as they are when it is called.
@@ -22,10 +24,7 @@ export async function aggregate(
   const snapshot = database.level.snapshot()
   try {
     const number = (await database.level.get(resourceKey(thingId, key), { snapshot }))?.readUInt32BE(0)
-    if (number !== undefined) {
-      const range = recordKeys(number, query.from, query.to)
-      return await fold(database, snapshot, key, range, query, closing)
-    }
+    if (number !== undefined) return await fold(database, snapshot, number, query, closing)
     const isEmptied = await database.level.has(emptiedKey(thingId, key), { snapshot })
     return isEmptied ? { buckets: [] } : undefined
   } finally {
@@ -36,18 +35,28 @@ export async function aggregate(
 async function fold(
   database: Database,
   snapshot: AbstractSnapshot,
-  key: string,
-  range: KeyRange,
+  resource: number,
   query: AggregateQuery,
   closing: AbortSignal,
 ): Promise<Aggregates> {
   const answer = new Aggregation(query)
-  if (Buffer.compare(range.gte, range.lt) >= 0) return answer.end()
-  for await (const found of recordsIn(database, key, range, { reverse: query.order === 'desc', snapshot })) {
+  for await (const part of partsOfRange(database, resource, query, snapshot)) {
     closing.throwIfAborted()
-    for (const { record } of found) {
-      if (!answer.add(record.datetime, record.value)) return answer.end()
-    }
+    const takesMore =
+      'summary' in part
+        ? answer.merge(part.summary.start, part.summary)
+        : await foldRange(answer, part.toFold)
+    if (!takesMore) break
   }
   return answer.end()
+
+  async function foldRange(answer: Aggregation, range: FoldedRange): Promise<boolean> {
+    const reverse = query.order === 'desc'
+    const keys = recordKeys(resource, range.from, range.to)
+    for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
+      closing.throwIfAborted()
+      for (const entry of entries) if (!foldEntry(answer, entry, range, reverse)) return false
+    }
+    return true
+  }
 }

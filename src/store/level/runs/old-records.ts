@@ -4,6 +4,7 @@ import { firstEntries, lastEntry } from '../database/scan.ts'
 import { crowdKeys, keyAtPosition, positionText, recordKeys } from '../keys.ts'
 import type { Unpacked } from '../packing/unpacked.ts'
 import type { Resources } from '../resources.ts'
+import { dropSummaries } from '../summaries/drop-summaries.ts'
 import { newestName } from './record-run.ts'
 import { takeOut } from './remove-records.ts'
 import { crowdKeyAt } from './resend-check.ts'
@@ -78,6 +79,8 @@ export class OldRecords {
       return undefined
     }
     for (const crowd of await this.#crowdKeysOf(resource, old)) batch.del(crowd)
+    const [first, last] = [old[0]?.record.datetime, old.at(-1)?.record.datetime]
+    await dropSummaries(this.#database, batch, resource, first, last)
     await this.#database.write(batch, { sync: false })
     this.#unpacked.changedAt(name)
     return { count: old.length, name }

@@ -13,6 +13,7 @@ import {
   recordKeyLength,
   resourceByKeyKey,
   resourceKey,
+  summaryKey,
   writeRecordKey,
 } from '../keys.ts'
 import { putMark } from '../packing/packed-mark.ts'
@@ -113,6 +114,7 @@ export class StagedRecords {
       for (const resource of ofThing.values()) {
         const mark = resource.loweredMark
         if (mark) putMark(this.#batch, mark.to)
+        for (const day of resource.staleDays) this.#batch.del(summaryKey(resource.number, day))
         for (const part of resource.takeParts()) {
           this.#putRun(part)
           this.#added.push(runKey(part))

@@ -2,6 +2,7 @@ import { type AcceptedRecord, measurement } from '../../../core/record/record.ts
 import { positionInRecordKey, recordKey } from '../keys.ts'
 import type { Span } from '../packing/unpacked.ts'
 import type { Resource } from '../resources.ts'
+import { dayLength, dayOf } from '../summaries/days.ts'
 import type { RunDraft } from './record-run.ts'
 import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
 import { firstDatetime, lastDatetime, partedAt, type Run } from './run.ts'
@@ -21,6 +22,8 @@ export class StagedResource implements Resource {
   added = 0
   /** Datetimes of those among them that do not stand behind all others. */
   late: Span | undefined
+  /** Begins of the days of which they may take a summary. */
+  readonly staleDays = new Set<number>()
   /** How far the resource was packed before; known if a record may be late. */
   readonly #mark: Buffer | undefined
 
@@ -81,6 +84,9 @@ export class StagedResource implements Resource {
   part(datetime: number): void {
     const { from = datetime, to = datetime } = this.late ?? {}
     this.late = { from: Math.min(from, datetime), to: Math.max(to, datetime) }
+    const day = dayOf(datetime)
+    // Only days that are over have one, and only resources that have a mark.
+    if (this.#mark && day + dayLength <= this.newest) this.staleDays.add(day)
     const run = this.#runs[this.#indexBehind(datetime) - 1]
     if (!run || lastDatetime(run) <= datetime) return
     const cuts = this.#cuts.get(run)

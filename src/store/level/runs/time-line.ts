@@ -26,14 +26,23 @@ export async function* recordsIn(
   range: KeyRange,
   options: ScanOptions = {},
 ): AsyncGenerator<Iterable<NamedRecord>, void, undefined> {
+  for await (const entries of entriesIn(database, range, options)) {
+    yield within(entries, key, range, options.reverse)
+  }
+}
+
+/** The entries in which the records of a range of record keys are, some at a time; the first may have none of them. */
+export async function* entriesIn(
+  database: Readable,
+  range: KeyRange,
+  options: ScanOptions = {},
+): AsyncGenerator<Entry[], void, undefined> {
   // One for both reads: what is written or packed between them is seen by neither.
   const own = options.snapshot || isFirst(range.gte) ? undefined : database.level.snapshot()
   const { snapshot = own } = options
   try {
     const gte = await entryStart(database, range.gte, snapshot)
-    for await (const entries of scan(database, { gte, lt: range.lt }, { ...options, snapshot })) {
-      yield within(entries, key, range, options.reverse)
-    }
+    yield* scan(database, { gte, lt: range.lt }, { ...options, snapshot })
   } finally {
     await own?.close()
   }

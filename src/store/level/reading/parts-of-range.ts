@@ -1,0 +1,74 @@
+import type { BucketSummary } from '../../../core/record/buckets.ts'
+import { latestDatetime } from '../../../core/record/datetime.ts'
+import type { AggregateQuery } from '../../contract.ts'
+import { type Readable, type ScanOptions, scan } from '../database/scan.ts'
+import { summaryKeys, summaryParts } from '../keys.ts'
+import { type DaySummary, decodeDay } from '../summaries/day-summary.ts'
+import { dayLength, dayOf, quarterHour } from '../summaries/days.ts'
+import type { FoldedRange } from '../summaries/fold-entries.ts'
+
+/** A piece of time of which all is known by a summary, or whose records have to be read. */
+export type PartOfRange = { readonly summary: BucketSummary } | { readonly toFold: FoldedRange }
+
+/** The parts of the range of a query, in its order; those without records are left out where that is known. */
+export async function* partsOfRange(
+  database: Readable,
+  resource: number,
+  query: AggregateQuery,
+  snapshot: NonNullable<ScanOptions['snapshot']>,
+): AsyncGenerator<PartOfRange, void, undefined> {
+  const { order, buckets } = query
+  const range = {
+    from: query.from ?? 0,
+    to: Math.min(query.to ?? Number.POSITIVE_INFINITY, latestDatetime + 1),
+  }
+  const isForwards = order === 'asc'
+  let { from, to } = range
+  const { start, end } = buckets.at(Math.min(from, latestDatetime))
+  if (end - start >= quarterHour) {
+    const days = summaryKeys(resource, dayOf(from), to)
+    for await (const entries of scan(database, days, { snapshot, reverse: !isForwards })) {
+      for (const [key, bytes] of entries) {
+        const { day } = summaryParts(key) ?? { day: 0 }
+        const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
+        if (before.from < before.to) yield { toFold: before }
+        const parts = partsOfDay(decodeDay(day, bytes), range, query)
+        yield* isForwards ? parts : parts.reverse()
+        if (isForwards) from = day + dayLength
+        else to = day
+      }
+    }
+  }
+  if (from < to) yield { toFold: { from, to } }
+}
+
+/** In the order of time. */
+function partsOfDay(
+  { day, quarters, unsummed }: DaySummary,
+  range: FoldedRange,
+  { buckets }: Pick<AggregateQuery, 'buckets'>,
+): PartOfRange[] {
+  const isUsable = ({ start, end }: BucketSummary) =>
+    start >= range.from && end <= range.to && buckets.at(start).end >= end
+  const parts: PartOfRange[] = []
+  let next = 0
+  for (let start = day; start < day + dayLength; start += quarterHour) {
+    const quarter = quarters[next]
+    const summary = quarter?.start === start ? quarter : undefined
+    if (summary) next++
+    if (summary && isUsable(summary)) parts.push({ summary })
+    else if (summary || unsummed.has(start)) pushToFold(parts, start, range)
+  }
+  return parts
+}
+
+function pushToFold(parts: PartOfRange[], start: number, range: FoldedRange): void {
+  const toFold = { from: Math.max(start, range.from), to: Math.min(start + quarterHour, range.to) }
+  if (toFold.from >= toFold.to) return
+  const before = parts.at(-1)
+  if (before && 'toFold' in before && before.toFold.to === toFold.from) {
+    parts[parts.length - 1] = { toFold: { from: before.toFold.from, to: toFold.to } }
+  } else {
+    parts.push({ toFold })
+  }
+}

@@ -1,0 +1,21 @@
+import type { Batch } from '../database/database.ts'
+import { firstEntries, type Readable } from '../database/scan.ts'
+import { summaryKeys } from '../keys.ts'
+import { dayOf } from './days.ts'
+
+/**
+ * Has a batch that removes records remove the summaries of their days.
+ *
+ * @param from milliseconds; default: from the first on
+ * @param to milliseconds, inclusive; default: to the last
+ */
+export async function dropSummaries(
+  database: Readable,
+  batch: Batch,
+  resource: number,
+  from = 0,
+  to?: number,
+): Promise<void> {
+  const days = summaryKeys(resource, dayOf(from), to === undefined ? undefined : to + 1)
+  for (const [key] of await firstEntries(database, days, { limit: Number.POSITIVE_INFINITY })) batch.del(key)
+}

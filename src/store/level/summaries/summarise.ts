@@ -1,0 +1,57 @@
+import { Aggregation } from '../../../core/record/aggregation.ts'
+import { type Entry, firstEntries, type Readable } from '../database/scan.ts'
+import { positionInRecordKey, recordKeys, summaryKey } from '../keys.ts'
+import { entriesIn } from '../runs/time-line.ts'
+import { encodeDay } from './day-summary.ts'
+import { dayLength, dayOf, quarterHours } from './days.ts'
+import { foldEntry } from './fold-entries.ts'
+
+/** A day of fewer records is folded as quickly as its summary is read. */
+const fewestRecords = 2_048
+
+/**
+ * Summaries, as entries that are to be put, of the days in a range that have none and are worth one.
+ *
+ * The day must be over: nothing but a late record or a removal changes it, and those remove its summary (drop-summaries.ts).
+ *
+ * @param from begin of a day, milliseconds
+ * @param to milliseconds; days that end behind it are left out
+ */
+export async function* summariesOf(
+  database: Readable,
+  resource: number,
+  from: number,
+  to: number,
+): AsyncGenerator<Entry, void, undefined> {
+  for (let day = from; day + dayLength <= to; day += dayLength) {
+    const rest = recordKeys(resource, day, to)
+    const [next] = await firstEntries(database, rest, { limit: 1 })
+    const isEmpty = !next || positionInRecordKey(next[0]).datetime >= day + dayLength
+    // Days without a record between two are leapt over. A run in front may reach into them: then it has few records for a day.
+    if (!next) return
+    if (isEmpty) {
+      day = dayOf(positionInRecordKey(next[0]).datetime) - dayLength
+      continue
+    }
+    const key = summaryKey(resource, day)
+    if (await database.level.has(key)) continue
+    const summary = await summaryOf(database, resource, day)
+    if (summary) yield [key, summary]
+  }
+}
+
+/** @returns undefined if the day is not worth a summary */
+export async function summaryOf(
+  database: Readable,
+  resource: number,
+  day: number,
+): Promise<Buffer | undefined> {
+  const range = { from: day, to: day + dayLength }
+  const answer = new Aggregation({ order: 'asc', limit: Number.POSITIVE_INFINITY, buckets: quarterHours })
+  for await (const entries of entriesIn(database, recordKeys(resource, range.from, range.to))) {
+    for (const entry of entries) if (!foldEntry(answer, entry, range, false)) return undefined
+  }
+  const { buckets } = answer.end()
+  const records = buckets.reduce((sum, { count }) => sum + count, 0)
+  return records < fewestRecords ? undefined : encodeDay(day, buckets)
+}
