@@ -11,7 +11,7 @@ const histories = 200
 const atOnce = 20
 
 const begin = 1_700_000_000_000
-const lengths = [1, 7, 100, 1_000, 9_999, 60_000, 3_600_000, 86_400_000]
+const lengths = [1, 7, 100, 1_000, 9_999, 60_000, 900_000, 3_600_000, 86_400_000]
 const values = [
   () => '"text"',
   () => '{"a":[1]}',
@@ -37,7 +37,7 @@ async function run(records: RecordStore, history: number): Promise<void> {
   const thingId = `history${history}`
   // Huge numbers in some histories only: they leave nothing to be seen of the others.
   const kinds = values.slice(0, random.below(3) === 0 ? values.length : values.length - 1)
-  const step = random.of([1, 50, 1_000, 30_000])
+  const step = random.of([1, 50, 1_000, 30_000, 600_000])
   let now = begin
   const sent = () => {
     const value = random.of(kinds)(random)

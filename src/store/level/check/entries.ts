@@ -207,7 +207,7 @@ export class EntryCheck {
     if (!this.#resources.has(parts.resource)) return 'its resource does not exist'
     // Where they are damaged that is a fault of their own.
     const isOfRecords = await summaryOf({ level: this.#level }, parts.resource, parts.day).then(
-      summary => summary?.equals(bytes) === true,
+      summary => summary.equals(bytes),
       () => true,
     )
     return isOfRecords ? undefined : 'it differs from the records of its day'

@@ -25,6 +25,8 @@ import type { Span, Unpacked } from './unpacked.ts'
 export interface Packing extends Grouping {
   /** So many records make a resource worth a look. */
   readonly growth: number
+  /** So many records make a day worth a summary: those of fewer are folded as quickly as it is read. */
+  readonly fewestOfDay: number
   /** Milliseconds from the start to the first look: what is opened for a moment needs none. */
   readonly firstLook: number
   /** How many times as long as a step took the packer rests, on an event loop with nothing else to do, and on a full one. */
@@ -36,6 +38,7 @@ export const usualPacking: Packing = {
   records: 512,
   least: 512,
   growth: 512,
+  fewestOfDay: 2_048,
   firstLook: 1_000,
   rests: { idle: 4, busy: 32 },
 }

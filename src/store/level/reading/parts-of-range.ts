@@ -29,10 +29,13 @@ export async function* partsOfRange(
     const days = summaryKeys(resource, dayOf(from), to)
     for await (const entries of scan(database, days, { snapshot, reverse: !isForwards })) {
       for (const [key, bytes] of entries) {
-        const { day } = summaryParts(key) ?? { day: 0 }
+        const summary = decodeDay(summaryParts(key)?.day ?? 0, bytes)
+        // Its records are folded then.
+        if (!summary) continue
+        const { day } = summary
         const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
         if (before.from < before.to) yield { toFold: before }
-        const parts = partsOfDay(decodeDay(day, bytes), range, query)
+        const parts = partsOfDay(summary, range, query)
         yield* isForwards ? parts : parts.reverse()
         if (isForwards) from = day + dayLength
         else to = day

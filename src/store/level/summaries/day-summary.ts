@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { ColumnReader, ColumnWriter } from '../runs/columns.ts'
-import { dayLength, quarterHour } from './days.ts'
+import { quarterHour } from './days.ts'
 
 /**
  * Summaries of the quarter hours of a day that have records, in one entry, by column. A quarter hour whose first or last value is
@@ -20,7 +20,6 @@ export interface DaySummary {
 const longestText = 64
 const textEnd = '\x01'
 const sumLength = 4
-const quartersOfDay = dayLength / quarterHour
 
 /** @param quarters all of the day that have records, in order */
 export function encodeDay(day: number, quarters: readonly BucketSummary[]): Buffer {
@@ -43,16 +42,13 @@ export function encodeDay(day: number, quarters: readonly BucketSummary[]): Buff
   return writer.end(crc32)
 }
 
-/** @throws Error if it is damaged */
-export function decodeDay(day: number, bytes: Buffer): DaySummary {
+/** @returns undefined if it is damaged */
+export function decodeDay(day: number, bytes: Buffer): DaySummary | undefined {
   const end = bytes.length - sumLength
-  if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) throw damaged()
+  if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return undefined
   const reader = new ColumnReader(bytes, 0, end)
-  const readStarts = () => {
-    const count = reader.natural()
-    if (count > quartersOfDay) throw damaged()
-    return Array.from({ length: count }, () => day + reader.natural() * quarterHour)
-  }
+  const readStarts = () =>
+    Array.from({ length: reader.natural() }, () => day + reader.natural() * quarterHour)
   const starts = readStarts()
   const unsummed = new Set(readStarts())
   const counts = starts.map(() => ({ count: reader.natural(), numbers: reader.natural() }))
@@ -71,8 +67,4 @@ export function decodeDay(day: number, bytes: Buffer): DaySummary {
     last: texts[2 * index + 1] ?? 'null',
   }))
   return { day, quarters, unsummed }
-}
-
-function damaged(): Error {
-  return new Error('the summary of a day is damaged')
 }

@@ -1,13 +1,11 @@
 import { Aggregation } from '../../../core/record/aggregation.ts'
+import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { type Entry, firstEntries, type Readable } from '../database/scan.ts'
 import { positionInRecordKey, recordKeys, summaryKey } from '../keys.ts'
 import { entriesIn } from '../runs/time-line.ts'
 import { encodeDay } from './day-summary.ts'
 import { dayLength, dayOf, quarterHours } from './days.ts'
 import { foldEntry } from './fold-entries.ts'
-
-/** A day of fewer records is folded as quickly as its summary is read. */
-const fewestRecords = 2_048
 
 /**
  * Summaries, as entries that are to be put, of the days in a range that have none and are worth one.
@@ -16,12 +14,14 @@ const fewestRecords = 2_048
  *
  * @param from begin of a day, milliseconds
  * @param to milliseconds; days that end behind it are left out
+ * @param fewest so many records make a day worth a summary
  */
 export async function* summariesOf(
   database: Readable,
   resource: number,
   from: number,
   to: number,
+  fewest: number,
 ): AsyncGenerator<Entry, void, undefined> {
   for (let day = from; day + dayLength <= to; day += dayLength) {
     const rest = recordKeys(resource, day, to)
@@ -35,23 +35,26 @@ export async function* summariesOf(
     }
     const key = summaryKey(resource, day)
     if (await database.level.has(key)) continue
-    const summary = await summaryOf(database, resource, day)
-    if (summary) yield [key, summary]
+    const quarters = await quartersOf(database, resource, day)
+    const records = quarters.reduce((sum, { count }) => sum + count, 0)
+    if (records >= fewest) yield [key, encodeDay(day, quarters)]
   }
 }
 
-/** @returns undefined if the day is not worth a summary */
-export async function summaryOf(
+/** The summary of a day, made of its records. */
+export async function summaryOf(database: Readable, resource: number, day: number): Promise<Buffer> {
+  return encodeDay(day, await quartersOf(database, resource, day))
+}
+
+async function quartersOf(
   database: Readable,
   resource: number,
   day: number,
-): Promise<Buffer | undefined> {
+): Promise<readonly BucketSummary[]> {
   const range = { from: day, to: day + dayLength }
   const answer = new Aggregation({ order: 'asc', limit: Number.POSITIVE_INFINITY, buckets: quarterHours })
   for await (const entries of entriesIn(database, recordKeys(resource, range.from, range.to))) {
-    for (const entry of entries) if (!foldEntry(answer, entry, range, false)) return undefined
+    for (const entry of entries) if (!foldEntry(answer, entry, range, false)) return []
   }
-  const { buckets } = answer.end()
-  const records = buckets.reduce((sum, { count }) => sum + count, 0)
-  return records < fewestRecords ? undefined : encodeDay(day, buckets)
+  return answer.end().buckets
 }
