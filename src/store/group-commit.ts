@@ -33,8 +33,10 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   readonly #turn: () => Promise<void> | undefined
   readonly #onCommitted: (items: number, seconds: number) => void
   #queue: (Group<Item> | Task)[] = []
+  /** Run before the next of the queue. */
+  readonly #between: Task[] = []
   #running = false
-  /** A group is being committed, and all of the next one so far is prepared. */
+  /** A group is being committed, or a task runs between two, and all of the next one so far is prepared. */
   #isPreparing = false
 
   /**
@@ -68,9 +70,21 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
   alone<T>(task: () => Promise<T>): Promise<T> {
+    return this.#runIn(this.#queue, task)
+  }
+
+  /**
+   * Runs `task` as soon as no group is being committed, before what waits. The next group may be prepared before: the task must
+   * change nothing that is prepared without a read.
+   */
+  between<T>(task: () => Promise<T>): Promise<T> {
+    return this.#runIn(this.#between, task)
+  }
+
+  #runIn<T>(tasks: { push(task: Task): unknown }, task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = async () => await task()
-      this.#queue.push(() => run().then(resolve, reject))
+      tasks.push(() => run().then(resolve, reject))
       this.#start()
     })
   }
@@ -84,15 +98,27 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   async #run(): Promise<void> {
     // The first group too may take what arrives in this turn of the event loop.
     await Promise.resolve()
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 || this.#between.length > 0) {
       const turn = this.#turn()
       if (turn) await turn
+      const between = this.#between.shift()
+      if (between) {
+        await this.#preparing(between)
+        continue
+      }
       const first = this.#queue.shift()
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
     this.#running = false
+  }
+
+  async #preparing(task: Task): Promise<void> {
+    this.#isPreparing = true
+    this.#prepare()
+    await task()
+    this.#isPreparing = false
   }
 
   /** Prepares what is there of the next group, as far as that goes. */

@@ -256,6 +256,42 @@ describe('GroupCommit', () => {
     expect(await groupCommit.pushed(1)).toBe(1)
   })
 
+  it('between() runs behind the group that is being committed, before what waits, which is prepared meanwhile', async () => {
+    const prepared: number[] = []
+    const prepare = (item: number) => prepared.push(item) > 0
+    const { groupCommit, groups, begun, finish } = heldGroups(undefined, undefined, undefined, prepare)
+    const pushed = [groupCommit.pushed(1)]
+    await begun()
+    pushed.push(groupCommit.pushed(2))
+    let release: (result: string) => void = () => {}
+    let announce: () => void = () => {}
+    const taskBegun = new Promise<void>(resolve => (announce = resolve))
+    const task = groupCommit.between(() => {
+      announce()
+      return new Promise<string>(resolve => (release = resolve))
+    })
+    pushed.push(groupCommit.pushed(3))
+    expect(prepared).toEqual([2, 3])
+    finish([1])
+    await taskBegun
+    pushed.push(groupCommit.pushed(4))
+    expect(prepared).toEqual([2, 3, 4])
+    expect(groups).toEqual([[1]])
+    release('done')
+    expect(await task).toBe('done')
+    await begun()
+    finish([2, 3, 4])
+    expect(await Promise.all(pushed)).toEqual([1, 2, 3, 4])
+    expect(groups).toEqual([[1], [2, 3, 4]])
+  })
+
+  it('between() runs when there is nothing else to do, and passes on that its task rejects', async () => {
+    const groupCommit = new Numbers({ commit: async items => numbersOf(items) }, () => 1, 100)
+    await expect(groupCommit.between(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    expect(await groupCommit.pushed(1)).toBe(1)
+    expect(await groupCommit.between(async () => 'done')).toBe('done')
+  })
+
   it('push() is never left lying, however many ticks after a commit it comes', async () => {
     const groupCommit = new Numbers({ commit: async items => numbersOf(items) }, () => 1, 100)
     for (let ticks = 0; ticks < 20; ticks++) {

@@ -28,7 +28,7 @@ export const level = levelWith(location => createLevelStore({ location }))
 
 /** Packs whatever follows each other, all the time, into runs of a few records. */
 export const eagerPacking: Packing = {
-  ...{ newest: 0, records: 8, least: 2, growth: 1, firstLook: 0 },
+  ...{ newest: 0, records: 8, least: 2, growth: 1, fewestOfDay: 1, firstLook: 0 },
   rests: { idle: 0, busy: 0 },
 }
 

@@ -168,6 +168,11 @@ export function resourceInRecordKey(key: Buffer): number {
   return key.readUInt32BE(1)
 }
 
+/** The datetime in a record key, or in a bound of `recordKeys`. */
+export function datetimeInRecordKey(key: Buffer): number {
+  return key.readUIntBE(positionStart, 6)
+}
+
 export function positionInRecordKey(key: Buffer): Position {
   return {
     datetime: key.readUIntBE(5, 6),

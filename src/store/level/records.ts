@@ -18,11 +18,11 @@ import { Packer, type Packing } from './packing/packer.ts'
 import { Unpacked } from './packing/unpacked.ts'
 import { aggregate } from './reading/aggregate.ts'
 import { emptyPage, readPage } from './reading/pages.ts'
+import { LevelSnapshot } from './reading/snapshot.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { Resources } from './resources.ts'
 import { OldRecords } from './runs/old-records.ts'
-import { LevelSnapshot } from './snapshot.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
@@ -73,10 +73,10 @@ export function createRecords(
     undefined,
     (changes, seconds) => observer?.committed(changes, seconds),
   )
-  const between = { alone: <T>(task: () => Promise<T>) => commits.alone(task), isShort: () => space.isShort }
-  const removals = new Removals({ ...parts, ...between })
+  const isShort = () => space.isShort
+  const removals = new Removals({ ...parts, isShort, alone: task => commits.alone(task) })
   const old = new OldRecords({ ...parts, inTurn: task => removals.inTurn(() => commits.alone(task)) })
-  const packer = new Packer({ ...parts, ...between }, packing)
+  const packer = new Packer({ ...parts, isShort, between: task => commits.between(task) }, packing)
 
   const records: DriverRecords = {
     append(write, ticket) {

@@ -8,6 +8,7 @@ import { removeKeys } from './database/remove-keys.ts'
 import type { Entry } from './database/scan.ts'
 import {
   crowdKeys,
+  datetimeInRecordKey,
   emptiedKey,
   lastRecordKey,
   numberBytes,
@@ -124,7 +125,7 @@ export class Removals {
     for (const [name] of ofResource) batch.del(name)
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
     const mark = left && holder && (await lowerMark(database, batch, holder[0]))
-    const lastAt = last && positionInRecordKey(last).datetime
+    const lastAt = last && datetimeInRecordKey(last)
     // What is newest then is no more in a day that is over.
     if (!left) await dropSummaries(database, batch, resource)
     else

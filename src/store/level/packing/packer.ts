@@ -6,10 +6,10 @@ import { hasCode } from '../database/level-errors.ts'
 import { type Entry, firstEntries, lastEntry } from '../database/scan.ts'
 import {
   behind,
+  datetimeInRecordKey,
   type KeyRange,
   keysOf,
   lastRecordKey,
-  positionInRecordKey,
   prefix,
   recordKey,
   recordKeys,
@@ -45,8 +45,8 @@ export const usualPacking: Packing = {
 
 interface PackerParts {
   readonly database: Database
-  /** Runs a task while nothing is committed, as `GroupCommit.alone`. */
-  readonly alone: <T>(task: () => Promise<T>) => Promise<T>
+  /** Runs a task while nothing is committed, as `GroupCommit.between`. */
+  readonly between: <T>(task: () => Promise<T>) => Promise<T>
   /** Whether the disk has too little room: packing takes some before it gives more. */
   readonly isShort: () => boolean
   readonly unpacked: Unpacked
@@ -220,7 +220,10 @@ export class Packer {
       const { groups, next, isAtEnd } = await readGroups(database, { gte: from, lt }, grouping)
       // The resource may have gone since it was found.
       if (!next) return true
-      const summaries = until === undefined ? await this.#summaries(resource, timeOf(from), timeOf(next)) : []
+      const summaries =
+        until === undefined
+          ? await this.#summaries(resource, datetimeInRecordKey(from), datetimeInRecordKey(next))
+          : []
       this.#worked = performance.now() - begin
       const isBehind = until !== undefined && Buffer.compare(next, until) > 0
       const isLast = isAtEnd || isBehind || next.equals(from)
@@ -247,7 +250,7 @@ export class Packer {
   async #summariseSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const { unpacked } = this.#parts
     unpacked.watch(resource)
-    const end = Math.min(dayOf(to) + dayLength, timeOf(packed))
+    const end = Math.min(dayOf(to) + dayLength, datetimeInRecordKey(packed))
     const summaries = await this.#summaries(resource, from, end)
     if (summaries.length === 0 || (await this.#put(resource, { groups: [], summaries, reached: undefined })))
       return true
@@ -258,19 +261,20 @@ export class Packer {
   /** Those that are missing, of days that are over in front of `to`. @param from, to milliseconds */
   async #summaries(resource: number, from: number, to: number): Promise<Entry[]> {
     const summaries: Entry[] = []
-    for await (const each of summariesOf(this.#parts.database, resource, dayOf(from), to))
-      summaries.push(each)
+    const { fewestOfDay } = this.#packing
+    const missing = summariesOf(this.#parts.database, resource, dayOf(from), to, fewestOfDay)
+    for await (const each of missing) summaries.push(each)
     return summaries
   }
 
   /** @returns whether what was read still held; otherwise nothing is put */
   async #put(resource: number, { groups, summaries, reached }: Step): Promise<boolean> {
-    const { database, alone, unpacked } = this.#parts
+    const { database, between, unpacked } = this.#parts
     const batch = database.batch()
     try {
       for (const summary of summaries) batch.put(...summary)
       for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
-      return await alone(async () => {
+      return await between(async () => {
         if (unpacked.isChanged) return false
         const begin = performance.now()
         if (reached && unpacked.pack(resource, reached)) putMark(batch, reached)
@@ -332,10 +336,6 @@ export class Packer {
       this.#endWait = resolve
     })
   }
-}
-
-function timeOf(name: Buffer): number {
-  return positionInRecordKey(name).datetime
 }
 
 /** Whether the same step may succeed later. */

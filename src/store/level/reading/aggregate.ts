@@ -3,8 +3,8 @@ import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { AggregateQuery, Aggregates } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
 import { emptiedKey, recordKeys, resourceKey } from '../keys.ts'
+import { type FoldedRange, foldEntry } from '../runs/fold-entry.ts'
 import { entriesIn } from '../runs/time-line.ts'
-import { type FoldedRange, foldEntry } from '../summaries/fold-entries.ts'
 import { partsOfRange } from './parts-of-range.ts'
 
 /**

@@ -3,9 +3,9 @@ import { latestDatetime } from '../../../core/record/datetime.ts'
 import type { AggregateQuery } from '../../contract.ts'
 import { type Readable, type ScanOptions, scan } from '../database/scan.ts'
 import { summaryKeys, summaryParts } from '../keys.ts'
+import type { FoldedRange } from '../runs/fold-entry.ts'
 import { type DaySummary, decodeDay } from '../summaries/day-summary.ts'
 import { dayLength, dayOf, quarterHour } from '../summaries/days.ts'
-import type { FoldedRange } from '../summaries/fold-entries.ts'
 
 /** A piece of time of which all is known by a summary, or whose records have to be read. */
 export type PartOfRange = { readonly summary: BucketSummary } | { readonly toFold: FoldedRange }

@@ -1,6 +1,13 @@
 import type { Batch, Database } from '../database/database.ts'
 import { type Entry, firstEntries } from '../database/scan.ts'
-import { behind, isWithin, type KeyRange, positionInRecordKey, resourceInRecordKey } from '../keys.ts'
+import {
+  behind,
+  datetimeInRecordKey,
+  isWithin,
+  type KeyRange,
+  positionInRecordKey,
+  resourceInRecordKey,
+} from '../keys.ts'
 import { lowerMark } from '../packing/packed-mark.ts'
 import type { Unpacked } from '../packing/unpacked.ts'
 import { dropSummaries } from '../summaries/drop-summaries.ts'
@@ -50,7 +57,8 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   }
   if (count > 0) {
     const mark = await lowerMark(database, batch, first[0])
-    const [from, to] = [first[0], newestName(last)].map(name => positionInRecordKey(name).datetime)
+    const from = Math.max(datetimeInRecordKey(first[0]), datetimeInRecordKey(gte))
+    const to = Math.min(datetimeInRecordKey(newestName(last)), datetimeInRecordKey(lt))
     await dropSummaries(database, batch, resourceInRecordKey(gte), from, to)
     await database.write(batch, { sync: true })
     unpacked.changedAt(first[0], mark)

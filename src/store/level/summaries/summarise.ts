@@ -1,11 +1,11 @@
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { type Entry, firstEntries, type Readable } from '../database/scan.ts'
-import { positionInRecordKey, recordKeys, summaryKey } from '../keys.ts'
+import { datetimeInRecordKey, recordKeys, summaryKey } from '../keys.ts'
+import { foldEntry } from '../runs/fold-entry.ts'
 import { entriesIn } from '../runs/time-line.ts'
 import { encodeDay } from './day-summary.ts'
 import { dayLength, dayOf, quarterHours } from './days.ts'
-import { foldEntry } from './fold-entries.ts'
 
 /**
  * Summaries, as entries that are to be put, of the days in a range that have none and are worth one.
@@ -26,11 +26,11 @@ export async function* summariesOf(
   for (let day = from; day + dayLength <= to; day += dayLength) {
     const rest = recordKeys(resource, day, to)
     const [next] = await firstEntries(database, rest, { limit: 1 })
-    const isEmpty = !next || positionInRecordKey(next[0]).datetime >= day + dayLength
+    const isEmpty = !next || datetimeInRecordKey(next[0]) >= day + dayLength
     // Days without a record between two are leapt over. A run in front may reach into them: then it has few records for a day.
     if (!next) return
     if (isEmpty) {
-      day = dayOf(positionInRecordKey(next[0]).datetime) - dayLength
+      day = dayOf(datetimeInRecordKey(next[0])) - dayLength
       continue
     }
     const key = summaryKey(resource, day)

@@ -29,7 +29,7 @@ export async function packAll(
   await withDatabase(location, async database => {
     const usual: Parts = {
       database,
-      alone: task => task(),
+      between: task => task(),
       isShort: () => false,
       unpacked: new Unpacked(usualPacking.growth),
     }

@@ -203,7 +203,7 @@ describe('the packer', () => {
       {},
       {
         unpacked,
-        alone: async task => {
+        between: async task => {
           if (wrote.length === 0) unpacked.changed(resource, { from: measuredAt, to: measuredAt })
           const done = await task()
           wrote.push(done)
@@ -254,7 +254,7 @@ describe('the packer', () => {
       {},
       {
         isShort: isShortUntil,
-        alone: async task => {
+        between: async task => {
           expect(isShort).toBe(false)
           return await task()
         },

@@ -16,6 +16,8 @@ const firstDay = Date.UTC(2026, 2, 1)
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
+/** The number of the first resource of a store. */
+const resource = 1
 const lengths = [7 * minute, 15 * minute, hour, 5 * hour, day, 31 * day]
 
 /** Ten minutes apart, from that day on. */
@@ -41,14 +43,14 @@ async function packedDays(): Promise<string> {
 }
 
 async function summarise(location: string): Promise<void> {
-  await packAll(location, { newest: 0, fewestOfDay: 1 })
+  await packAll(location, { newest: 0, records: 16, least: 2, fewestOfDay: 1 })
 }
 
 /** The days, counted from the first one, that have a summary. */
 async function summarisedDays(location: string): Promise<number[]> {
   return await withDatabase(location, async database => {
     const days: number[] = []
-    for await (const entries of scan(database, summaryKeys(0))) {
+    for await (const entries of scan(database, summaryKeys(resource))) {
       for (const [name] of entries) days.push(((summaryParts(name)?.day ?? 0) - firstDay) / day)
     }
     return days
@@ -99,29 +101,30 @@ describe('summaries of days', () => {
   })
 
   it.each([
-    ['a late record', 1, [0, 2, 3], ({ records }: Store) => appendEach(records, [measured(firstDay + day + 1, 7)])],
+    [
+      'a late record',
+      [0, 2, 3],
+      ({ records }: Store) => appendEach(records, [measured(firstDay + day + 1, 7)]),
+    ],
     [
       'late records of one write',
-      1,
       [1, 3],
       ({ records }: Store) =>
         records.append(write([measured(firstDay + 1, 7), measured(firstDay + 3 * day - 1, 'late')])),
     ],
     [
       'a removal amid them',
-      1,
       [0, 3],
-      ({ records }: Store) => records.remove(thing, key, { from: firstDay + day + hour, to: firstDay + 2 * day + hour }),
+      ({ records }: Store) =>
+        records.remove(thing, key, { from: firstDay + day + hour, to: firstDay + 2 * day + hour }),
     ],
     [
       'a removal of the newest',
-      1,
       [0, 1],
       ({ records }: Store) => records.remove(thing, key, { from: firstDay + 2 * day + hour }),
     ],
     [
       'a removal of what is too old',
-      1,
       [1, 2, 3],
       async ({ records }: Store) => {
         let from: string | undefined
@@ -129,7 +132,7 @@ describe('summaries of days', () => {
         while (from !== undefined)
       },
     ],
-  ])('of the days of %s are gone with it, and are made again', async (_change, _days, left, change) => {
+  ])('of the days of %s are gone with it, and are made again', async (_change, left, change) => {
     const location = await packedDays()
     await using(location, async store => {
       await change(store)
@@ -145,7 +148,10 @@ describe('summaries of days', () => {
     const location = await packedDays()
     await using(location, ({ records }) => records.remove(thing, key, { from: firstDay + day + 23 * hour }))
     await using(location, ({ records }) =>
-      appendEach(records, [measured(firstDay + day + 23 * hour + minute, 1), measured(firstDay + 9 * day, 2)]),
+      appendEach(records, [
+        measured(firstDay + day + 23 * hour + minute, 1),
+        ...readings(1, firstDay + 9 * day),
+      ]),
     )
     await assertRight(location)
     await summarise(location)
@@ -165,7 +171,9 @@ describe('summaries of days', () => {
 
   it('are read where first and last values are short, and the records where they are long', async () => {
     const location = join(await temporaryDirectory(), 'store')
-    const long = (index: number) => ({ value: index % 5 === 0 ? JSON.stringify('x'.repeat(100)) : `${index}` })
+    const long = (index: number) => ({
+      value: index % 5 === 0 ? JSON.stringify('x'.repeat(100)) : `${index}`,
+    })
     await using(location, ({ records }) =>
       appendEach(
         records,
@@ -181,7 +189,7 @@ describe('summaries of days', () => {
     const location = await packedDays()
     const [first, other] = await withDatabase(location, async database => {
       const entries = []
-      for await (const some of scan(database, summaryKeys(0))) entries.push(...some)
+      for await (const some of scan(database, summaryKeys(resource))) entries.push(...some)
       return entries
     })
     if (!first || !other) throw new Error('there is none')
@@ -196,8 +204,8 @@ describe('summaries of days', () => {
       expect.objectContaining({ fault: 'it differs from the records of its day' }),
     ])
     await withDatabase(location, async ({ level }) => {
-      await level.clear(summaryKeys(0))
-      await level.del(packedKey(0))
+      await level.clear(summaryKeys(resource))
+      await level.del(packedKey(resource))
     })
     await assertRight(location)
     await summarise(location)

@@ -1,7 +1,7 @@
 import type { Aggregation } from '../../../core/record/aggregation.ts'
 import type { Entry } from '../database/scan.ts'
-import { type PackedColumns, packedColumns, packedMark } from '../runs/packed-run.ts'
-import { namedRecords } from '../runs/record-run.ts'
+import { type PackedColumns, packedColumns, packedMark } from './packed-run.ts'
+import { namedRecords } from './record-run.ts'
 
 /** Datetimes, milliseconds: from inclusive, to exclusive. */
 export interface FoldedRange {

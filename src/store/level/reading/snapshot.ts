@@ -1,9 +1,9 @@
 import type { AbstractSnapshot } from 'abstract-level'
-import { isMagicKey } from '../../core/record/key.ts'
-import type { LatestOfThing, LatestQuery, Snapshot } from '../contract.ts'
-import { latestPages } from '../latest-pages.ts'
-import type { Database } from './database/database.ts'
-import { scan } from './database/scan.ts'
+import { isMagicKey } from '../../../core/record/key.ts'
+import type { LatestOfThing, LatestQuery, Snapshot } from '../../contract.ts'
+import { latestPages } from '../../latest-pages.ts'
+import type { Database } from '../database/database.ts'
+import { scan } from '../database/scan.ts'
 import {
   type KeyRange,
   keysOf,
@@ -13,10 +13,10 @@ import {
   resourceKey,
   secondName,
   stateKey,
-} from './keys.ts'
-import { NewestRecords } from './runs/newest-records.ts'
-import { newestRecord } from './runs/time-line.ts'
-import { decodeState } from './states.ts'
+} from '../keys.ts'
+import { NewestRecords } from '../runs/newest-records.ts'
+import { newestRecord } from '../runs/time-line.ts'
+import { decodeState } from '../states.ts'
 
 const readAtOnce = 64
 
