@@ -24,14 +24,14 @@ export function createDocuments(
 ): DriverDocuments {
   return {
     async get(name) {
-      return documentOf(await database.use(async () => database.level.get(documentKey(name))))
+      return documentOf(await database.read(async () => database.level.get(documentKey(name))))
     },
 
     async list(prefix, { after, limit }) {
       const range = documentKeys(prefix)
       const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
       const rest = isInside ? { ...range, gte: behind(documentKey(after)) } : range
-      const entries = await database.use(() => firstEntries(database, rest, { limit }))
+      const entries = await database.read(() => firstEntries(database, rest, { limit }))
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), documentOf(bytes) ?? {}])
     },
 

@@ -89,18 +89,19 @@ export function createRecords(
       }
       return commits.push({ write, documents, ticket, receivedAt: Number.NaN })
     },
-    answerOf: async (thingId, id, now) => (await database.use(() => writeIds.find(thingId, id, now)))?.answer,
+    answerOf: async (thingId, id, now) =>
+      (await database.read(() => writeIds.find(thingId, id, now)))?.answer,
     read: (thingId, key, query) =>
-      database.use(async () => {
+      database.read(async () => {
         const resource = await resources.find(thingId, key)
         if (resource !== undefined) return await readPage(database, resource, key, query)
         return (await database.level.has(emptiedKey(thingId, key))) ? emptyPage(query) : undefined
       }),
-    aggregate: (...query) => database.use(() => aggregate(database, ...query)),
-    things: page => database.use(() => resources.things(page)),
-    resources: thingId => database.use(() => resources.names(thingId)),
+    aggregate: (...query) => database.read(() => aggregate(database, ...query)),
+    things: page => database.read(() => resources.things(page)),
+    resources: thingId => database.read(() => resources.names(thingId)),
     state: (thingId, key) =>
-      database.use(async () => {
+      database.read(async () => {
         const bytes = await database.level.get(stateKey(thingId, key))
         return bytes && decodeState(key, bytes)
       }),
@@ -121,7 +122,7 @@ export function createRecords(
     logWhen: isWanted => {
       log.isWanted = isWanted
     },
-    readLog: query => database.use(() => log.read(query)),
+    readLog: query => database.read(() => log.read(query)),
     trimLog: writeNumbers => database.use(() => log.trim(writeNumbers)),
     onCommit: listeners.listen,
   }

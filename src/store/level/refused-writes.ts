@@ -42,7 +42,7 @@ export class LevelRefusedWrites implements RefusedWrites {
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
     const most = Math.min(limit, keptRefusals)
     const options = { limit: most, reverse: true }
-    const stored = await this.#database.use(() =>
+    const stored = await this.#database.read(() =>
       firstEntries(this.#database, keysOf(prefix.refused, thingId), options),
     )
     const recent = this.#recent.of(thingId).map(({ behind, refused }) => ({ ordinal: behind, refused }))

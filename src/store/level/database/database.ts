@@ -72,6 +72,9 @@ export class Database {
   #failed = false
   /** Whether what LevelDB had before a failed write can be read on. */
   #isReadable = true
+  /** While what could be read is opened anew. */
+  #reopening: Promise<unknown> | undefined
+  #reopenings = 0
   #closed = false
   #recovery: Promise<void> | undefined
   /** The newest try of the recovery, and whether it succeeded. */
@@ -134,6 +137,10 @@ export class Database {
 
   /** Whether it can be read. */
   isUsable(): boolean {
+    return this.#isOpen() || (this.#reopening !== undefined && !this.#lost)
+  }
+
+  #isOpen(): boolean {
     return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
@@ -143,7 +150,7 @@ export class Database {
    * @throws ThingwireError store_unavailable until what a failed batch may have left is taken back, or if the store is lost
    */
   get level(): Level {
-    if (!this.#opened || !this.isUsable()) throw this.#unavailable()
+    if (!this.#opened || !this.#isOpen()) throw this.#unavailable()
     return this.#opened
   }
 
@@ -203,6 +210,22 @@ export class Database {
     }
   }
 
+  /**
+   * As `use`, for a task that reads alone. Where all could be read, it waits while the database is opened anew, and begins again if that
+   * has closed it under the task.
+   */
+  async read<T>(task: () => Promise<T>): Promise<T> {
+    for (;;) {
+      if (this.#reopening) await this.#reopening
+      const reopenings = this.#reopenings
+      try {
+        return await task()
+      } catch (error) {
+        if (this.#reopenings === reopenings) throw asStoreError(error)
+      }
+    }
+  }
+
   /** As `use`, for what is read by and by. */
   async *useStream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     try {
@@ -214,7 +237,9 @@ export class Database {
 
   async #recover(): Promise<void> {
     while (this.#opened && !this.#closed && !this.#lost) {
-      this.#attempt = this.#undoFailed(this.#opened)
+      this.#attempt = this.#undoFailed(this.#opened).finally(() => {
+        this.#reopening = undefined
+      })
       if (await this.#attempt) return
       await delay(reopenDelay)
     }
@@ -226,6 +251,10 @@ export class Database {
     this.#watch.stop()
     await this.#watch.look()
     if (this.#lost) return false
+    if (this.#isReadable) {
+      this.#reopening = this.#attempt
+      this.#reopenings++
+    }
     this.#isReadable = false
     try {
       await level.close()

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { ClassicLevel } from 'classic-level'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { RefusedWrite } from '../../../../src/store/contract.ts'
 import { DiskSpace } from '../../../../src/store/level/database/disk-space.ts'
@@ -160,6 +161,38 @@ test.each([
     await space.stop()
   },
 )
+
+test('reads go on while a store that has lacked space is opened anew', async () => {
+  const location = join(await temporaryDirectory(), 'store')
+  const store = await openStore(createLevelStore({ location }))
+  onTestFinished(() => store.close())
+  await store.records.append(write)
+  let isFull = true
+  failForSpace(() => isFull)
+  const steps = new EventEmitter()
+  const closing = once(steps, 'closing')
+  const goesOn = once(steps, 'goesOn')
+  const close = ClassicLevel.prototype.close
+  vi.spyOn(ClassicLevel.prototype, 'close').mockImplementationOnce(async function (this: ClassicLevel) {
+    const closed = close.call(this)
+    steps.emit('closing')
+    await goesOn
+    await closed
+  })
+  const failing = expect(store.records.append({ ...write, id: 'a' })).rejects.toThrow()
+  await closing
+  isFull = false
+  expect(store.isReady()).toBe(true)
+  const reads = [
+    store.records.read(thingId, 'depth', { order: 'asc', limit: 9 }),
+    store.records.resources(thingId),
+    store.refused.list(thingId, 9),
+    store.documents.get('mark'),
+  ]
+  steps.emit('goesOn')
+  expect(await Promise.all(reads)).toMatchObject([{ records: [{ value: '1' }] }, ['depth'], [], undefined])
+  await failing
+})
 
 test('the reserve is no part of the size of a store, and a store without it is whole', async () => {
   const location = join(await temporaryDirectory(), 'store')
