@@ -1,3 +1,5 @@
+import { milliseconds } from '../core/time/lengths.ts'
+
 /** For how long the records of which resources are kept. */
 export interface RetentionRule {
   /** A key, in which `*` stands for any characters, also for none. */
@@ -6,14 +8,14 @@ export interface RetentionRule {
   readonly age: number
 }
 
-const milliseconds: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const lengths: Readonly<Record<string, number>> = milliseconds
 /** `30d`; `debug.*=1d`. Keys are letters, digits, `.`, `-` and `_`, behind a `$` where they are magic (contract §1, §2). */
 const form = /^(?:(\$?[A-Za-z0-9._*-]{1,128})=)?([1-9]\d{0,6})([smhd])$/
 
 /** @returns the rule that a text such as `debug.*=1d` or `30d` spells; undefined: none */
 export function parseRetentionRule(text: string): RetentionRule | undefined {
   const [, pattern = '*', count, unit = ''] = form.exec(text) ?? []
-  const length = milliseconds[unit]
+  const length = lengths[unit]
   return length === undefined ? undefined : { pattern, age: Number(count) * length }
 }
 

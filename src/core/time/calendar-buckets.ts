@@ -1,4 +1,5 @@
 import type { Buckets } from '../record/buckets.ts'
+import { milliseconds } from './lengths.ts'
 import type { TimeZone } from './time-zone.ts'
 
 /** Local times are counted as if they were UTC, milliseconds. */
@@ -10,12 +11,10 @@ interface CalendarUnit {
   readonly enough: number
 }
 
-const day = 86_400_000
-
 const units = {
   d: {
-    numberAt: local => Math.floor(local / day),
-    startOf: number => number * day,
+    numberAt: local => Math.floor(local / milliseconds.d),
+    startOf: number => number * milliseconds.d,
     enough: 3_000_000,
   },
   mo: {
@@ -29,7 +28,7 @@ const units = {
 } as const satisfies Record<string, CalendarUnit>
 
 /** No zone is further ahead of UTC: 14 hours, and one to spare. */
-const farthestAhead = 15 * 3_600_000
+const farthestAhead = 15 * milliseconds.h
 
 /**
  * Days or months of a zone, `count` to a bucket, counted from 1970-01-01 on. A day begins with the first instant of its date, so

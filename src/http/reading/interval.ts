@@ -1,10 +1,9 @@
 import type { Buckets } from '../../core/record/buckets.ts'
 import { calendarBuckets } from '../../core/time/calendar-buckets.ts'
+import { milliseconds } from '../../core/time/lengths.ts'
 import { type TimeZone, utc } from '../../core/time/time-zone.ts'
 import { utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
-
-const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** How long an interval is. */
 export interface Interval {
