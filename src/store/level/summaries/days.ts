@@ -1,9 +1,10 @@
 import type { Buckets } from '../../../core/record/buckets.ts'
+import { milliseconds } from '../../../core/time/lengths.ts'
 import { utcBuckets } from '../../../core/time/utc-buckets.ts'
 
 /** Milliseconds. Days of every time zone begin and end with one of UTC's: their offsets are multiples of it. */
-export const quarterHour = 15 * 60_000
-export const dayLength = 24 * 60 * 60_000
+export const quarterHour = 15 * milliseconds.m
+export const dayLength = milliseconds.d
 
 export const quarterHours: Buckets = utcBuckets(quarterHour)
 

@@ -1,5 +1,5 @@
 import type { Batch } from '../database/database.ts'
-import { firstEntries, type Readable } from '../database/scan.ts'
+import { type Readable, scan } from '../database/scan.ts'
 import { summaryKeys } from '../keys.ts'
 import { dayOf } from './days.ts'
 
@@ -17,5 +17,5 @@ export async function dropSummaries(
   to?: number,
 ): Promise<void> {
   const days = summaryKeys(resource, dayOf(from), to === undefined ? undefined : to + 1)
-  for (const [key] of await firstEntries(database, days, { limit: Number.POSITIVE_INFINITY })) batch.del(key)
+  for await (const entries of scan(database, days)) for (const [key] of entries) batch.del(key)
 }

@@ -1,5 +1,6 @@
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { BucketSummary } from '../../../core/record/buckets.ts'
+import { isPassing } from '../database/level-errors.ts'
 import { type Entry, firstEntries, type Readable } from '../database/scan.ts'
 import { datetimeInRecordKey, recordKeys, summaryKey } from '../keys.ts'
 import { foldEntry } from '../runs/fold-entry.ts'
@@ -11,6 +12,7 @@ import { dayLength, dayOf, quarterHours } from './days.ts'
  * Summaries, as entries that are to be put, of the days in a range that have none and are worth one.
  *
  * The day must be over: nothing but a late record or a removal changes it, and those remove its summary (drop-summaries.ts).
+ * A day with a damaged entry gets none: the damage must not keep the days behind it from theirs.
  *
  * @param from begin of a day, milliseconds
  * @param to milliseconds; days that end behind it are left out
@@ -35,7 +37,7 @@ export async function* summariesOf(
     }
     const key = summaryKey(resource, day)
     if (await database.level.has(key)) continue
-    const quarters = await quartersOf(database, resource, day)
+    const quarters = await quartersIfWhole(database, resource, day)
     const records = quarters.reduce((sum, { count }) => sum + count, 0)
     if (records >= fewest) yield [key, encodeDay(day, quarters)]
   }
@@ -44,6 +46,20 @@ export async function* summariesOf(
 /** The summary of a day, made of its records. */
 export async function summaryOf(database: Readable, resource: number, day: number): Promise<Buffer> {
   return encodeDay(day, await quartersOf(database, resource, day))
+}
+
+/** @returns none if an entry of the day is damaged */
+async function quartersIfWhole(
+  database: Readable,
+  resource: number,
+  day: number,
+): Promise<readonly BucketSummary[]> {
+  try {
+    return await quartersOf(database, resource, day)
+  } catch (error) {
+    if (isPassing(error)) throw error
+    return []
+  }
 }
 
 async function quartersOf(

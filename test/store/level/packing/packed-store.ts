@@ -1,10 +1,23 @@
+import type { Store } from '../../../../src/store/contract.ts'
 import { Database } from '../../../../src/store/level/database/database.ts'
 import { type Entry, scan } from '../../../../src/store/level/database/scan.ts'
+import { createLevelStore } from '../../../../src/store/level/index.ts'
 import { keysOf, prefix } from '../../../../src/store/level/keys.ts'
 import { Packer, type Packing, usualPacking } from '../../../../src/store/level/packing/packer.ts'
 import { Unpacked } from '../../../../src/store/level/packing/unpacked.ts'
+import { openStore } from '../../../../src/store/open-store.ts'
 
 type Parts = ConstructorParameters<typeof Packer>[0]
+
+/** Opens a store for a task, and closes it. */
+export async function withStore<T>(location: string, task: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(createLevelStore({ location }))
+  try {
+    return await task(store)
+  } finally {
+    await store.close()
+  }
+}
 
 /** Runs a task on a store that nobody has open. */
 export async function withDatabase<T>(

@@ -13,8 +13,7 @@ import {
   write,
 } from '../../../../src/conformance/writes.ts'
 import type { StoredRecord } from '../../../../src/core/record/record.ts'
-import type { Store } from '../../../../src/store/contract.ts'
-import { checkLevelStore, createLevelStore } from '../../../../src/store/level/index.ts'
+import { checkLevelStore } from '../../../../src/store/level/index.ts'
 import { packedKey, resourceInRecordKey } from '../../../../src/store/level/keys.ts'
 import { usualPacking } from '../../../../src/store/level/packing/packer.ts'
 import { Unpacked } from '../../../../src/store/level/packing/unpacked.ts'
@@ -26,7 +25,7 @@ import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
 import { eventually } from '../../../helpers/waiting.ts'
 import { eagerPacking } from '../../store-places.ts'
 import { writeBatches } from '../write-batches.ts'
-import { entriesOf, packAll, withDatabase } from './packed-store.ts'
+import { entriesOf, packAll, withDatabase, withStore } from './packed-store.ts'
 
 const { newest, records: mostRecords } = usualPacking
 
@@ -36,16 +35,6 @@ afterEach(() => {
 
 async function newLocation(): Promise<string> {
   return join(await temporaryDirectory(), 'store')
-}
-
-/** Opens a store for a task, and closes it. */
-async function using<T>(location: string, task: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(createLevelStore({ location }))
-  try {
-    return await task(store)
-  } finally {
-    await store.close()
-  }
 }
 
 /** Values a second apart, from that number of seconds on. */
@@ -69,13 +58,13 @@ function packedIn(shape: readonly number[]): number {
 }
 
 async function recordsOf(location: string): Promise<readonly StoredRecord[]> {
-  return await using(location, ({ records }) => readAll(records))
+  return await withStore(location, ({ records }) => readAll(records))
 }
 
 describe('the packer', () => {
   it('makes runs of single records, and leaves the newest as they were written', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     const before = await recordsOf(location)
     await packAll(location)
     const shape = await shapeOf(location)
@@ -88,12 +77,12 @@ describe('the packer', () => {
 
   it('finds nothing to do in what it has packed, and goes on behind it', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     await packAll(location)
     const shape = await shapeOf(location)
     await packAll(location)
     expect(await shapeOf(location)).toEqual(shape)
-    await using(location, ({ records }) => appendEach(records, seconds(1_000, 3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(1_000, 3_000)))
     await packAll(location)
     expect(packedIn(await shapeOf(location))).toBe(packedIn(shape) + 2 * mostRecords)
     expect(await checkLevelStore(location)).toMatchObject({ records: 4_000, faults: [] })
@@ -101,7 +90,7 @@ describe('the packer', () => {
 
   it('joins the runs of writes of several records, each as a whole', async () => {
     const location = await newLocation()
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       for (const index of count(30)) await records.append(write(seconds(100, 100 * index)))
     })
     const before = await recordsOf(location)
@@ -113,7 +102,7 @@ describe('the packer', () => {
   it('leaves long values alone, and does not look at them again', async () => {
     const location = await newLocation()
     const long = seconds(40).map(each => ({ ...each, value: JSON.stringify('x'.repeat(10_000)) }))
-    await using(location, ({ records }) => appendEach(records, long))
+    await withStore(location, ({ records }) => appendEach(records, long))
     await packAll(location)
     expect(packedIn(await shapeOf(location))).toBe(0)
     await packAll(location, { newest: 0 })
@@ -122,10 +111,10 @@ describe('the packer', () => {
 
   it('joins what late records have parted, also after a restart', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     await packAll(location)
     const late = [100.5, 101.5, 1_600.25].map(second => measured(measuredAt + 1_000 * second, 'late'))
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       for (const each of late) await records.append(write([each]))
     })
     // Each is alone, and 100 and 102 parted one run into three.
@@ -151,18 +140,18 @@ describe('the packer', () => {
     await store.close()
     const again = await openStore(createPackingStore({ location }, { ...eagerPacking, records: 64 }))
     await again.close()
-    expect(await using(location, each => valuesOf(each.records))).toEqual(values)
+    expect(await withStore(location, each => valuesOf(each.records))).toEqual(values)
     expect(await checkLevelStore(location)).toMatchObject({ records: 644, faults: [] })
   })
 
   it('packs what is appended behind records that were removed', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     await packAll(location)
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       await records.remove(thing, key, { from: measuredAt + 1_000_000 })
     })
-    await using(location, ({ records }) => appendEach(records, seconds(3_000, 1_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000, 1_000)))
     await packAll(location)
     const shape = await shapeOf(location)
     expect(packedIn(shape)).toBeGreaterThan(4_000 - newest - mostRecords)
@@ -172,20 +161,20 @@ describe('the packer', () => {
 
   it('leaves records to be removed, each where it is', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     await packAll(location)
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       const at = (second: number) => measuredAt + 1_000 * second
       expect(await records.remove(thing, key, { from: at(600), to: at(601) })).toBe(1)
       expect(await records.remove(thing, key, { from: at(700), to: at(1_700) })).toBe(1_000)
       expect(await removeAllOld(records, at(100))).toBe(100)
     })
     const left = count(3_000).filter(each => each >= 100 && each !== 600 && (each < 700 || each >= 1_700))
-    expect(await using(location, each => valuesOf(each.records))).toEqual(left.map(each => each / 4))
+    expect(await withStore(location, each => valuesOf(each.records))).toEqual(left.map(each => each / 4))
     await packAll(location)
-    expect(await using(location, each => valuesOf(each.records))).toEqual(left.map(each => each / 4))
+    expect(await withStore(location, each => valuesOf(each.records))).toEqual(left.map(each => each / 4))
     expect(await checkLevelStore(location)).toMatchObject({ records: left.length, faults: [] })
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       expect(await records.remove(thing, key, {})).toBe(left.length)
     })
     expect(await checkLevelStore(location)).toMatchObject({ records: 0, resources: 0, faults: [] })
@@ -193,7 +182,7 @@ describe('the packer', () => {
 
   it('does not write where something has changed since it read', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     const [first] = await entriesOf(location)
     const resource = resourceInRecordKey(first?.[0] ?? expect.unreachable('there is no entry'))
     const unpacked = new Unpacked(1)
@@ -217,7 +206,7 @@ describe('the packer', () => {
 
   it('goes on behind a run that is damaged, which stays as it is', async () => {
     const location = await newLocation()
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       for (const name of ['a', 'b']) {
         await appendEach(
           records,
@@ -242,7 +231,7 @@ describe('the packer', () => {
 
   it('does nothing while the disk is short', async () => {
     const location = await newLocation()
-    await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+    await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     let isShort = true
     let looks = 0
     const isShortUntil = () => {
@@ -267,7 +256,7 @@ describe('the packer', () => {
     'leaves a whole store when the disk fails a step, and tries again; written: %s',
     async isWritten => {
       const location = await newLocation()
-      await using(location, ({ records }) => appendEach(records, seconds(3_000)))
+      await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
       const before = await recordsOf(location)
       let fails = true
       writeBatches(async write => {

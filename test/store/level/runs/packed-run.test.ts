@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Geo } from '../../../../src/core/record/geo.ts'
 import type { StoredRecord } from '../../../../src/core/record/record.ts'
 import { faultOfRun } from '../../../../src/store/level/check/values.ts'
 import type { Entry } from '../../../../src/store/level/database/scan.ts'
@@ -132,6 +133,34 @@ describe('a packed run', () => {
     ['texts', () => '"on"', 9],
   ])('of %s takes few bytes a record', (_, textOf, most) => {
     expect(packedValue(measurements(512, textOf)).length / 512).toBeLessThan(most)
+  })
+
+  test('of numbers takes as many bytes a record as docs/reference/storage.md and docs/use/operations.md say', () => {
+    // Late by up to 200 ms, and of 50 devices that write in turn.
+    const asMeasured = ({ records, writeNumbers, ...run }: Run, geoOf?: (index: number) => Geo): Run => ({
+      ...run,
+      writeNumbers: writeNumbers.map((each, index) => 50 * each + ((7 * index) % 11)),
+      records: records.map((record, index) => ({
+        ...record,
+        datetime: record.datetime + ((89 * index) % 200),
+        ...(geoOf && { geo: geoOf(index) }),
+      })),
+    })
+    const bytesOf = (run: Run) => entryOf(run).reduce((sum, { length }) => sum + length, 0) / 512
+    const on = measurements(512, () => '1')
+    const temperatures = measurements(512, index =>
+      String((2_100 + Math.round(300 * Math.sin(index / 50))) / 100),
+    )
+    const energy = measurements(512, index => String((1_000_000_000 + 137 * index) / 1_000))
+    const moving = (index: number) => ({
+      lat: (480_000_000 + 900 * index) / 1e7,
+      long: (110_000_000 - 700 * index) / 1e7,
+    })
+    for (const run of [on, temperatures, energy]) {
+      expect([bytesOf(run), bytesOf(asMeasured(run)), bytesOf(asMeasured(run, moving)) - 5]).toEqual(
+        [1, 2, 3].map(() => expect.toSatisfy((bytes: number) => bytes >= 4 && bytes < 6)),
+      )
+    }
   })
 
   test('gives its numbers without a text for each', () => {

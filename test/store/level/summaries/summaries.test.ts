@@ -4,12 +4,11 @@ import { assertFolded } from '../../../../src/conformance/folding.ts'
 import { appendEach, count, key, measured, thing, write } from '../../../../src/conformance/writes.ts'
 import { utcBuckets } from '../../../../src/core/time/utc-buckets.ts'
 import type { Store } from '../../../../src/store/contract.ts'
-import { scan } from '../../../../src/store/level/database/scan.ts'
-import { checkLevelStore, createLevelStore } from '../../../../src/store/level/index.ts'
-import { packedKey, summaryKeys, summaryParts } from '../../../../src/store/level/keys.ts'
-import { openStore } from '../../../../src/store/open-store.ts'
+import { firstEntries, scan } from '../../../../src/store/level/database/scan.ts'
+import { checkLevelStore } from '../../../../src/store/level/index.ts'
+import { packedKey, recordKeys, summaryKeys, summaryParts } from '../../../../src/store/level/keys.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
-import { packAll, withDatabase } from '../packing/packed-store.ts'
+import { packAll, withDatabase, withStore } from '../packing/packed-store.ts'
 
 /** Begin of a day of UTC, milliseconds. */
 const firstDay = Date.UTC(2026, 2, 1)
@@ -25,19 +24,10 @@ function readings(days: number, from = firstDay) {
   return count(days * 144).map(index => measured(from + 10 * minute * index, index / 8))
 }
 
-async function using<T>(location: string, task: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(createLevelStore({ location }))
-  try {
-    return await task(store)
-  } finally {
-    await store.close()
-  }
-}
-
 /** A store of five days, packed, and the name of its place. */
 async function packedDays(): Promise<string> {
   const location = join(await temporaryDirectory(), 'store')
-  await using(location, ({ records }) => appendEach(records, readings(5)))
+  await withStore(location, ({ records }) => appendEach(records, readings(5)))
   await summarise(location)
   return location
 }
@@ -59,7 +49,7 @@ async function summarisedDays(location: string): Promise<number[]> {
 
 /** Asserts that aggregates are what the records add up to, and that nothing in the store says otherwise. */
 async function assertRight(location: string): Promise<void> {
-  await using(location, async ({ records }) => {
+  await withStore(location, async ({ records }) => {
     for (const length of lengths) {
       for (const order of ['asc', 'desc'] as const) {
         const query = { thingId: thing, key, order, buckets: utcBuckets(length) }
@@ -83,7 +73,7 @@ describe('summaries of days', () => {
 
   it('are not made of days of few records', async () => {
     const location = join(await temporaryDirectory(), 'store')
-    await using(location, ({ records }) => appendEach(records, readings(3)))
+    await withStore(location, ({ records }) => appendEach(records, readings(3)))
     await packAll(location, { newest: 0 })
     expect(await summarisedDays(location)).toEqual([])
     await assertRight(location)
@@ -91,7 +81,7 @@ describe('summaries of days', () => {
 
   it('leap over what has no record', async () => {
     const location = join(await temporaryDirectory(), 'store')
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       await appendEach(records, readings(2))
       await appendEach(records, readings(2, firstDay + 4_000 * day))
     })
@@ -134,7 +124,7 @@ describe('summaries of days', () => {
     ],
   ])('of the days of %s are gone with it, and are made again', async (_change, left, change) => {
     const location = await packedDays()
-    await using(location, async store => {
+    await withStore(location, async store => {
       await change(store)
     })
     expect(await summarisedDays(location)).toEqual(left)
@@ -146,8 +136,10 @@ describe('summaries of days', () => {
 
   it('count nothing twice that comes behind a removal of the newest, also when the store was opened again', async () => {
     const location = await packedDays()
-    await using(location, ({ records }) => records.remove(thing, key, { from: firstDay + day + 23 * hour }))
-    await using(location, ({ records }) =>
+    await withStore(location, ({ records }) =>
+      records.remove(thing, key, { from: firstDay + day + 23 * hour }),
+    )
+    await withStore(location, ({ records }) =>
       appendEach(records, [
         measured(firstDay + day + 23 * hour + minute, 1),
         ...readings(1, firstDay + 9 * day),
@@ -159,9 +151,26 @@ describe('summaries of days', () => {
     await assertRight(location)
   })
 
+  it('are made of all days but one with a damaged run', async () => {
+    const location = join(await temporaryDirectory(), 'store')
+    await withStore(location, ({ records }) => appendEach(records, readings(5)))
+    await packAll(location, { newest: 0, records: 16, least: 2 })
+    await withDatabase(location, async ({ level }) => {
+      const [run] = await firstEntries({ level }, recordKeys(resource, firstDay + day), { limit: 1 })
+      const [name, bytes] = run ?? expect.unreachable('there is no run')
+      bytes[20] = (bytes[20] ?? 0) ^ 1
+      await level.put(name, bytes)
+      await level.del(packedKey(resource))
+    })
+    await summarise(location)
+    expect(await summarisedDays(location)).toEqual([0, 2, 3])
+    const { faults } = await checkLevelStore(location)
+    expect(faults.map(({ fault }) => fault)).toEqual(['its value is not a valid run of records'])
+  })
+
   it('go with their resource, and do not come back with its name', async () => {
     const location = await packedDays()
-    await using(location, async ({ records }) => {
+    await withStore(location, async ({ records }) => {
       await records.remove(thing, key, {})
       await appendEach(records, [measured(firstDay + hour, 1)])
     })
@@ -174,7 +183,7 @@ describe('summaries of days', () => {
     const long = (index: number) => ({
       value: index % 5 === 0 ? JSON.stringify('x'.repeat(100)) : `${index}`,
     })
-    await using(location, ({ records }) =>
+    await withStore(location, ({ records }) =>
       appendEach(
         records,
         readings(3).map((record, index) => ({ ...record, ...long(index) })),
@@ -196,7 +205,7 @@ describe('summaries of days', () => {
     const damaged = Buffer.from(first[1])
     damaged.writeUInt8(damaged.readUInt8(9) ^ 1, 9)
     await withDatabase(location, ({ level }) => level.put(first[0], damaged))
-    await using(location, ({ records }) =>
+    await withStore(location, ({ records }) =>
       assertFolded(records, { thingId: thing, key, buckets: utcBuckets(day) }, 'with a damaged one'),
     )
     await withDatabase(location, ({ level }) => level.put(first[0], other[1]))
