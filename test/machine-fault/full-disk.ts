@@ -7,6 +7,15 @@ import { runCli, type ServerProcess, startServer } from '../helpers/server-proce
 /** Milliseconds; the server looks at the disk every two seconds. */
 const roomDeadline = 30_000
 const pieceBytes = 256 * 1024
+/** Bytes: less than a server needs to take a record, however few it wants to be free. */
+const nearlyFull = 1024 * 1024
+
+/**
+ * How the other program fills the disk: at once; so slowly that the server sees the disk nearly full before; or at once, and then
+ * with all that becomes free until the end. In that case the server is not started anew: it could not.
+ */
+export const fillings = ['at once', 'slowly', 'without end'] as const
+export type Filling = (typeof fillings)[number]
 
 export interface FullDiskSetup {
   /** A directory on a small file system. */
@@ -17,8 +26,7 @@ export interface FullDiskSetup {
   readonly refused: number
   /** Valid writes that are tried then. */
   readonly writes: number
-  /** Whether the other program takes what becomes free, too, until the end. The server is not started anew then: it could not. */
-  readonly goesOn: boolean
+  readonly filling: Filling
 }
 
 export interface FullDisk {
@@ -30,7 +38,7 @@ export interface FullDisk {
   /** Refused writes that `GET …/errors` lists. */
   readonly listed: number
   readonly deleted: { readonly status: number; readonly count: number; readonly left: number }
-  /** Of a read after kill -9 and a start on the full disk; 0 if it goes on. */
+  /** Of a read after kill -9 and a start on the full disk; 0 if it is filled without end. */
   readonly restarted: number
   /** Status of the first write after there is room again that is not refused for want of it. */
   readonly withRoom: number
@@ -52,6 +60,10 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     await writeUntilFull(server, device, 1_000)
     await untilReserved(dataDir)
     const filler = join(setup.directory, 'filler')
+    if (setup.filling === 'slowly') {
+      await fill(filler, nearlyFull)
+      acked = await writeUntilRefused(server, other, acked)
+    }
     await fill(filler)
     for (let round = 0; round < Math.max(setup.refused, setup.writes); round++) {
       if (round < setup.refused) refusals.add(await statusOf(write(server, device, invalid(round))))
@@ -63,14 +75,14 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
       reads.add(await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n?limit=100`)))
       reads.add(await statusOf(get(server, `/v2/things/${device.thingToken}/resources`)))
       reads.add(await statusOf(get(server, '/readyz')))
-      if (setup.goesOn) await fill(filler)
+      if (setup.filling === 'without end') await fill(filler)
     }
     const errors = (await (
       await get(server, `/v2/things/${device.thingToken}/errors?limit=100`)
     ).json()) as readonly unknown[]
     const deleted = await remove(server, device)
     let restarted = 0
-    if (!setup.goesOn) {
+    if (setup.filling !== 'without end') {
       await server.kill()
       server = await startServer({ dataDir, environment })
       restarted = await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n`))
@@ -133,11 +145,22 @@ async function untilReserved(dataDir: string): Promise<void> {
   while (!(await isThere())) await delay(50)
 }
 
-/** Takes all that is left of the disk. */
-async function fill(file: string): Promise<void> {
+/** @returns how many are acknowledged by then, with those before */
+async function writeUntilRefused(server: ServerProcess, thing: Thing, acked: number): Promise<number> {
+  for (let next = acked; ; next++) {
+    const status = await statusOf(write(server, thing, batch(next, 1)))
+    if (status === 503) return next
+    if (status !== 201) throw new Error(`a valid write is answered with ${status}`)
+    await delay(50)
+  }
+}
+
+/** Takes all that is left of the disk. @param left bytes; default: none */
+async function fill(file: string, left = 0): Promise<void> {
   const handle = await open(file, 'a')
   try {
     for (let bytes = pieceBytes; bytes >= 1; ) {
+      if (left > 0 && (await freeBytes(file)) < left + bytes) return
       try {
         await handle.appendFile(Buffer.alloc(bytes, 'f'))
         await handle.sync()
@@ -149,6 +172,11 @@ async function fill(file: string): Promise<void> {
   } finally {
     await handle.close().catch(() => {})
   }
+}
+
+async function freeBytes(file: string): Promise<number> {
+  const { bavail, bsize } = await statfs(file)
+  return bavail * bsize
 }
 
 async function statusOf(response: Promise<Response>): Promise<number> {

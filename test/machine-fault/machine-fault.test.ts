@@ -13,24 +13,34 @@ const MiB = 1024 * 1024
 
 describe('a server whose disk another program fills', () => {
   it.each([
-    ['is below minFreeSpace before', 8 * MiB],
-    ['is found to be full by a write that fails', 0],
-  ])('reads, deletes and starts, and takes writes when there is room, if it %s', async (_, minFreeSpace) => {
-    const disk = await smallFileSystem('tmpfs', 192 * MiB, onTestFinished)
-    const refused = 120
-    const setup = { directory: disk.path, minFreeSpace, refused, writes: 10, goesOn: false }
-    const found = await fillDisk(setup)
-    expect(found.refusals).toEqual({ 400: refused })
-    expectOnly(found.valid, ['201', '503'])
-    expect(found.reads).toEqual({ 200: 3 * refused })
-    expect(found.listed).toBe(100)
-    expect(found.deleted).toEqual({ status: 200, count: 1_000, left: 0 })
-    expect(found).toMatchObject({ restarted: 200, withRoom: 201, missing: 0, check: 0 })
-  })
+    ['is below minFreeSpace before', 8 * MiB, 'at once'],
+    ['is found to be full by a write that fails', 0, 'at once'],
+    ['is seen to be nearly full before the rest is taken', 0, 'slowly'],
+  ] as const)(
+    'reads, deletes and starts, and takes writes when there is room, if it %s',
+    async (_, minFreeSpace, filling) => {
+      const disk = await smallFileSystem('tmpfs', 192 * MiB, onTestFinished)
+      const refused = 120
+      const setup = { directory: disk.path, minFreeSpace, refused, writes: 10, filling }
+      const found = await fillDisk(setup)
+      expect(found.refusals).toEqual({ 400: refused })
+      expectOnly(found.valid, ['201', '503'])
+      expect(found.reads).toEqual({ 200: 3 * refused })
+      expect(found.listed).toBe(100)
+      expect(found.deleted).toEqual({ status: 200, count: 1_000, left: 0 })
+      expect(found).toMatchObject({ restarted: 200, withRoom: 201, missing: 0, check: 0 })
+    },
+  )
 
   it('reads on while that program takes every byte that becomes free', async () => {
     const disk = await smallFileSystem('tmpfs', 192 * MiB, onTestFinished)
-    const setup = { directory: disk.path, minFreeSpace: 0, refused: 30, writes: 10, goesOn: true }
+    const setup = {
+      directory: disk.path,
+      minFreeSpace: 0,
+      refused: 30,
+      writes: 10,
+      filling: 'without end' as const,
+    }
     const found = await fillDisk(setup)
     expect(found.refusals).toEqual({ 400: 30 })
     expectOnly(found.valid, ['201', '503'])

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Report } from '../fault/report.ts'
 import { withDirectory } from '../helpers/with-server.ts'
 import { crowd } from './few-descriptors.ts'
-import { fillDisk } from './full-disk.ts'
+import { fillDisk, fillings } from './full-disk.ts'
 import { type SmallFileSystem, smallFileSystem } from './small-file-system.ts'
 import { killWhileWritingTable } from './table-kills.ts'
 import { takeAway, type Way, type WayName, ways } from './taken-away.ts'
@@ -34,16 +34,16 @@ async function mount(kind: 'tmpfs' | 'ext4', bytes: number): Promise<SmallFileSy
 async function fillDisks(): Promise<void> {
   for (const kind of ['tmpfs', 'ext4'] as const) {
     for (const minFreeSpace of [0, 8 * MiB]) {
-      for (const goesOn of [false, true]) {
+      for (const filling of fillings) {
         const disk = await mount(kind, 256 * MiB)
         const { refused, writes } = target
-        const found = await fillDisk({ directory: disk.path, minFreeSpace, refused, writes, goesOn })
-        const what = `full ${kind}, minFreeSpace ${minFreeSpace}${goesOn ? ', filled on' : ''}`
+        const found = await fillDisk({ directory: disk.path, minFreeSpace, refused, writes, filling })
+        const what = `full ${kind}, minFreeSpace ${minFreeSpace}, filled ${filling}`
         report.answers(`${what}: refused writes`, found.refusals, ['400'])
         report.answers(`${what}: valid writes`, found.valid, ['201', '503'])
         report.answers(`${what}: reads, lists and readiness`, found.reads, ['200'])
         report.line(found.listed === 100, `${what}: refused writes that are listed: ${found.listed}`)
-        if (!goesOn) {
+        if (filling !== 'without end') {
           const { status, count, left } = found.deleted
           report.line(
             status === 200 && left === 0,

@@ -42,7 +42,7 @@ export class DiskSpace {
     return this.#isBelowMinimum || this.#isFull
   }
 
-  /** Whether the reserve is given up: nothing is taken but removals. */
+  /** Whether nothing is taken but removals and what they need: they take the reserve. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -71,7 +71,10 @@ export class DiskSpace {
     await this.#checking
   }
 
-  /** A call of LevelDB has failed because there is no space. */
+  /**
+   * Something is written on a full disk, or a call of LevelDB has failed for want of space. Not before: what fills the disk would
+   * take the reserve as well.
+   */
   async giveUpReserve(): Promise<void> {
     this.#isFull = true
     this.#failures++
@@ -117,9 +120,7 @@ export class DiskSpace {
     const isThere = await this.#reserve.isThere(bytes)
     if (!isNewest()) return undefined
     if (isThere) {
-      // Before a removal finds the disk full, and fails.
-      if (free.bytes < openingBytes) await this.giveUpReserve()
-      else this.#isFull = false
+      this.#isFull = free.bytes < openingBytes
       return undefined
     }
     if (free.bytes < 2 * bytes) {

@@ -187,7 +187,8 @@ export class ResourcePacker {
       for (const summary of summaries) batch.put(...summary)
       for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
       return await between(async () => {
-        if (unpacked.isChanged) return false
+        // A full disk: this would be written with the reserve.
+        if (unpacked.isChanged || this.#turns.isOver()) return false
         const begin = performance.now()
         if (reached && unpacked.pack(resource, reached)) putMark(batch, reached)
         if (batch.length > 0) await database.write(batch, { sync: false })
