@@ -40,7 +40,7 @@ describe('writeMqtt', () => {
 
   it('sends all that is due, whatever is acked', async () => {
     const key = nextKey()
-    const result = await writeMqtt(mqttWrites({ key, rate: 400 }), phases, noMarks)
+    const result = await writeMqtt(mqttWrites({ key, rate: 40 }), phases, noMarks)
     expectComplete(result, await countStored(key))
     expectLatency(result)
   })
