@@ -44,7 +44,7 @@ export const goodRequests: readonly [readonly Part[], ...(readonly Part[])[]] = 
   get(`${thing}/resources/hostile?limit=10&order=asc&startDate=20200101000000`, 'Accept: text/csv'),
   get(`${thing}/resources/temperature?aggregate=avg,min,max,sum,count,first,last&interval=1h&limit=5`),
   get(
-    `${thing}/aggregates?keys=temperature,hostile&aggregate=avg,count&interval=1d&tz=Europe/Madrid&empty=true`,
+    `${thing}/aggregates?keys=temperature,hostile&aggregate=avg,count&interval=1d&tz=Asia/Kathmandu&empty=true`,
   ),
   get(`${thing}/aggregates?keys=temperature,$geo&points=800&order=asc`),
   get(`${thing}/resources/$geo`, 'Accept: application/json'),
