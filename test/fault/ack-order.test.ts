@@ -45,6 +45,16 @@ test.each([
   expect(judge([...asked, ...overlapping(written, synced), ack, removed])).toMatch('no fdatasync')
 })
 
+test('checkAckOrder() takes the first time that a write is in the log, which packing writes again', () => {
+  const packed = batchOf([{ key: 'r1', value: 'mark-1' }])
+  const bytes = Buffer.concat([old, batch, removal, packed])
+  const calls = [request, written, synced, answered, removed, callOf('write', path, packed, 2)]
+  expect(checkAckOrder(parseTrace(calls.join('\n')), { path, bytes }, markers)).toMatchObject({
+    covered: ['mark-1'],
+    violations: [],
+  })
+})
+
 test('checkAckOrder() takes a refusal for no ack', () => {
   const refused = callOf('writev', 'socket:[5]', Buffer.from('HTTP/1.1 503 Service Unavailable'))
   expect(check([request, written, synced, refused, removed])).toEqual({

@@ -66,7 +66,10 @@ class WrittenLog {
     for (const { payload, end } of readLevelLog(log.bytes).records) {
       const at = ends.find(({ offset }) => offset >= end)?.ended
       if (at === undefined) continue
-      for (const marker of payload.toString('latin1').match(markers) ?? []) this.#writtenAt.set(marker, at)
+      for (const marker of payload.toString('latin1').match(markers) ?? []) {
+        // What is packed later is written once more.
+        if (!this.#writtenAt.has(marker)) this.#writtenAt.set(marker, at)
+      }
       for (const name of removedPacketIds(payload)) {
         this.#removedAt.set(name, [...(this.#removedAt.get(name) ?? []), at])
       }
