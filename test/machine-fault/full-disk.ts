@@ -7,12 +7,13 @@ import { runCli, type ServerProcess, startServer } from '../helpers/server-proce
 /** Milliseconds; the server looks at the disk every two seconds. */
 const roomDeadline = 30_000
 const pieceBytes = 256 * 1024
-/** Bytes: less than a server needs to take a record, however few it wants to be free. */
+/** Bytes: less than a server needs to take anything but removals. */
 const nearlyFull = 1024 * 1024
 
 /**
- * How the other program fills the disk: at once; so slowly that the server sees the disk nearly full before; or at once, and then
- * with all that becomes free until the end. In that case the server is not started anew: it could not.
+ * How the other program fills the disk: at once; so slowly that the server sees the disk nearly full before, for which
+ * `minFreeSpace` has to be 8 MiB or more; or at once, and then with all that becomes free until the end. In that case the server is
+ * not started anew: it could not.
  */
 export const fillings = ['at once', 'slowly', 'without end'] as const
 export type Filling = (typeof fillings)[number]
@@ -61,8 +62,11 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     await untilReserved(dataDir)
     const filler = join(setup.directory, 'filler')
     if (setup.filling === 'slowly') {
-      await fill(filler, nearlyFull)
+      // First it stops to write on its own, so that no write fails in the little room that is left then.
+      await fill(filler, (3 * setup.minFreeSpace) / 4)
       acked = await writeUntilRefused(server, other, acked)
+      await fill(filler, nearlyFull)
+      await untilNothingIsAdded(server)
     }
     await fill(filler)
     for (let round = 0; round < Math.max(setup.refused, setup.writes); round++) {
@@ -151,6 +155,20 @@ async function writeUntilRefused(server: ServerProcess, thing: Thing, acked: num
     const status = await statusOf(write(server, thing, batch(next, 1)))
     if (status === 503) return next
     if (status !== 201) throw new Error(`a valid write is answered with ${status}`)
+    await delay(50)
+  }
+}
+
+function postThing({ url, adminKey }: ServerProcess): Promise<Response> {
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+  return fetch(`${url}/v2/admin/things`, { method: 'POST', headers, body: '{}' })
+}
+
+async function untilNothingIsAdded(server: ServerProcess): Promise<void> {
+  for (;;) {
+    const status = await statusOf(postThing(server))
+    if (status === 503) return
+    if (status !== 201) throw new Error(`a new thing is answered with ${status}`)
     await delay(50)
   }
 }

@@ -15,7 +15,7 @@ describe('a server whose disk another program fills', () => {
   it.each([
     ['is below minFreeSpace before', 8 * MiB, 'at once'],
     ['is found to be full by a write that fails', 0, 'at once'],
-    ['is seen to be nearly full before the rest is taken', 0, 'slowly'],
+    ['is seen to be nearly full before the rest is taken', 8 * MiB, 'slowly'],
   ] as const)(
     'reads, deletes and starts, and takes writes when there is room, if it %s',
     async (_, minFreeSpace, filling) => {

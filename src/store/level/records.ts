@@ -76,7 +76,10 @@ export function createRecords(
   const isShort = () => space.isShort
   const removals = new Removals({ ...parts, isShort, alone: task => commits.alone(task) })
   const old = new OldRecords({ ...parts, inTurn: task => removals.inTurn(() => commits.alone(task)) })
-  const packer = new Packer({ ...parts, isShort, between: task => commits.between(task) }, packing)
+  const packer = new Packer(
+    { ...parts, isShort: () => space.isShortNow(), between: task => commits.between(task) },
+    packing,
+  )
 
   const records: DriverRecords = {
     append(write, ticket) {

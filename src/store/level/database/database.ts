@@ -175,9 +175,7 @@ export class Database {
 
   async #write(batch: Batch, options: { sync: boolean }, undo: Undo): Promise<void> {
     this.#assertWritable()
-    const { space } = this.#parts
-    // A removal, or what one needs: nothing else is taken then.
-    if (space?.isFull) await space.giveUpReserve()
+    await this.#parts.space?.makeRoom()
     const number = undo === noUndo ? undefined : ++this.#batchNumber
     try {
       if (number !== undefined) batch.put(batchKey, counterBytes(number))

@@ -13,6 +13,12 @@ const reserveBytes = 32 * 1024 * 1024
 const smallestShare = 8
 const openingBytes = 2 * 1024 * 1024
 
+/** Bytes: what is free of a file system, and how large it is. */
+interface Free {
+  readonly bytes: number
+  readonly ofAll: number
+}
+
 /**
  * Watches the free disk, so that writes stop before it is full and reads and removals go on (contract §9), and holds space back
  * for the time when another program has filled it all the same.
@@ -24,6 +30,8 @@ export class DiskSpace {
   #timer: NodeJS.Timeout | undefined
   #isBelowMinimum = false
   #isFull = false
+  /** Whether the newest look has found the disk full and the reserve there. */
+  #isReserveNeeded = false
   #isStopped = false
   /** How often space has been missing: a check that began before the last time has seen the disk as it was. */
   #failures = 0
@@ -40,6 +48,11 @@ export class DiskSpace {
   /** Whether there is less free disk than there must be: no record is taken, and nothing that nobody asked for. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
+  }
+
+  /** As `isShort`, of this moment: what nobody asked for should not be the write that finds the disk full. */
+  async isShortNow(): Promise<boolean> {
+    return this.#isBelow(await this.#free()) || this.isShort
   }
 
   /** Whether nothing is taken but removals and what they need: they take the reserve. */
@@ -72,11 +85,17 @@ export class DiskSpace {
   }
 
   /**
-   * Something is written on a full disk, or a call of LevelDB has failed for want of space. Not before: what fills the disk would
-   * take the reserve as well.
+   * Something is to be written. The reserve of a full disk is not given up before: what fills the disk would take it as well. One that
+   * is being made, since there is room again, is left alone.
    */
+  async makeRoom(): Promise<void> {
+    if (this.#isReserveNeeded) await this.giveUpReserve()
+  }
+
+  /** A call of LevelDB has failed because there is no space. */
   async giveUpReserve(): Promise<void> {
     this.#isFull = true
+    this.#isReserveNeeded = false
     this.#failures++
     await this.#reserve.giveUp()
   }
@@ -113,14 +132,14 @@ export class DiskSpace {
   /** @returns how large the reserve is to be, if it is to be made */
   async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
-    // A file system that cannot say what is free fails the write itself when it is full.
-    this.#isBelowMinimum = free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
+    this.#isBelowMinimum = this.#isBelow(free)
     if (!free || !isNewest()) return undefined
     const bytes = Math.min(reserveBytes, Math.floor(free.ofAll / smallestShare))
     const isThere = await this.#reserve.isThere(bytes)
     if (!isNewest()) return undefined
     if (isThere) {
       this.#isFull = free.bytes < openingBytes
+      this.#isReserveNeeded = this.#isFull
       return undefined
     }
     if (free.bytes < 2 * bytes) {
@@ -130,7 +149,12 @@ export class DiskSpace {
     return bytes
   }
 
-  async #free(): Promise<{ readonly bytes: number; readonly ofAll: number } | undefined> {
+  #isBelow(free: Free | undefined): boolean {
+    // A file system that cannot say what is free fails the write itself when it is full.
+    return free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
+  }
+
+  async #free(): Promise<Free | undefined> {
     try {
       const { bavail, blocks, bsize } = await statfs(this.#location)
       return { bytes: bavail * bsize, ofAll: blocks * bsize }

@@ -26,7 +26,7 @@ export const usualPacking: Packing = {
 
 interface PackerParts extends ResourcePackerParts {
   /** Whether the disk has too little room: packing takes some before it gives more. */
-  readonly isShort: () => boolean
+  readonly isShort: () => Promise<boolean>
 }
 
 /** Milliseconds until a failed step is tried again, or a short disk is looked at. */
@@ -52,7 +52,7 @@ export class Packer {
     this.#packing = packing
     this.#resources = new ResourcePacker(parts, packing, {
       rest: worked => this.#rest(worked),
-      isOver: () => this.#isStopped || parts.isShort(),
+      isOver: async () => this.#isStopped || (await parts.isShort()),
     })
   }
 
@@ -107,7 +107,7 @@ export class Packer {
   }
 
   async #look(resource: number): Promise<void> {
-    while (!this.#isStopped && this.#parts.isShort()) await this.#pause(retryDelay)
+    while (!this.#isStopped && (await this.#parts.isShort())) await this.#pause(retryDelay)
     if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
   }
 

@@ -34,7 +34,7 @@ export interface Turns {
   /** @param worked milliseconds of the step before in which it did not only wait for its turn */
   rest(worked: number): Promise<void>
   /** Whether no step may follow. */
-  isOver(): boolean
+  isOver(): Promise<boolean>
 }
 
 /** What is written in one batch. */
@@ -150,7 +150,7 @@ export class ResourcePacker {
       await this.#compact(resource, groups, next)
       await this.#turns.rest(this.#worked)
       if (isLast) return true
-      if (this.#turns.isOver()) {
+      if (await this.#turns.isOver()) {
         unpacked.putBack(resource)
         return false
       }
@@ -188,7 +188,7 @@ export class ResourcePacker {
       for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
       return await between(async () => {
         // A full disk: this would be written with the reserve.
-        if (unpacked.isChanged || this.#turns.isOver()) return false
+        if ((await this.#turns.isOver()) || unpacked.isChanged) return false
         const begin = performance.now()
         if (reached && unpacked.pack(resource, reached)) putMark(batch, reached)
         if (batch.length > 0) await database.write(batch, { sync: false })

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { rm, stat } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
@@ -10,6 +10,7 @@ import { Reserve } from '../../../../src/store/level/database/reserve.ts'
 import { createLevelStore } from '../../../../src/store/level/index.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
+import { smallFileSystem } from '../../../machine-fault/small-file-system.ts'
 import { writeBatches } from '../write-batches.ts'
 
 const thingId = 'aaaaaaaaaaaaaaaa'
@@ -161,6 +162,38 @@ test.each([
     await space.stop()
   },
 )
+
+test('a store that has room again takes writes, though documents are put all the time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const location = await temporaryDirectory()
+  const space = new DiskSpace(location, 0)
+  await space.start()
+  await space.giveUpReserve()
+  let puts = 0
+  const make = Reserve.prototype.make
+  vi.spyOn(Reserve.prototype, 'make').mockImplementation(async function (this: Reserve, bytes, isWanted) {
+    const making = make.call(this, bytes, isWanted)
+    await space.makeRoom()
+    puts++
+    return await making
+  })
+  vi.runOnlyPendingTimers()
+  while (vi.getTimerCount() === 0) await setImmediate()
+  expect({ puts, isFull: space.isFull }).toEqual({ puts: 1, isFull: false })
+  await space.stop()
+})
+
+test('a disk that has been filled since the last look is short at once', async () => {
+  const { path } = await smallFileSystem('tmpfs', 16 * 1024 * 1024, onTestFinished)
+  const space = new DiskSpace(path, 8 * 1024 * 1024)
+  await space.start()
+  expect(await space.isShortNow()).toBe(false)
+  await writeFile(join(path, 'filler'), Buffer.alloc(12 * 1024 * 1024))
+  expect(space.isShort).toBe(false)
+  expect(await space.isShortNow()).toBe(true)
+  await space.stop()
+})
 
 test('reads go on while a store that has lacked space is opened anew', async () => {
   const location = join(await temporaryDirectory(), 'store')

@@ -43,7 +43,7 @@ export async function packAll(
     const usual: Parts = {
       database,
       between: task => task(),
-      isShort: () => false,
+      isShort: async () => false,
       unpacked: new Unpacked(usualPacking.growth),
     }
     const rests = { idle: 0, busy: 0 }

@@ -234,7 +234,7 @@ describe('the packer', () => {
     await withStore(location, ({ records }) => appendEach(records, seconds(3_000)))
     let isShort = true
     let looks = 0
-    const isShortUntil = () => {
+    const isShortUntil = async () => {
       if (++looks === 2) isShort = false
       return isShort
     }
