@@ -11,23 +11,26 @@ import { openPath } from '../../test/helpers/tcp-path.ts'
 import { withDirectory } from '../../test/helpers/with-server.ts'
 import { createProgress } from '../load/progress.ts'
 import { Load } from '../nodes/load.ts'
+import { median } from '../statistics.ts'
 
 /**
- * `npm run bench:forward [-- --records 1000000 --things 20]`: a backlog of records that were written one at a time is forwarded
- * to a central server, against what one load process brings to it over MQTT: things that write one record of the same size at a
- * time, each over a connection of its own. Both servers and the load are on this machine. Ends with status 1 if the ratio is
- * under its bound, or a record is missing.
+ * `npm run bench:forward [-- --records 1000000 --things 20 --rounds 3]`: a backlog of records that were written one at a time is
+ * forwarded to a central server, against what one load process brings to it over MQTT: things that write one record of the same
+ * size at a time, each over a connection of its own. Both servers and the load are on this machine, and the two take turns. Ends
+ * with status 1 if the median of the ratios is under its bound, or a record is missing.
  */
 
 const { values } = parseArgs({
   options: {
     records: { type: 'string', default: '1000000' },
     things: { type: 'string', default: '20' },
-    seconds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '10' },
   },
 })
 const records = Number(values.records)
 const thingCount = Number(values.things)
+const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const leastRatio = 0.5
 /** Seconds. */
@@ -35,26 +38,33 @@ const warmUp = 3
 const lookEvery = 200
 const writesInFlight = 500
 
-await withDirectory(async directory => {
+const ratios: number[] = []
+for (let round = 1; round <= rounds; round++) {
+  const { direct, forwarded } = await withDirectory(playRound)
+  ratios.push(forwarded / direct)
+  const rates = `${Math.round(direct)} records/s of one load process, ${Math.round(forwarded)} of the backlog`
+  console.log(`round ${round}: ${rates}: ${(forwarded / direct).toFixed(2)}`)
+}
+const ratio = median(ratios)
+const holds = ratio >= leastRatio
+const spread = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
+console.log(`${holds ? 'ok' : 'MISSED'}: ratio ${ratio.toFixed(2)} (${spread}), bound at least ${leastRatio}`)
+if (!holds) process.exitCode = 1
+
+/** @returns records a second */
+async function playRound(
+  directory: string,
+): Promise<{ readonly direct: number; readonly forwarded: number }> {
   const central = await startServer({ dataDir: join(directory, 'central'), environment: noRateLimits })
   try {
     const load = await Load.open('MQTT', [central])
     const marks = { onBegin: () => {}, onEnd: () => {} }
     const direct = await load.run(Number.POSITIVE_INFINITY, { warmUp, measured: seconds }, marks)
-    const directRate = direct.done / direct.seconds
-    const forwardRate = await forward(directory, central)
-    const ratio = forwardRate / directRate
-    console.table([
-      { way: 'one load process, one record a write', 'records/s': Math.round(directRate) },
-      { way: `backlog of ${records} records`, 'records/s': Math.round(forwardRate) },
-    ])
-    const holds = ratio >= leastRatio
-    console.log(`${holds ? 'ok' : 'MISSED'}: ratio ${ratio.toFixed(2)}, bound at least ${leastRatio}`)
-    if (!holds) process.exitCode = 1
+    return { direct: direct.done / direct.seconds, forwarded: await forward(directory, central) }
   } finally {
     await central.stop()
   }
-})
+}
 
 /** @returns records a second, from when the link is there to the last acknowledgement */
 async function forward(directory: string, central: ServerProcess): Promise<number> {
@@ -77,9 +87,14 @@ async function forward(directory: string, central: ServerProcess): Promise<numbe
   // Forwarding begins with what is written from then on.
   await (await start()).stop()
   await fillBacklog(storeLocation(dataDir), here)
+  const isCounted = ({ waiting }: Forwarding) => waiting.counted && waiting.records === records
+  // A server that was given the records itself has applied them when it ends: so has this one.
+  const before = await start()
+  await until(before, isCounted)
+  await before.stop()
   const edge = await start()
   try {
-    await until(edge, ({ waiting }) => waiting.counted && waiting.records === records)
+    await until(edge, isCounted)
     const begin = performance.now()
     path.restore()
     await until(edge, ({ waiting }) => waiting.records === 0)

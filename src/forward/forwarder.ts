@@ -259,8 +259,8 @@ export class Forwarder implements LogReader, ForwardReporter {
       budget: this.#budget,
       stop: this.#stop.signal,
       token: () => this.#tokenOf(thingId),
-      onPassed: (commit: Commit) => {
-        this.#waiting.pass(commit)
+      onPassed: (commits: readonly Commit[]) => {
+        for (const commit of commits) this.#waiting.pass(commit)
         this.#lanes.wake()
       },
       onSent: (records: number, bytes: number) => {

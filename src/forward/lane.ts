@@ -15,8 +15,8 @@ export interface LaneParts {
   readonly stop: AbortSignal
   /** The token of the thing at the central server, which may have to be asked for first. @throws LinkDown, ThingHeld */
   readonly token: () => Promise<string>
-  /** All of a commit is acknowledged, or refused for good. */
-  readonly onPassed: (commit: Commit) => void
+  /** All of these commits is acknowledged, or refused for good. */
+  readonly onPassed: (commits: readonly Commit[]) => void
   readonly onSent: (records: number, bytes: number) => void
   readonly onRefused: (refused: RefusedRecord) => void
   /** The central server does not take the thing: the lane is empty now, and to be filled again when it is freed. */
@@ -42,6 +42,8 @@ export class Lane implements LineHolder {
   #waiting: WaitingRecord[] = []
   #next = 0
   #bytes = 0
+  /** Up to this place, records are sent though they do not fill a write. */
+  #flushed = 0
   #limits = largestBatch
   /** Writes in a row that were not acknowledged, and the newest of them. */
   #losses = 0
@@ -88,7 +90,7 @@ export class Lane implements LineHolder {
     return this.#waiting[this.#next]?.commit
   }
 
-  /** To be called in the order of the write numbers. */
+  /** To be called in the order of the write numbers. Sends what fills a write; the rest when it is flushed. */
   add(commit: Commit): void {
     if (commit.writeNumber <= this.filledTo) return
     this.filledTo = commit.writeNumber
@@ -97,7 +99,20 @@ export class Lane implements LineHolder {
       this.#waiting.push({ commit, record, isLast: index === last })
     }
     this.#bytes += sizeOf(commit)
+    if (this.#isDue) this.#wake()
+  }
+
+  /** Sends what waits in here. */
+  flush(): void {
+    this.#flushed = this.#waiting.length
     this.#wake()
+  }
+
+  get #isDue(): boolean {
+    if (this.isIdle) return false
+    const { records, bytes } = this.#limits
+    const isFull = this.#waiting.length - this.#next >= records || this.#bytes >= bytes
+    return isFull || this.#next < this.#flushed || this.#unanswered !== undefined
   }
 
   /** Gives up what waits in here up to a write number, as well as may be. */
@@ -107,6 +122,7 @@ export class Lane implements LineHolder {
     this.#unanswered = undefined
     this.#waiting = this.#waiting.slice(this.#next).filter(({ commit }) => commit.writeNumber > upTo)
     this.#next = 0
+    this.#flushed = this.#waiting.length
     const commits = new Set(this.#waiting.map(({ commit }) => commit))
     this.#bytes = [...commits].reduce((sum, commit) => sum + sizeOf(commit), 0)
   }
@@ -128,7 +144,7 @@ export class Lane implements LineHolder {
     while (!stop.aborted) {
       try {
         if (this.held) await this.#tryHeld()
-        else if (this.isIdle) await this.#change()
+        else if (!this.#isDue) await this.#change()
         else await this.#send(await this.#connected())
       } catch (error) {
         this.#isSending = false
@@ -151,7 +167,7 @@ export class Lane implements LineHolder {
   async #send(line: Line): Promise<void> {
     const { stop, link, budget } = this.#parts
     const until = performance.now() + fairTime
-    while (!this.isIdle && line.isOpen && !stop.aborted) {
+    while (this.#isDue && line.isOpen && !stop.aborted) {
       this.#isSending = true
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
       const batch = this.#unanswered ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
@@ -181,11 +197,12 @@ export class Lane implements LineHolder {
       bytes: Math.min(largestBatch.bytes, this.#limits.bytes * 2),
     }
     this.#next += records.length
-    for (const { commit, isLast } of records) if (isLast) this.#passed(commit)
+    this.#passed(records.filter(({ isLast }) => isLast).map(({ commit }) => commit))
     this.#parts.onSent(records.length, payload.length)
     // To cut an array of many thousands costs as much as it is long.
     if (this.isIdle || this.#next > 10_000) {
       this.#waiting = this.#waiting.slice(this.#next)
+      this.#flushed = Math.max(0, this.#flushed - this.#next)
       this.#next = 0
     }
   }
@@ -219,12 +236,12 @@ export class Lane implements LineHolder {
     const before = this.#waiting[place - 1]
     if (place > this.#next && before?.commit === commit)
       this.#waiting[place - 1] = { ...before, isLast: true }
-    else this.#passed(commit)
+    else this.#passed([commit])
   }
 
-  #passed(commit: Commit): void {
-    this.#bytes -= sizeOf(commit)
-    this.#parts.onPassed(commit)
+  #passed(commits: readonly Commit[]): void {
+    for (const commit of commits) this.#bytes -= sizeOf(commit)
+    this.#parts.onPassed(commits)
   }
 
   /** A link that cuts each write off has smaller ones. The first time the same is sent again, for its write id. */
@@ -251,6 +268,7 @@ export class Lane implements LineHolder {
     this.#unanswered = undefined
     this.#waiting = []
     this.#next = 0
+    this.#flushed = 0
     this.#bytes = 0
     const isNew = this.held?.why !== why
     this.held = { why, since: this.held?.since ?? Date.now() }

@@ -12,7 +12,7 @@ interface LanesParts {
 
 /** Bytes that wait in memory to be sent, beyond which the log is not read on. */
 const mostInMemory = 8 * 1024 * 1024
-const pageSize = 500
+const pageSize = 2_000
 /** What comes in quick turn is read together, milliseconds. */
 const gatherFor = 20
 
@@ -75,8 +75,11 @@ export class Lanes {
     if (!this.#isRunning) for (const lane of this.#lanes.values()) this.#running.push(lane.run())
     this.#isRunning = true
     while (!stop.aborted) {
-      if (this.#inMemory() > mostInMemory) await this.#change()
-      else if (!(await this.#readBehind()) && !(await this.#readTogether())) await this.#change()
+      const isRead =
+        this.#inMemory() <= mostInMemory && ((await this.#readBehind()) || (await this.#readTogether()))
+      if (isRead) continue
+      for (const lane of this.#lanes.values()) lane.flush()
+      await this.#change()
     }
     for (const lane of this.#lanes.values()) lane.wake()
     await Promise.all(this.#running)

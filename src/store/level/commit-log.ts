@@ -45,11 +45,16 @@ export class LevelCommitLog {
     const commits: Commit[] = []
     let bytes = 0
     if (Buffer.compare(range.gte, range.lt) >= 0) return commits
-    const options = { atOnce: Math.min(limit, readAtOnce), reverse: order === 'desc' }
+    const options = {
+      atOnce: Math.min(limit, readAtOnce),
+      reverse: order === 'desc',
+      ...(!isOf && { limit }),
+    }
     for await (const entries of scan(this.#database, range, options)) {
       for (const [key, entry] of entries) {
-        if (isOf && !isOf(thingIn(entry))) continue
-        commits.push(decodeCommit(key, entry))
+        const thingId = thingIn(entry)
+        if (isOf && !isOf(thingId)) continue
+        commits.push(decodeCommit(key, entry, thingId))
         bytes += entry.length
         if (commits.length === limit || bytes >= maximumPageText) return commits
       }
@@ -113,13 +118,15 @@ function encode({ thingId, receivedAt, broadcast, records, latest }: Commit): Bu
   return Buffer.from(`${thingId}\0${JSON.stringify(entry)}`)
 }
 
-export function decodeCommit(key: Buffer, bytes: Buffer): Commit {
-  const thingId = thingIn(bytes)
-  const { latest, ...entry } = JSON.parse(bytes.toString('utf8', thingId.length + 1)) as Entry
+export function decodeCommit(key: Buffer, bytes: Buffer, thingId = thingIn(bytes)): Commit {
+  const text = bytes.toString('utf8', thingId.length + 1)
+  const { receivedAt, broadcast, records, latest } = JSON.parse(text) as Entry
   return {
     thingId,
     writeNumber: writeNumberIn(key),
-    ...entry,
+    receivedAt,
+    broadcast,
+    records,
     latest: latest.map(({ key, record }) => ({ key, record })),
     stored: true,
   }

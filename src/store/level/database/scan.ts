@@ -86,10 +86,17 @@ export async function* scan(
 ): AsyncGenerator<Entry[], void, undefined> {
   const cursor = new Cursor(database, range, options, limit)
   try {
-    for (let left = limit ?? Infinity; left > 0; ) {
-      const entries = await cursor.nextOf(Math.min(atOnce, left))
+    let next: Promise<Entry[]> | undefined
+    for (let left = limit ?? Infinity, chunks = 0; left > 0; chunks++) {
+      const entries = await (next ?? cursor.nextOf(Math.min(atOnce, left)))
+      next = undefined
       if (entries.length === 0) return
       left -= entries.length
+      // Who has taken so many takes more: LevelDB reads them while these are looked at.
+      if (chunks >= 2 && left > 0) {
+        next = cursor.nextOf(Math.min(atOnce, left))
+        next.catch(() => {})
+      }
       yield entries
     }
   } finally {
