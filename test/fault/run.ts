@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withDirectory } from '../helpers/with-server.ts'
+import { historiesAtOnce, runHistories } from '../store/level/histories/run-histories.ts'
 import { cutConnections } from './cut.ts'
 import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
 import { type Kill, KillRun } from './kill.ts'
@@ -39,6 +40,9 @@ const target = {
   cutWrites: 2_000,
   /** Milliseconds. */
   cutSyncDelay: 20,
+  histories: 10_000,
+  /** Side by side. */
+  stores: 2,
 }
 /** Rounds in which a point was not reached are checked and not counted; so many of them are too many. */
 const maximumRounds = 100
@@ -180,6 +184,24 @@ async function pauseUnderLoad(dataDir: string): Promise<void> {
   )
 }
 
+/** What the records of a store add up to, while it is packed and killed. */
+async function killHistories(directory: string): Promise<void> {
+  const { histories, stores } = target
+  let [firstSeed, ran, kills] = [1 + Math.floor(Math.random() * 2 ** 30), 0, 0]
+  const runOne = async () => {
+    while (ran < histories) {
+      ran += historiesAtOnce
+      const seed = firstSeed
+      firstSeed += historiesAtOnce
+      const found = await runHistories(directory, seed)
+      kills += found.kills
+      report.list(`${historiesAtOnce} histories from seed ${seed} on, ${found.kills} kills`, found.faults)
+    }
+  }
+  await Promise.all(Array.from({ length: stores }, runOne))
+  report.line(kills > ran / historiesAtOnce, `${ran} histories, ${kills} kills`)
+}
+
 const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   kills: async directory => {
     // Two at a time, since much of a life of a server is waiting; the others look at times, and at every call of one.
@@ -194,6 +216,7 @@ const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> 
   power: losePower,
   disk: failDisk,
   pauses: directory => pauseUnderLoad(join(directory, 'paused')),
+  histories: killHistories,
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

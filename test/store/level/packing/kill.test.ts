@@ -7,6 +7,7 @@ import { packedMark } from '../../../../src/store/level/runs/packed-run.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { Child } from '../../../helpers/child.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
+import { deaths } from './die-at-batch.ts'
 import { entriesOf } from './packed-store.ts'
 
 const program = fileURLToPath(new URL('killed-packer.ts', import.meta.url))
@@ -28,7 +29,7 @@ it('every record is in one place when the packer is killed at any step', async (
   const uncertain = new Set<number>()
   let next = 0
   for (const batches of [1, 8, 60]) {
-    for (const point of ['before', 'while', 'behind']) {
+    for (const point of deaths) {
       const lines = await writeUntilKilled(location, point, batches, next)
       for (const [index, line] of lines.entries()) {
         const [, what, value = Number.NaN] = /^(append|remove) (\d+)$/.exec(line) ?? []

@@ -1,8 +1,8 @@
-import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
 import { key, measured, measuredAt, thing, write } from '../../../../src/conformance/writes.ts'
 import { createPackingStore } from '../../../../src/store/level/store.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { eagerPacking } from '../../store-places.ts'
+import { type Death, dieAtBatch } from './die-at-batch.ts'
 
 /**
  * A process that writes to a store in `argv[2]`, beginning with the value `argv[5]`, says what it does and when it is done, and dies by kill -9
@@ -10,26 +10,7 @@ import { eagerPacking } from '../../store-places.ts'
  */
 
 const [, , location = '', point = '', batches = '1', first = '0'] = process.argv
-let left = Number(batches)
-
-type Batch = ReturnType<ClassicLevel['batch']>
-const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
-const begin = prototype.batch
-prototype.batch = function batch(this: ClassicLevel) {
-  const made = begin.call(this)
-  const through = made.write.bind(made)
-  made.write = async (options: ChainedBatchWriteOptions = {}) => {
-    // Those of the packer alone are not waited for on the disk.
-    if (options.sync !== false || --left > 0) return await through(options)
-    const die = () => process.kill(process.pid, 'SIGKILL')
-    if (point === 'before') die()
-    const written = through(options)
-    if (point === 'while') die()
-    await written
-    die()
-  }
-  return made
-}
+dieAtBatch({ death: point as Death, number: Number(batches), isOfPacker: true })
 
 const store = await openStore(createPackingStore({ location }, { ...eagerPacking, records: 64 }))
 for (let value = Number(first); ; value++) {
