@@ -1,10 +1,18 @@
 import { formatDatetime } from './datetime.ts'
 import type { StoredRecord } from './record.ts'
 
+/** Most records have the key of the one before: to spell it takes as long as the rest. */
+let head = { key: '', text: headText('') }
+
 /** A record as it is given out (contract §6). The value is put in as it is stored, without being parsed. */
 export function recordText({ key, value, datetime, geo }: StoredRecord): string {
-  const position = geo ? `,"geo":{"lat":${geo.lat},"long":${geo.long}}` : ''
-  return `{"key":${JSON.stringify(key)},"value":${value},"datetime":"${formatDatetime(datetime)}"${position}}`
+  if (key !== head.key) head = { key, text: headText(key) }
+  const end = geo ? `","geo":{"lat":${geo.lat},"long":${geo.long}}}` : '"}'
+  return `${head.text}${value},"datetime":"${formatDatetime(datetime)}${end}`
+}
+
+function headText(key: string): string {
+  return `{"key":${JSON.stringify(key)},"value":`
 }
 
 /** A JSON array of texts that are JSON. */

@@ -15,8 +15,10 @@ interface ExportFormat {
 const csv: ExportFormat = {
   contentType: 'text/csv; charset=utf-8',
   head: 'datetime,value,lat,long\r\n',
-  line: ({ datetime, value, geo }) =>
-    `${formatDatetime(datetime)},${csvValue(value)},${geo?.lat ?? ''},${geo?.long ?? ''}\r\n`,
+  line: ({ datetime, value, geo }) => {
+    const position = geo ? `,${geo.lat},${geo.long}\r\n` : ',,\r\n'
+    return `${formatDatetime(datetime)},${csvValue(value)}${position}`
+  },
 }
 
 const ndjson: ExportFormat = {
@@ -46,7 +48,11 @@ export async function* exportText(
   query: WalkQuery,
 ): AsyncGenerator<string, void> {
   yield head
-  for await (const page of pages(records, thingId, key, query)) yield page.map(line).join('')
+  for await (const page of pages(records, thingId, key, query)) {
+    let text = ''
+    for (const record of page) text += line(record)
+    yield text
+  }
 }
 
 /**
@@ -54,6 +60,7 @@ export async function* exportText(
  * surrogate has no UTF-8 and becomes U+FFFD.
  */
 function csvValue(value: string): string {
+  if (isNumber(value)) return value
   if (value === 'null') return ''
   const isString = value.startsWith('"')
   // Most strings need no decoding: nothing in them is escaped.
@@ -61,4 +68,10 @@ function csvValue(value: string): string {
   // An empty field is no value.
   if (isString && text === '') return '""'
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Of JSON texts, those of numbers alone begin with a digit or a minus. */
+function isNumber(value: string): boolean {
+  const first = value.charCodeAt(0)
+  return (first >= 0x30 && first <= 0x39) || first === 0x2d
 }

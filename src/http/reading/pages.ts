@@ -2,8 +2,14 @@ import type { RecordStore, TimeRange } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Few, since what is in memory when V8 collects its young objects stays until a full collection. */
-const recordsAtOnce = 250
+/**
+ * Few at first and where values are long, since what is in memory when V8 collects its young objects stays until a full collection. Many
+ * where they are short: to begin a page costs as much as some hundred records.
+ */
+const fewest = 250
+const most = 4_000
+/** As many values as have this many characters, if they are as long as those of the page before. */
+const charactersAtOnce = 250_000
 
 export interface WalkQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
@@ -25,14 +31,24 @@ export async function* pages(
 ): AsyncGenerator<readonly StoredRecord[], void> {
   let left = limit
   let next = cursor
+  let atOnce = fewest
   for (let first = true; first || (next !== undefined && left > 0); first = false) {
-    const query = { ...range, limit: Math.min(left, recordsAtOnce) }
+    const query = { ...range, limit: Math.min(left, atOnce) }
     const page = await records.read(thingId, key, next === undefined ? query : { ...query, cursor: next })
     if (!page && first) throw new ThingwireError('unknown_resource')
     // What was removed while it was being read is over.
     if (!page) return
     left -= page.records.length
     next = page.next
+    atOnce = recordsLike(page.records)
     yield page.records
   }
+}
+
+/** How many records to read next. */
+function recordsLike(records: readonly StoredRecord[]): number {
+  let characters = 0
+  for (const { value } of records) characters += value.length
+  const wanted = Math.floor((charactersAtOnce * records.length) / Math.max(characters, 1))
+  return Math.min(Math.max(wanted, fewest), most)
 }

@@ -93,4 +93,28 @@ describe('formatDatetime()', () => {
     expect(formatDatetime(0)).toBe('1970-01-01T00:00:00.000Z')
     expect(formatDatetime(latestDatetime)).toBe('9999-12-31T23:59:59.999Z')
   })
+  it('spells any time as Date does, whatever was spelled before', () => {
+    const edge = fc.oneof(
+      anyTime,
+      ...[1_000, 60_000, 3_600_000, 86_400_000].map(unit =>
+        fc.integer({ min: 0, max: Math.floor(latestDatetime / unit) }).map(count => count * unit),
+      ),
+      fc.constantFrom(0, latestDatetime + 1, -86_400_000),
+    )
+    const near = fc.constantFrom(0, 1, -1, 999, 1_000, -1_000, 59_999, 60_000, 86_399_999, 86_400_000)
+    fc.assert(
+      fc.property(edge, fc.array(near, { maxLength: 20 }), (first, steps) => {
+        let time = first
+        for (const step of [0, ...steps, -1, 1]) {
+          time += step
+          expect(formatDatetime(time)).toBe(new Date(time).toISOString())
+        }
+      }),
+    )
+  })
+
+  it('has no spelling for what is no time', () => {
+    for (const time of [Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => formatDatetime(time)).toThrow(RangeError)
+  })
 })

@@ -4,7 +4,8 @@ import { ThingwireError } from '../../../errors.ts'
 import type { Page, PageQuery } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
-import { recordsIn } from '../runs/time-line.ts'
+import { nameIn } from '../runs/run.ts'
+import { runsIn } from '../runs/time-line.ts'
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
@@ -32,14 +33,20 @@ export async function readPage(
   const records: StoredRecord[] = []
   let characters = 0
   let last: Buffer | undefined
-  for await (const found of recordsIn(database, key, wanted, { limit: limit + 1, reverse })) {
-    for (const { name, record } of found) {
-      if (last && (records.length === limit || characters >= maximumPageText)) {
-        return { records, next: positionText(last) }
+  const isFull = () => records.length === limit || characters >= maximumPageText
+  for await (const runs of runsIn(database, key, wanted, { limit: limit + 1, reverse })) {
+    for (const run of runs) {
+      if (last && isFull()) return { records, next: positionText(last) }
+      const found = reverse ? run.records.toReversed() : run.records
+      let taken = 0
+      for (const record of found) {
+        if (isFull()) break
+        records.push(record)
+        characters += record.value.length
+        taken++
       }
-      records.push(record)
-      characters += record.value.length
-      last = name
+      last = nameIn(run, reverse ? found.length - taken : taken - 1)
+      if (taken < found.length) return { records, next: positionText(last) }
     }
   }
   return { records }

@@ -3,7 +3,7 @@ import { decodeRecord, recordValue } from '../../record-value.ts'
 import type { Entry } from '../database/scan.ts'
 import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
 import { countInPacked, decodePacked, packedMark, packedValue } from './packed-run.ts'
-import { type NamedRecord, nameIn, type Run } from './run.ts'
+import { type NamedRecord, named, nameIn, type Run } from './run.ts'
 import { countInText, decodeText, newestInText, textMark, textValue } from './text-run.ts'
 
 /**
@@ -81,8 +81,7 @@ export function newestName(entry: Entry): Buffer {
 }
 
 export function namedRecords(key: string, entry: Entry): NamedRecord[] {
-  const run = decodeRun(key, entry)
-  return run.records.map((record, index) => ({ name: nameIn(run, index), record }))
+  return named(decodeRun(key, entry))
 }
 
 /** How many records an entry has. */

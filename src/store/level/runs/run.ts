@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../core/record/record.ts'
-import { recordKey } from '../keys.ts'
+import { type KeyRange, recordKey } from '../keys.ts'
 
 /**
  * Records that stand one behind another in their resource, with nothing between them: what one entry of the database holds,
@@ -37,6 +37,33 @@ export function runKey(run: Run): Buffer {
 /** The key that a record of a run would have alone. */
 export function nameIn({ resource, records, writeNumbers, places }: Run, index: number): Buffer {
   return recordKey(resource, records[index]?.datetime ?? 0, writeNumbers[index] ?? 0, places[index] ?? 0)
+}
+
+/** Its records, each with its key. */
+export function named(run: Run): NamedRecord[] {
+  return run.records.map((record, index) => ({ name: nameIn(run, index), record }))
+}
+
+/** The records of a run that are in a range of record keys; maybe none. */
+export function partWithin(run: Run, { gte, lt }: KeyRange): Run {
+  const start = countBefore(run, gte)
+  const end = countBefore(run, lt)
+  return start === 0 && end === run.records.length ? run : slice(run, start, end)
+}
+
+/** How many records stand in front of a record key. */
+function countBefore(run: Run, key: Buffer): number {
+  let low = 0
+  let high = run.records.length
+  // Most runs are in a range as a whole.
+  if (Buffer.compare(nameIn(run, 0), key) >= 0) return 0
+  if (Buffer.compare(nameIn(run, high - 1), key) < 0) return high
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (Buffer.compare(nameIn(run, middle), key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** What is left of a run without some of its records: runs of those that stood together. */

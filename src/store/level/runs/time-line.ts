@@ -3,9 +3,9 @@ import type { StoredRecord } from '../../../core/record/record.ts'
 import { encodeRecord } from '../../record-value.ts'
 import type { Database } from '../database/database.ts'
 import { type Entry, lastEntry, type Readable, type ScanOptions, scan } from '../database/scan.ts'
-import { behind, isWithin, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
-import { isRun, namedRecords, newestIn, newestName } from './record-run.ts'
-import type { NamedRecord } from './run.ts'
+import { behind, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
+import { decodeRun, isRun, namedRecords, newestIn, newestName } from './record-run.ts'
+import { type NamedRecord, named, partWithin, type Run } from './run.ts'
 
 /**
  * The records of a resource in their order, each under the key that it would have alone. Who reads them here need not know that
@@ -26,9 +26,17 @@ export async function* recordsIn(
   range: KeyRange,
   options: ScanOptions = {},
 ): AsyncGenerator<Iterable<NamedRecord>, void, undefined> {
-  for await (const entries of entriesIn(database, range, options)) {
-    yield within(entries, key, range, options.reverse)
-  }
+  for await (const runs of runsIn(database, key, range, options)) yield recordsOf(runs, options.reverse)
+}
+
+/** As `recordsIn`, as runs: in the order that is asked for, and the records of each in their own. No run is empty. */
+export async function* runsIn(
+  database: Readable,
+  key: string,
+  range: KeyRange,
+  options: ScanOptions = {},
+): AsyncGenerator<Iterable<Run>, void, undefined> {
+  for await (const entries of entriesIn(database, range, options)) yield runsOf(entries, key, range)
 }
 
 /** The entries in which the records of a range of record keys are, some at a time; the first may have none of them. */
@@ -49,14 +57,16 @@ export async function* entriesIn(
 }
 
 /** Taken apart as they are asked for: a page may be full in the middle of them. */
-function* within(
-  entries: readonly Entry[],
-  key: string,
-  range: KeyRange,
-  reverse = false,
-): Generator<NamedRecord> {
+function* runsOf(entries: readonly Entry[], key: string, range: KeyRange): Generator<Run> {
   for (const entry of entries) {
-    const found = namedRecords(key, entry).filter(({ name }) => isWithin(name, range))
+    const run = partWithin(decodeRun(key, entry), range)
+    if (run.records.length > 0) yield run
+  }
+}
+
+function* recordsOf(runs: Iterable<Run>, reverse = false): Generator<NamedRecord> {
+  for (const run of runs) {
+    const found = named(run)
     yield* reverse ? found.reverse() : found
   }
 }
