@@ -63,7 +63,7 @@ const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web
   folder => `test/${folder}/**/*.test.ts`,
 )
 const slowerTests = [
-  'http/reading/export',
+  ...['export', 'export-bytes'].map(name => `http/reading/${name}`),
   ...['limit', 'restart', 'revocation'].map(name => `http/routes/stream-${name}`),
   ...['chunked-stream', 'event-stream'].map(name => `http/streaming/${name}`),
   'live/outbox',
