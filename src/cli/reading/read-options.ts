@@ -31,8 +31,10 @@ export function queryOf(options: ReadOptions): ReadQuery {
     const known = [...functions].join(', ')
     throw usageError(`--aggregate must be one or more of ${known}, separated by commas: it is ${aggregate}`)
   }
-  if (interval !== undefined && !/^[1-9]\d{0,9}(s|m|h|d|mo)$/.test(interval)) {
-    throw usageError(`--interval must be a whole number and s, m, h, d or mo, such as 5m: it is ${interval}`)
+  if (interval !== undefined && !/^[1-9]\d{0,9}(ms|s|m|h|d|mo)$/.test(interval)) {
+    throw usageError(
+      `--interval must be a whole number and ms, s, m, h, d or mo, such as 5m: it is ${interval}`,
+    )
   }
   if (points !== undefined) {
     if (!/^[1-9]\d*$/.test(points))

@@ -13,7 +13,7 @@ export const intervals = [
   ),
   queryParameter(
     'interval',
-    'With `aggregate`: a whole number and s, m, h, d or mo. Intervals are counted from 1970-01-01 UTC, days and months from ' +
+    'With `aggregate`: a whole number and ms, s, m, h, d or mo. Intervals are counted from 1970-01-01 UTC, days and months from ' +
       'that day in `tz`.',
     '1h',
     z.string().regex(intervalForm),

@@ -2,10 +2,14 @@ import type { TimeZone } from '../../core/time/time-zone.ts'
 import { bucketsOf, durationOf, type EvenInterval } from './interval.ts'
 
 const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
-/** Lengths that people think in, in rising order: so a chart that is moved keeps its columns. */
+/**
+ * Lengths that people think in, in rising order: so a chart that is moved keeps its columns. Ten minutes are not among them: stores
+ * may keep summaries of quarter hours, and columns of ten minutes would read every record of a week.
+ */
 const lengths: readonly EvenInterval[] = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(count => ({ count, unit: 'ms' }) as const),
   ...[1, 2, 5, 10, 15, 30].map(count => ({ count, unit: 's' }) as const),
-  ...[1, 2, 5, 10, 15, 30].map(count => ({ count, unit: 'm' }) as const),
+  ...[1, 2, 5, 15, 30].map(count => ({ count, unit: 'm' }) as const),
   ...[1, 2, 3, 6, 12].map(count => ({ count, unit: 'h' }) as const),
   ...[1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap(ten =>
     [1, 2, 5].map(count => ({ count: count * ten, unit: 'd' }) as const),

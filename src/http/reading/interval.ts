@@ -1,9 +1,12 @@
 import type { Buckets } from '../../core/record/buckets.ts'
 import { calendarBuckets } from '../../core/time/calendar-buckets.ts'
-import { milliseconds } from '../../core/time/lengths.ts'
+import { milliseconds as longer } from '../../core/time/lengths.ts'
 import { type TimeZone, utc } from '../../core/time/time-zone.ts'
 import { utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
+
+/** Milliseconds of the units of intervals that are equally long. */
+const milliseconds = { ms: 1, ...longer } as const
 
 /** How long an interval is. */
 export interface Interval {
@@ -16,7 +19,7 @@ export interface EvenInterval extends Interval {
   readonly unit: keyof typeof milliseconds
 }
 
-export const intervalForm = /^([1-9]\d{0,9})(s|m|h|d|mo)$/
+export const intervalForm = /^([1-9]\d{0,9})(ms|s|m|h|d|mo)$/
 
 /** @throws ThingwireError invalid_interval */
 export function parseInterval(text: string | undefined): Interval {

@@ -32,6 +32,10 @@ describe.each(routes)('points of %s', route => {
   })
 
   it.each([
+    [0, 0.4, 400, '1ms'],
+    [0, 0.4, 100, '5ms'],
+    [0, 1, 50, '20ms'],
+    [0, 1, 2, '500ms'],
     [0, 1, 1, '1s'],
     [0, 60, 60, '1s'],
     [0, 60, 59, '2s'],
@@ -43,6 +47,9 @@ describe.each(routes)('points of %s', route => {
     [0, 3600, 120, '30s'],
     [0, 3600, 60, '1m'],
     [0, 3600, 30, '2m'],
+    [0, 86_400, 288, '5m'],
+    // Ten minutes are left out.
+    [0, 86_400, 287, '15m'],
     [0, 3600, 2, '30m'],
     [0, 86_400, 24, '1h'],
     [0, 86_400, 23, '2h'],
@@ -73,7 +80,7 @@ describe.each(routes)('points of %s', route => {
     expect(await lengthOf(`points=31&endDate=${at(101)}`)).toBe('1s')
     expect(await lengthOf(`points=30&endDate=${at(101)}`)).toBe('2s')
     expect(await lengthOf(`points=1&startDate=${at(101)}`)).toBe('2d')
-    expect(await lengthOf(`points=10&startDate=${at(200_000)}`)).toBe('1s')
+    expect(await lengthOf(`points=10&startDate=${at(200_000)}`)).toBe('1ms')
   })
 
   it('has columns of days in the zone that is asked for', async () => {

@@ -43,6 +43,8 @@ interface Page<T> {
   readonly body: T
   /** The address of what follows (`Link: rel="next"`), to be given to `getPage`. */
   readonly next?: string
+  /** How long the intervals are that the server chose (`Thingwire-Interval`), such as `5m`. */
+  readonly interval?: string
 }
 
 /** The server's HTTP interface as one principal sees it. All methods throw `ApiError`; an aborted one an AbortError. */
@@ -71,7 +73,8 @@ export function createApi(credential: string, onDoubt: () => void = () => {}): A
     }
     const next = nextOf(response.headers.get('link'), response.url)
     const body: T = await response.json()
-    return next === undefined ? { body } : { body, next }
+    const interval = response.headers.get('thingwire-interval') ?? undefined
+    return { body, ...(next === undefined ? {} : { next }), ...(interval === undefined ? {} : { interval }) }
   }
 
   return {

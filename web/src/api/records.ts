@@ -9,15 +9,16 @@ export interface ReadingRecord {
   readonly geo?: { readonly lat: number; readonly long: number }
 }
 
-/** What the records of one interval come to; the numbers are null if there is none among them. */
+/** What the records of one interval come to: an answer to `points`. */
 export interface IntervalRecord {
   /** The start of the interval: RFC 3339, UTC. */
   readonly datetime: string
-  readonly avg: number | null
+  /** Null if there is no number among them. */
   readonly min: number | null
   readonly max: number | null
   /** Of all records, numbers or not. */
-  readonly count: number
+  readonly first: unknown
+  readonly last: unknown
 }
 
 /** The path of a resource of a thing, with a query. */

@@ -1,25 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { intervalFor, intervalText, mostPoints } from '../../../../web/src/thing/chart/interval.ts'
+import { parseInterval } from '../../../../web/src/thing/chart/interval.ts'
 
-const minute = 60_000
-const day = 1_440 * minute
-
-describe('intervalFor()', () => {
+describe('parseInterval()', () => {
   test.each([
-    [minute, '1s'],
-    [15 * minute, '2s'],
-    [60 * minute, '10s'],
-    [day, '5m'],
-    [7 * day, '30m'],
-    [30 * day, '2h'],
-    [365 * day, '1d'],
-  ])('of %d ms is %s', (span, text) => {
-    expect(intervalText(intervalFor(span))).toBe(text)
+    ['500ms', 500],
+    ['15s', 15_000],
+    ['5m', 300_000],
+    ['12h', 43_200_000],
+    ['1000d', 86_400_000_000],
+  ])('of %s is %d ms', (text, length) => {
+    expect(parseInterval(text)).toEqual({ text, length })
   })
 
-  test('leaves at most 600 points of any span', () => {
-    for (let span = 1_000; span < 60 * 365 * day; span *= 1.3) {
-      expect(span / intervalFor(span)).toBeLessThanOrEqual(mostPoints)
-    }
+  test.each([undefined, '', '5', 'm', '0s', '1mo', '1.5h'])('of %s throws', text => {
+    expect(() => parseInterval(text)).toThrow('no length of an interval')
   })
 })

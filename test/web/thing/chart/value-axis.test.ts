@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { pointOf } from '../../../../web/src/thing/chart/series.ts'
 import { axisLabel, exponentOf } from '../../../../web/src/thing/chart/value-axis.ts'
 
 describe('exponentOf()', () => {
@@ -14,7 +13,7 @@ describe('exponentOf()', () => {
     [[4e-30], -30],
     [[5e-324], -307],
   ])('of %j is %i', (values, exponent) => {
-    expect(exponentOf(values.map(value => pointOf(0, value)))).toBe(exponent)
+    expect(exponentOf(values.map(value => ({ lowest: value, highest: value })))).toBe(exponent)
   })
 })
 

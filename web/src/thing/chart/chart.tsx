@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { now } from '../../time/clock.ts'
 import { formatMomentNear, formatZone } from '../../time/format.ts'
 import { describeSeries } from './describe.ts'
-import { type ChartGestures, handleKey, listenToFingers } from './gestures.ts'
+import { type ChartGestures, handleKey, listenToPointers } from './gestures.ts'
 import { createPlot, type Plot } from './plot.ts'
 import { PointReadout } from './point-readout.tsx'
 import { PointsTable } from './points-table.tsx'
@@ -31,7 +31,8 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   const [isTable, setIsTable] = useState(false)
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(null)
-  const { series, state, isEmpty } = useSeries({ signedIn, thingId, resourceKey, values, shown })
+  const [width, setWidth] = useState(0)
+  const { series, state, isEmpty } = useSeries({ signedIn, thingId, resourceKey, values, shown, width })
 
   const firstTime = state === undefined ? series.points[0]?.time : undefined
   const oldest = useRef<number>(undefined)
@@ -56,13 +57,13 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
 
   useEffect(() => {
     if (!element.current) return
-    const created = createPlot(
-      element.current,
-      (from, to) => setShown(() => windowBetween(from, to, Date.now())),
-      setPointed,
-    )
+    const created = createPlot(element.current, {
+      onZoom: (from, to) => setShown(() => windowBetween(from, to, Date.now())),
+      onPoint: setPointed,
+      onWidth: setWidth,
+    })
     plot.current = created
-    const stop = listenToFingers(element.current, created.shareAt, gestures)
+    const stop = listenToPointers(element.current, created.shareAt, gestures)
     return () => {
       stop()
       created.close()

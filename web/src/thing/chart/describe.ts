@@ -11,5 +11,5 @@ export function describeSeries(key: string, { points }: Series): string {
   const highest = Math.max(...points.map(point => point.highest))
   const range = `lowest ${formatNumber(lowest)}, highest ${formatNumber(highest)}`
   const times = `${formatMoment(first.time)} to ${formatMoment(last.time)}`
-  return `Chart of ${key}: ${points.length} points, ${times}, ${range}, last ${formatNumber(last.average)}`
+  return `Chart of ${key}: ${points.length} points, ${times}, ${range}, last ${formatNumber(last.last)}`
 }

@@ -25,16 +25,23 @@ export function handleKey(key: string, { zoom, pan, toNow }: ChartGestures): boo
   return action !== undefined
 }
 
+/** CSS pixels of a line that a wheel was turned by. */
+const lineHeight = 16
+/** CSS pixels of turning a wheel that show twice as much. */
+const pixelsOfFactor = 100
+
 /**
- * Fingers on a chart: one moves it, two pinch it. A mouse drags over what it zooms to, which the plot does by itself.
+ * Fingers on a chart: one moves it, two pinch it. On a trackpad two move it sideways, and pinch it, which a browser tells as a wheel
+ * with Ctrl; a wheel without scrolls the page. A mouse drags over what it zooms to, which the plot does by itself. A double click
+ * returns to now.
  *
  * @param shareAt the share of the width at which a pointer is
  * @returns stops listening
  */
-export function listenToFingers(
+export function listenToPointers(
   element: HTMLElement,
   shareAt: (clientX: number) => number,
-  { zoom, pan }: ChartGestures,
+  { zoom, pan, toNow }: ChartGestures,
 ): () => void {
   const fingers = new Map<number, number>()
 
@@ -61,11 +68,22 @@ export function listenToFingers(
     fingers.delete(pointerId)
   }
 
+  function wheel(event: WheelEvent): void {
+    const { deltaX, deltaY, deltaMode, ctrlKey, clientX } = event
+    const unit = deltaMode === WheelEvent.DOM_DELTA_LINE ? lineHeight : 1
+    if (ctrlKey) zoom(factor ** ((deltaY * unit) / pixelsOfFactor), shareAt(clientX))
+    else if (Math.abs(deltaX) > Math.abs(deltaY)) pan((deltaX * unit) / element.clientWidth)
+    else return
+    event.preventDefault()
+  }
+
   const abort = new AbortController()
   const { signal } = abort
   element.addEventListener('pointerdown', down, { signal })
   element.addEventListener('pointermove', move, { signal })
   element.addEventListener('pointerup', up, { signal })
   element.addEventListener('pointercancel', up, { signal })
+  element.addEventListener('wheel', wheel, { signal, passive: false })
+  element.addEventListener('dblclick', toNow, { signal })
   return () => abort.abort()
 }

@@ -1,55 +1,54 @@
 import type { Api } from '../../api/http.ts'
-import { type IntervalRecord, type ReadingRecord, resourcePath } from '../../api/records.ts'
-import { intervalFor, intervalText, mostPoints } from './interval.ts'
-import { type Point, pointOf, type Series } from './series.ts'
+import { type IntervalRecord, resourcePath } from '../../api/records.ts'
+import { parseInterval } from './interval.ts'
+import type { Point, Series } from './series.ts'
 
 interface SeriesQuery {
   readonly thingId: string
   readonly key: string
   /** Milliseconds since the epoch. */
   readonly from: number
-  /** Left out: to the end. */
-  readonly to?: number
-  /** Milliseconds. */
-  readonly span: number
+  /** Milliseconds since the epoch, exclusive. */
+  readonly to: number
+  /** Most points. */
+  readonly points: number
 }
 
 /**
- * The numbers of a stretch of time: the records themselves if there are at most 600, else intervals of which there are
- * about as many.
+ * The numbers of a stretch of time, summed up by the server for as many points as there is room for. However short the stretch is,
+ * these are not the records: where each has a point of its own, the point is the record.
  *
  * @throws ApiError
  */
 export async function loadSeries(api: Api, query: SeriesQuery, signal: AbortSignal): Promise<Series> {
-  const { thingId, key, from, to, span } = query
-  const range = {
+  const { thingId, key, from, to, points } = query
+  const path = resourcePath(thingId, key, {
     startDate: new Date(Math.max(0, from)).toISOString(),
-    ...(to === undefined ? {} : { endDate: new Date(to).toISOString() }),
+    endDate: new Date(to).toISOString(),
     order: 'asc',
+    points,
+  })
+  let page = await api.getPage<readonly IntervalRecord[]>(path, signal)
+  const interval = parseInterval(page.interval)
+  const read = page.body.flatMap(pointOf)
+  // Only where other values than numbers are long.
+  while (page.next !== undefined) {
+    page = await api.getPage(page.next, signal)
+    read.push(...page.body.flatMap(pointOf))
   }
-  const path = resourcePath(thingId, key, { ...range, limit: mostPoints })
-  const page = await api.getPage<readonly ReadingRecord[]>(path, signal)
-  if (page.next === undefined) return { points: page.body.flatMap(pointOfRecord) }
-
-  const interval = intervalFor(span)
-  // Intervals are whole ones: the first would otherwise stand for a part of its records.
-  const startDate = new Date(Math.max(0, from - (from % interval))).toISOString()
-  const summary = { aggregate: 'avg,min,max,count', interval: intervalText(interval) }
-  const points: Point[] = []
-  let following: string | undefined = resourcePath(thingId, key, { ...range, startDate, ...summary })
-  while (following !== undefined) {
-    const page: { body: readonly IntervalRecord[]; next?: string } = await api.getPage(following, signal)
-    points.push(...page.body.flatMap(pointOfInterval))
-    following = page.next
-  }
-  return { points, interval }
+  return { points: read, interval }
 }
 
-function pointOfRecord({ datetime, value }: ReadingRecord): readonly Point[] {
-  return typeof value === 'number' ? [pointOf(Date.parse(datetime), value)] : []
-}
-
-function pointOfInterval({ datetime, avg, min, max, count }: IntervalRecord): readonly Point[] {
-  if (avg === null || min === null || max === null) return []
-  return [{ time: Date.parse(datetime), average: avg, lowest: min, highest: max, count }]
+function pointOf({ datetime, min, max, first, last }: IntervalRecord): readonly Point[] {
+  if (min === null || max === null) return []
+  return [
+    {
+      time: Date.parse(datetime),
+      // Among numbers there may be other values.
+      first: typeof first === 'number' ? first : min,
+      lowest: min,
+      highest: max,
+      last: typeof last === 'number' ? last : max,
+    },
+  ]
 }

@@ -1,6 +1,7 @@
 import 'uplot/dist/uPlot.min.css'
 import uPlot from 'uplot'
-import { gapsOf, type Series } from './series.ts'
+import { lineOf } from './line.ts'
+import type { Series } from './series.ts'
 import { axisLabel, exponentOf } from './value-axis.ts'
 
 /** CSS pixels. */
@@ -8,8 +9,14 @@ const plotHeight = 260
 /** CSS pixels beside a point at which the pointer still means it. */
 const reach = 24
 
-/** Where the pointer is: a point of the series. */
-type OnPoint = (index: number | undefined) => void
+interface PlotEvents {
+  /** A stretch was dragged over with a mouse, in milliseconds since the epoch. */
+  readonly onZoom: (from: number, to: number) => void
+  /** The pointer is at a point of the series, or no longer. */
+  readonly onPoint: (index: number | undefined) => void
+  /** The element is so many CSS pixels wide: at first, and when that changes. */
+  readonly onWidth: (width: number) => void
+}
 
 export interface Plot {
   draw(series: Series, from: number, to: number): void
@@ -20,16 +27,8 @@ export interface Plot {
   close(): void
 }
 
-/**
- * Draws a series into an element, whose width it takes and follows.
- *
- * @param onZoom called with the stretch that was dragged over with a mouse, in milliseconds since the epoch
- */
-export function createPlot(
-  element: HTMLElement,
-  onZoom: (from: number, to: number) => void,
-  onPoint: OnPoint,
-): Plot {
+/** Draws a series into an element, whose width it takes and follows. */
+export function createPlot(element: HTMLElement, { onZoom, onPoint, onWidth }: PlotEvents): Plot {
   /** Where in the drawn data each point is: gaps are drawn as points without a value. */
   let indexes: readonly (number | undefined)[] = []
   let edges = { min: 0, max: 1 }
@@ -51,9 +50,11 @@ export function createPlot(
       onPoint(isNear && typeof idx === 'number' ? indexes[idx] : undefined)
     },
   })
-  const plot = new uPlot(options, [[], [], [], []], element)
+  const plot = new uPlot(options, [[], []], element)
   const resize = new ResizeObserver(() => {
-    if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: plotHeight })
+    if (element.clientWidth === 0) return
+    plot.setSize({ width: element.clientWidth, height: plotHeight })
+    onWidth(element.clientWidth)
   })
   resize.observe(element)
   const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -68,10 +69,10 @@ export function createPlot(
   return {
     draw(series, from, to) {
       exponent = exponentOf(series.points)
-      const drawn = alignedData(series, 10 ** exponent)
-      indexes = drawn.indexes
+      const line = lineOf(series, 10 ** exponent)
+      indexes = line.indexes
       edges = { min: from / 1000, max: to / 1000 }
-      plot.setData(drawn.data, true)
+      plot.setData([[...line.times], [...line.values]], true)
     },
     show,
     shareAt(clientX) {
@@ -113,13 +114,7 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
       { ...axis, values: timeAxisValues },
       { ...axis, size: widthIn(font), gap: 4, values: (_plot, splits) => splits.map(label) },
     ],
-    series: [
-      {},
-      { stroke: color('--chart-line'), width: 1.5, points: { filter: lonePoints } },
-      { stroke: 'transparent', points: { show: false } },
-      { stroke: 'transparent', points: { show: false } },
-    ],
-    bands: [{ series: [3, 2], fill: color('--chart-band') }],
+    series: [{}, { stroke: color('--chart-line'), width: 1.5, points: { filter: lonePoints } }],
     hooks: { setSelect: [onSelect], setCursor: [onCursor] },
   }
 }
@@ -154,30 +149,4 @@ const lonePoints: uPlot.Series.Points.Filter = (plot, at, areAllShown) => {
   return [...values.keys()].filter(
     index => !isEmpty(values[index]) && isEmpty(values[index - 1]) && isEmpty(values[index + 1]),
   )
-}
-
-/** @param unit what the drawn values are multiples of */
-function alignedData(
-  series: Series,
-  unit: number,
-): { data: uPlot.AlignedData; indexes: readonly (number | undefined)[] } {
-  const gaps = new Set(gapsOf(series))
-  const times: number[] = []
-  const lines: [(number | null)[], (number | null)[], (number | null)[]] = [[], [], []]
-  const indexes: (number | undefined)[] = []
-  const [averages, lowest, highest] = lines
-  for (const [at, point] of series.points.entries()) {
-    const before = series.points[at - 1]
-    if (gaps.has(at) && before) {
-      times.push((before.time + point.time) / 2000)
-      for (const line of lines) line.push(null)
-      indexes.push(undefined)
-    }
-    times.push(point.time / 1000)
-    averages.push(point.average / unit)
-    lowest.push(series.interval === undefined ? null : point.lowest / unit)
-    highest.push(series.interval === undefined ? null : point.highest / unit)
-    indexes.push(at)
-  }
-  return { data: [times, ...lines], indexes }
 }

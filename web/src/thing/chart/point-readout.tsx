@@ -1,23 +1,21 @@
 import { formatMoment } from '../../time/format.ts'
 import { formatNumber } from '../resources/format-value.ts'
-import { intervalText } from './interval.ts'
+import type { Interval } from './interval.ts'
 import type { Point } from './series.ts'
 
 interface PointReadoutProps {
   readonly point: Point | undefined
-  readonly interval: number | undefined
+  readonly interval: Interval
 }
 
-/** The point under the pointer, or else what a point is. */
+/** The point under the pointer, or else how much time a point stands for. */
 export function PointReadout({ point, interval }: PointReadoutProps) {
-  if (!point) {
-    if (interval === undefined) return <span>Each point is a reading.</span>
-    return <span>Line: average of {intervalText(interval)}. Band: lowest to highest value.</span>
-  }
+  if (!point) return <span>A point is {interval.text}, with its lowest and highest value.</span>
+  const { time, lowest, highest, last } = point
   return (
     <span class="readout">
-      {formatMoment(point.time)} <strong>{formatNumber(point.average)}</strong>
-      {interval !== undefined && ` (${formatNumber(point.lowest)} to ${formatNumber(point.highest)})`}
+      {formatMoment(time)} <strong>{formatNumber(last)}</strong>
+      {lowest !== highest && ` (${formatNumber(lowest)} to ${formatNumber(highest)})`}
     </span>
   )
 }

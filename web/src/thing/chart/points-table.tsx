@@ -1,9 +1,9 @@
 import { formatMoment } from '../../time/format.ts'
 import { formatNumber } from '../resources/format-value.ts'
-import { intervalText } from './interval.ts'
 import type { Series } from './series.ts'
 
 const shownPoints = 100
+const columns = { First: 'first', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
 
 /** The newest points of a chart, newest first. */
 export function PointsTable({ series: { points, interval } }: { readonly series: Series }) {
@@ -15,37 +15,27 @@ export function PointsTable({ series: { points, interval } }: { readonly series:
           {points.length > shownPoints
             ? `The newest ${shownPoints} of ${points.length} points`
             : 'All points'}
-          {interval === undefined ? '' : `, each for ${intervalText(interval)}`}
+          , each for {interval.text}
         </caption>
         <thead>
           <tr>
             <th scope="col">Time</th>
-            <th scope="col" class="numeric">
-              {interval === undefined ? 'Value' : 'Average'}
-            </th>
-            {interval !== undefined && (
-              <>
-                <th scope="col" class="numeric">
-                  Lowest
-                </th>
-                <th scope="col" class="numeric">
-                  Highest
-                </th>
-              </>
-            )}
+            {Object.keys(columns).map(name => (
+              <th key={name} scope="col" class="numeric">
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {newest.map((point, at) => (
-            <tr key={points.length - at}>
+          {newest.map(point => (
+            <tr key={point.time}>
               <td class="time">{formatMoment(point.time)}</td>
-              <td class="numeric">{formatNumber(point.average)}</td>
-              {interval !== undefined && (
-                <>
-                  <td class="numeric">{formatNumber(point.lowest)}</td>
-                  <td class="numeric">{formatNumber(point.highest)}</td>
-                </>
-              )}
+              {Object.values(columns).map(member => (
+                <td key={member} class="numeric">
+                  {formatNumber(point[member])}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

@@ -1,48 +1,40 @@
 import { gapsIn } from '../position/gaps.ts'
+import type { Interval } from './interval.ts'
 
-/** A point of a chart: one record, or what the numbers of one interval come to. */
+/** A point of a chart: what the numbers of one interval come to. */
 export interface Point {
-  /** Milliseconds since the epoch. */
+  /** Begin of the interval, milliseconds since the epoch. */
   readonly time: number
-  readonly average: number
+  readonly first: number
   readonly lowest: number
   readonly highest: number
-  /** Of records. */
-  readonly count: number
+  readonly last: number
 }
 
 /** Points in time order. */
 export interface Series {
   readonly points: readonly Point[]
-  /** Milliseconds that each point stands for; undefined if each is a record. */
-  readonly interval?: number
+  /** What each point stands for. */
+  readonly interval: Interval
 }
 
-export function pointOf(time: number, value: number): Point {
-  return { time, average: value, lowest: value, highest: value, count: 1 }
-}
-
-/** The series with one record more, in its place. */
+/** The series with one record more, in its place. One that is there already changes nothing. */
 export function withRecord(series: Series, time: number, value: number): Series {
   const { points, interval } = series
-  if (interval === undefined) {
-    const at = indexAfter(points, time)
-    const isKnown = points.slice(0, at).some(point => point.time === time && point.average === value)
-    return isKnown ? series : { points: points.toSpliced(at, 0, pointOf(time, value)) }
+  const start = time - (time % interval.length)
+  const at = points.findLastIndex(point => point.time <= start)
+  const before = points[at]
+  if (before?.time !== start) {
+    const point = { time: start, first: value, lowest: value, highest: value, last: value }
+    return { interval, points: points.toSpliced(at + 1, 0, point) }
   }
-  const start = time - (time % interval)
-  const at = indexAfter(points, start)
-  const before = points[at - 1]
-  if (before?.time !== start) return { interval, points: points.toSpliced(at, 0, pointOf(start, value)) }
-  const count = before.count + 1
   const merged: Point = {
-    time: start,
-    average: before.average + (value - before.average) / count,
+    ...before,
     lowest: Math.min(before.lowest, value),
     highest: Math.max(before.highest, value),
-    count,
+    last: value,
   }
-  return { interval, points: points.with(at - 1, merged) }
+  return { interval, points: points.with(at, merged) }
 }
 
 /** The series without what is over. @param from milliseconds since the epoch */
@@ -56,11 +48,6 @@ export function since(series: Series, from: number): Series {
 export function gapsOf({ points, interval }: Series): readonly number[] {
   return gapsIn(
     points.map(({ time }) => time),
-    interval,
+    interval.length,
   )
-}
-
-/** How many points are not later than `time`. */
-function indexAfter(points: readonly Point[], time: number): number {
-  return points.findLastIndex(point => point.time <= time) + 1
 }

@@ -10,7 +10,7 @@ const leastExponent = -307
  *
  * @returns its exponent: 0 unless the greatest value is extremely large or small
  */
-export function exponentOf(points: readonly Point[]): number {
+export function exponentOf(points: readonly Pick<Point, 'lowest' | 'highest'>[]): number {
   const greatest = points.reduce(
     (most, { lowest, highest }) => Math.max(most, Math.abs(lowest), Math.abs(highest)),
     0,
