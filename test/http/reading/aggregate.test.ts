@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openHost, reasonOf } from '../host.ts'
 
-const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
 
 async function openWith(...values: [minute: number, value: unknown][]) {
   const host = await openHost()
@@ -29,6 +29,15 @@ describe('aggregate', () => {
     const { read } = await openWith([0, 1])
     const answer = await read('aggregate=max,count,max&interval=1d')
     expect(answer.body).toBe(`[{"datetime":"${at(0)}","max":1,"count":1}]`)
+  })
+
+  it('has intervals of milliseconds', async () => {
+    const { read } = await openWith([0, 1], [0.002, 2], [0.01, 3])
+    const answer = (await read('aggregate=sum&interval=500ms')).json()
+    expect(answer).toEqual([
+      { datetime: at(0.5 / 60), sum: 3 },
+      { datetime: at(0), sum: 3 },
+    ])
   })
 
   it('counts what is no number in count, first and last only', async () => {
