@@ -44,14 +44,16 @@ async function publish({ thingToken }: Thing, body: object): Promise<void> {
 describe('the page of a thing', () => {
   it('moves the value and the chart with a write from each door', async () => {
     const thing = await createNamedThing(server(), 'live')
-    await write(server(), thing, { values: [{ key: 'depth', value: 10.5 }] })
+    // Apart, so that the chart has a point for each.
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
+    await write(server(), thing, { values: [{ key: 'depth', value: 10.5, datetime: ago(20) }] })
     const page = await open(thing)
     const value = region(page, 'depth').getByRole('status').first()
     await expectText(value, '10.5')
     await expect.poll(() => chartPoints(page, 'depth')).toBe(1)
     const before = await chart(page, 'depth').screenshot()
 
-    await write(server(), thing, { values: [{ key: 'depth', value: 11.5 }] })
+    await write(server(), thing, { values: [{ key: 'depth', value: 11.5, datetime: ago(5) }] })
     await expectText(value, '11.5')
     await expect.poll(() => chartPoints(page, 'depth')).toBe(2)
     const between = await chart(page, 'depth').screenshot()
