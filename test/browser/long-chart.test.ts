@@ -11,7 +11,8 @@ const browser = new TestBrowser()
 
 /** One record a second, but for a peak of one record. */
 const records = 300_000
-const peak = 180_000
+// Neither the first nor the last of a point.
+const peak = 180_123
 const begin = Date.UTC(2026, 0, 5)
 const recordsPerWrite = 5_000
 let thing: Thing
