@@ -109,7 +109,10 @@ export const catalogue = {
   invalid_range: { ...badRequest, text: '`startDate` or `endDate` is not a datetime.' },
   invalid_keys: { ...badRequest, text: '`keys` is not 1 to 20 keys of resources, separated by commas.' },
   invalid_aggregate: { ...badRequest, text: '`aggregate` is missing or names an unknown function.' },
-  invalid_interval: { ...badRequest, text: '`interval` is not a whole number followed by ms, s, m, h, d or mo.' },
+  invalid_interval: {
+    ...badRequest,
+    text: '`interval` is not a whole number followed by ms, s, m, h, d or mo.',
+  },
   invalid_points: {
     ...badRequest,
     text: '`points` is not a positive integer, or it comes with `aggregate`, `interval` or `limit`.',

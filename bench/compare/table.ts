@@ -25,7 +25,7 @@ export function machineLine({
 }
 
 /** What the product is held to, a line each. */
-export function verdictTable(outcomes: readonly Outcome[]): string {
+export function verdictTable(outcomes: readonly Pick<Outcome, 'name' | 'verdicts'>[]): string {
   const header = ['measure', 'median', 'lowest', 'highest', 'floor', 'aim', 'reached']
   const rows = outcomes.flatMap(({ name, verdicts }) =>
     verdicts.map(({ bar, figure, lowest, highest, grade }) => {
@@ -89,7 +89,7 @@ function coresText(turns: readonly Outcome['turns'][string][number][]): string {
 }
 
 /** Columns of equal width; the last one goes on in a line of its own where it would be too long. */
-function aligned(rows: readonly (readonly string[])[]): string {
+export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
   const indent = '  '.repeat(2)
   return rows

@@ -86,7 +86,7 @@ class OpenMqttLoad extends MqttLoad {
     super(writes)
     if (writes.qos === 0) throw new RangeError('an open loop needs acks: QoS 1')
     this.#recorders = recorders
-    this.#loop = new OpenLoop(rate, due => this.#send(due))
+    this.#loop = new OpenLoop(rate, due => this.#send(due), writes.rest)
     this.#due = new Map(this.writers.map(writer => [writer, new Float64Array(writer.batches.count)]))
   }
 

@@ -24,6 +24,8 @@ export interface MqttWrites {
   readonly window: number
   /** Writes a second over all connections, at random times, whatever is acked. Absent: a closed loop. */
   readonly rate?: number
+  /** Of an open loop: least milliseconds from one look at what is due to the next. Default 0, which takes a whole core. */
+  readonly rest?: number
 }
 
 /**

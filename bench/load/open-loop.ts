@@ -5,11 +5,13 @@ const timerError = 2
 
 /**
  * Says when the writes of an open loop are due: at random times that do not depend on what is acked, and are the same in
- * each run. While the next is close it does not sleep, since a timer has whole milliseconds: it takes a whole core.
+ * each run. While the next is close it does not sleep, since a timer has whole milliseconds: it takes a whole core, unless it
+ * is told to rest.
  */
 export class OpenLoop {
   readonly #meanGap: number
   readonly #onDue: (due: number) => void
+  readonly #rest: number
   readonly #random = new Random(8)
   #next = 0
   #isStopped = false
@@ -17,8 +19,10 @@ export class OpenLoop {
   /**
    * @param rate a second
    * @param onDue called at `due` or as soon after that as can be
+   * @param rest least milliseconds from one look at what is due to the next
    */
-  constructor(rate: number, onDue: (due: number) => void) {
+  constructor(rate: number, onDue: (due: number) => void, rest = 0) {
+    this.#rest = rest
     this.#meanGap = 1_000 / rate
     this.#onDue = onDue
   }
@@ -37,7 +41,7 @@ export class OpenLoop {
   readonly #turn = (): void => {
     if (this.#isStopped) return
     this.#sendDue()
-    const sleep = Math.floor(this.#next - performance.now() - timerError)
+    const sleep = Math.max(this.#rest, Math.floor(this.#next - performance.now() - timerError))
     if (sleep > 0) setTimeout(this.#turn, sleep)
     else setImmediate(this.#turn)
   }

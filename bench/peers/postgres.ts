@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../../test/helpers/redis-server.ts'
 import { ProgramMissing } from './peer.ts'
@@ -10,12 +11,20 @@ const run = promisify(execFile)
 /** Where Debian keeps each version's programs, which are not in PATH. */
 const versions = '/usr/lib/postgresql'
 const aptPackage = 'postgresql'
+/** Milliseconds. */
+const lookEvery = 20
+/** Connections are ended, not waited for. */
+const endingConnections = 'SIGINT'
 
 export interface Postgres {
   /** Of the server; what serves a connection is a child of it. */
   readonly processId: number
   /** For libpq, over its Unix socket. */
   readonly connectionString: string
+  /** Where its other programs are, such as psql. */
+  readonly programs: string
+  /** Resolves when a new process of the server listens. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -28,17 +37,37 @@ export async function startPostgres(parent: string): Promise<Postgres> {
   await run(join(programs, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres'], { ...user })
   const port = await freePort()
   const args = ['-D', data, '-k', directory, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
-  const program = await Program.start({ command: join(programs, 'postgres'), args, user })
-  await program.listening(port)
+  const start = async () => {
+    const program = await Program.start({ command: join(programs, 'postgres'), args, user })
+    await program.listening(port)
+    // It listens before it takes connections.
+    while (!(await succeeds(join(programs, 'pg_isready'), ['-h', directory, '-p', String(port)])))
+      await delay(lookEvery)
+    return program
+  }
+  let program = await start()
   return {
-    processId: program.processId,
+    get processId() {
+      return program.processId
+    },
     connectionString: `host=${directory} port=${port} user=postgres dbname=postgres`,
+    programs,
+    restart: async () => {
+      await program.stop(endingConnections)
+      program = await start()
+    },
     stop: async () => {
-      // SIGINT: connections are ended, not waited for.
-      await program.stop('SIGINT')
+      await program.stop(endingConnections)
       await rm(directory, { recursive: true })
     },
   }
+}
+
+function succeeds(command: string, args: readonly string[]): Promise<boolean> {
+  return run(command, args).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** @throws ProgramMissing */

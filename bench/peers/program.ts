@@ -124,9 +124,13 @@ async function canConnect(port: number): Promise<boolean> {
 
 /** A TypeScript file of this directory, with no flags for Node but what TypeScript needs. */
 export async function startChild(file: string): Promise<Program> {
-  const { pathname } = new URL(file, import.meta.url)
+  return await startProgram(new URL(file, import.meta.url), [])
+}
+
+/** A TypeScript file, likewise. */
+export async function startProgram({ pathname }: URL, args: readonly string[]): Promise<Program> {
   return await Program.start({
     command: process.execPath,
-    args: ['--import', import.meta.resolve('tsx'), pathname],
+    args: ['--import', import.meta.resolve('tsx'), pathname, ...args],
   })
 }

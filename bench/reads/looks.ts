@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { OpenProduct, ProductSide } from './product.ts'
+import { hour, monthByHour, type View } from './questions.ts'
+import { end, gap } from './rows.ts'
+import type { OpenSide, Side } from './side.ts'
+
+/** What one side took for one view in one round. */
+export interface Turn {
+  readonly view: string
+  readonly side: string
+  readonly records: number
+  /** Records a second that were written meanwhile. */
+  readonly writes: number
+  readonly round: number
+  /** The first question of a new process, milliseconds. */
+  readonly first: readonly number[]
+  /** Questions of that process that were not asked before, over spans that it has looked at; milliseconds. */
+  readonly later: readonly number[]
+  /** Of `later`, in the database alone; empty where that is not known. */
+  readonly inDatabase: readonly number[]
+}
+
+export interface Looking {
+  readonly records: number
+  readonly rounds: number
+  /** Later looks of a turn; more of what is quick and has no span. */
+  readonly looks: number
+  readonly writes: number
+  readonly onProgress: (text: string) => void
+}
+
+/** Between two windows: hours, and odd seconds, so that no bucket of one is cut as one of the other. */
+const step = hour + 7_000
+/** Milliseconds. What takes a part of one is asked again and again for so long: a few looks would say what else the machine did. */
+const least = 300
+/** From when writes begin until something is timed, milliseconds. */
+const writesAhead = 1_000
+
+/** All sides in turn, each view by a new process, round after round; who begins changes. */
+export async function look(
+  sides: readonly Side[],
+  views: readonly View[],
+  { records, rounds, looks, writes, onProgress }: Looking,
+): Promise<Turn[]> {
+  const turns: Turn[] = []
+  for (let round = 1; round <= rounds; round++) {
+    for (const view of views) {
+      onProgress(`${view.name}: round ${round} of ${rounds}${writes === 0 ? '' : `, ${writes} writes/s`}`)
+      for (const side of rotated(sides, round - 1)) {
+        const timed = await withWrites(side, writes, onProgress, opened => time(opened, view, records, looks))
+        turns.push({ view: view.name, side: side.name, records, writes, round, ...timed })
+      }
+    }
+  }
+  return turns
+}
+
+/** From a late record to the answer that has it: its name among the views. */
+export const lateRecord = 'one late record in the middle'
+
+/** Averages of 30 days in a store to which late records come; `first` is the look behind each of them. */
+export async function lookBehindLateRecords(
+  sides: readonly ProductSide[],
+  { records, rounds, looks, onProgress }: Omit<Looking, 'writes'>,
+): Promise<Turn[]> {
+  const turns: Turn[] = []
+  for (let round = 1; round <= rounds; round++) {
+    onProgress(`${lateRecord}: round ${round} of ${rounds}`)
+    for (const side of rotated(sides, round - 1)) {
+      const opened = await side.open()
+      try {
+        const { later } = await time(opened, monthByHour, records, looks)
+        const first = await timeBehindLateRecords(opened, records, looks, round)
+        const common = { view: lateRecord, side: side.name, records, writes: 0, round }
+        turns.push({ ...common, first, later, inDatabase: [] })
+      } finally {
+        await opened.close()
+      }
+    }
+  }
+  return turns
+}
+
+async function timeBehindLateRecords(
+  opened: OpenProduct,
+  records: number,
+  looks: number,
+  round: number,
+): Promise<number[]> {
+  const middle = end - Math.floor(Math.min(records * gap, 30 * 24 * hour) / 2)
+  const times: number[] = []
+  for (let place = 1; place <= looks; place++) {
+    await opened.writeLate(middle + place * 60 * gap + round)
+    times.push((await ask(opened, monthByHour, place * step + gap, records)).took)
+  }
+  return times
+}
+
+async function withWrites<Result>(
+  side: Side,
+  rate: number,
+  onProgress: (text: string) => void,
+  task: (opened: OpenSide) => Promise<Result>,
+): Promise<Result> {
+  const opened = await side.open()
+  try {
+    if (rate === 0) return await task(opened)
+    const writing = await opened.write(rate)
+    await delay(writesAhead)
+    const result = await task(opened)
+    onProgress(`  ${side.name}: ${await writing.stop()}`)
+    return result
+  } finally {
+    await opened.close()
+  }
+}
+
+async function time(
+  opened: OpenSide,
+  view: View,
+  records: number,
+  looks: number,
+): Promise<Pick<Turn, 'first' | 'later' | 'inDatabase'>> {
+  const first = [(await ask(opened, view, 0, records)).took]
+  // With the first one it covers the windows of all that follow.
+  if (view.isSpan) await ask(opened, view, (looks + 1) * step, records)
+  const later: number[] = []
+  const inDatabase: number[] = []
+  const most = view.isSpan ? looks : Number.POSITIVE_INFINITY
+  const begin = performance.now()
+  for (let place = 1; place <= looks || (place <= most && performance.now() - begin < least); place++) {
+    const answered = await ask(opened, view, place * step, records)
+    later.push(answered.took)
+    if (answered.inDatabase !== undefined) inDatabase.push(answered.inDatabase)
+  }
+  return { first, later, inDatabase }
+}
+
+function ask(opened: OpenSide, view: View, shift: number, records: number) {
+  return opened.ask(view.at(shift, records), () => {})
+}
+
+function rotated<T>(items: readonly T[], by: number): T[] {
+  const place = by % items.length
+  return [...items.slice(place), ...items.slice(0, place)]
+}

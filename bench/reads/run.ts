@@ -1,0 +1,145 @@
+import { rmSync } from 'node:fs'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeMachine } from '../compare/machine.ts'
+import { isReached, machineLine, verdictTable } from '../compare/table.ts'
+import { createProgress } from '../load/progress.ts'
+import { ProgramMissing } from '../peers/peer.ts'
+import { type Judged, judgeDisk, judgedFrom, judgeGrowth, judgeLooks } from './bars.ts'
+import { checkAnswers } from './check.ts'
+import { lateRecord, look, lookBehindLateRecords, type Turn } from './looks.ts'
+import { makePostgresSide } from './postgres.ts'
+import { makeProductSide, type ProductSide, shapes } from './product.ts'
+import { views } from './questions.ts'
+import type { Side } from './side.ts'
+import { makeSqliteSide } from './sqlite.ts'
+import { looksTable, storesTable } from './tables.ts'
+
+/**
+ * `npm run bench:reads [-- --records 2600000 --rounds 3 --only <part of a view's name> --writes 5000]`: looks at records of one
+ * key, written in batches and one a write, beside SQLite and PostgreSQL with the same rows; docs/inside/performance.md says
+ * how. Exits with 1 if answers differ; a run of enough records also if a floor is missed or something could not be
+ * measured. Installs better-sqlite3 in this folder. Linux only.
+ */
+
+const { values } = parseArgs({
+  options: {
+    /** Several, with commas between them, are measured one after the other. */
+    records: { type: 'string', default: String(judgedFrom) },
+    rounds: { type: 'string', default: '3' },
+    /** Later looks of a round. */
+    looks: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+    /** Records a second: all is measured again while they are written. 0: without alone. */
+    writes: { type: 'string', default: '0' },
+    /** What is left out, with commas between: peers, and `rests`, a copy that is packed with those. */
+    without: { type: 'string', default: '' },
+    directory: { type: 'string', default: tmpdir() },
+    json: { type: 'string' },
+  },
+})
+const sizes = values.records.split(',').map(Number)
+const rounds = Number(values.rounds)
+const looks = Number(values.looks)
+const writes = Number(values.writes)
+const chosen = views.filter(({ name }) => name.includes(values.only))
+const asksLate = lateRecord.includes(values.only)
+if (chosen.length === 0 && !asksLate) throw new Error(`no view is called ${values.only}`)
+const peers = { SQLite: makeSqliteSide, PostgreSQL: makePostgresSide } as const
+const rests = 'rests'
+const leftOut = values.without.split(',').filter(name => name !== '')
+const unknown = leftOut.find(name => name !== rests && !(name in peers))
+if (unknown !== undefined) throw new Error(`${unknown} cannot be left out`)
+/** Rows between two looks at how far a store is filled. */
+const progressEvery = 10_000
+
+const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+// Whatever was started ends with this process, but not by the signal itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+// PostgreSQL, which does not run as root, has its files in there.
+await chmod(directory, 0o711)
+const machine = await describeMachine(directory)
+console.log(machineLine(machine))
+
+const turns: Turn[] = []
+/** What each side keeps, by the number of records. */
+const stores = new Map<number, readonly Side[]>()
+/** By the number of records of the store, or of the larger one. */
+const judged = new Map<number, Judged[]>()
+const missing = new Set<string>()
+for (const records of sizes) await measure(records)
+const largest = Math.max(...sizes)
+const growth = judgeGrowth(turns)
+if (growth.length > 0) judged.set(largest, [...(judged.get(largest) ?? []), ...growth])
+for (const [records, bars] of judged)
+  console.log(`\n${records.toLocaleString('en')} records\n${verdictTable(bars)}`)
+for (const reason of [...missing, ...leftOut.map(name => `${name}, as was asked for`)])
+  console.log(`not measured: ${reason}`)
+if (values.json !== undefined)
+  await writeFile(
+    values.json,
+    JSON.stringify({ machine, options: values, stores: [...stores], turns, judged: [...judged] }, null, 2),
+  )
+if (sizes.some(records => records < judgedFrom))
+  console.log(
+    `The floors are for ${judgedFrom.toLocaleString('en')} records or more: with fewer nothing is judged.`,
+  )
+const isReachedByAll = [...judged.values()].flat().every(({ verdicts }) => verdicts.every(isReached))
+process.exit(judged.size === 0 || (missing.size === 0 && isReachedByAll) ? 0 : 1)
+
+async function measure(records: number): Promise<void> {
+  const count = records.toLocaleString('en')
+  const products: ProductSide[] = []
+  const sides: Side[] = []
+  for (const shape of shapes) {
+    const options = { timesRests: !leftOut.includes(rests), onProgress: filling(shape.name, records) }
+    products.push(await makeProductSide(shape, directory, records, options))
+  }
+  sides.push(...products)
+  for (const [name, makeSide] of Object.entries(peers)) {
+    if (leftOut.includes(name)) continue
+    try {
+      sides.push(await makeSide(directory, records, filling(name, records)))
+    } catch (error) {
+      // The others are measured nevertheless.
+      if (!(error instanceof ProgramMissing)) throw error
+      missing.add(error.message)
+    }
+  }
+  stores.set(records, sides)
+  console.log(`\n${count} records\n${storesTable(sides)}`)
+
+  await checkAnswers(sides, chosen, records, tell)
+  console.log(
+    `\nequal to the rows, folded one by one: the answers of ${sides.map(({ name }) => name).join('; ')}`,
+  )
+  const common = { records, rounds, looks, onProgress: tell }
+  const alone = await look(sides, chosen, { ...common, writes: 0 })
+  const written = writes === 0 ? [] : await look(sides, chosen, { ...common, writes })
+  // Last, since the stores differ from then on.
+  if (asksLate) alone.push(...(await lookBehindLateRecords(products, common)))
+  turns.push(...alone, ...written)
+  console.log(`\n${count} records, ${rounds} rounds\n${looksTable(alone)}`)
+  if (writes > 0) console.log(`\nwhile ${writes.toLocaleString('en')} writes/s go on\n${looksTable(written)}`)
+  if (records >= judgedFrom) {
+    const disk = products
+      .filter(({ recordsPerWrite }) => recordsPerWrite === 1)
+      .map(({ name, bytesPerRecord }) => judgeDisk(name, bytesPerRecord))
+    judged.set(records, [...judgeLooks(turns, records), ...disk])
+  }
+  for (const side of sides) await side.remove()
+}
+
+function filling(name: string, records: number): (done: number) => void {
+  const progress = createProgress(records, done => `${name}: ${done.toLocaleString('en')} records`)
+  return done => {
+    if (done % progressEvery === 0 || done === records) progress(done)
+  }
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
