@@ -18,6 +18,8 @@ describe('isAnswer()', () => {
     ['a\n…\nc', 'a\nb\nc\nb\nc'],
     ['a\n…\nc', 'a\nc'],
     ['a\n\nb', '\na\n\nb\n\n'],
+    ['…\nb', 'a\nb\n{"level":30,"msg":"c"}'],
+    ['…\n{"level":30,"msg":"c"}', 'a\n{"level":30,"msg":"c"}'],
   ])('takes for %j what is said as %j', (shown, said) => {
     expect(answers(shown, said)).toBe(true)
   })
@@ -31,6 +33,8 @@ describe('isAnswer()', () => {
     ['a', 'ab'],
     ['a\n…\nc', 'a\nb\nc\nd'],
     ['…\nb', 'a\nc'],
+    ['b', 'b\n{"level":30,"msg":"c"}'],
+    ['…\nb\n{"level":30,"msg":"c"}', 'a\nb'],
   ])('does not take for %j what is said as %j', (shown, said) => {
     expect(answers(shown, said)).toBe(false)
   })

@@ -1,6 +1,7 @@
 /**
  * Whether a program said what a page shows: line by line; `…` or `...` stands for any characters, and alone on its line for
- * any number of lines.
+ * any number of lines. A page that leaves lines out leaves out those of the log wherever they are: their place among what is said
+ * on stdout is a matter of chance.
  *
  * @param shown lines of the page
  * @param said lines of the commands themselves, all of which have to be shown
@@ -14,9 +15,10 @@ export function isAnswer(
   isOrdered = true,
 ): boolean {
   const left = [...others]
-  if (!isOrdered) return isAnswerInAnyOrder(trimmed(shown), trimmed(said), left)
+  const isLogLeftOut = shown.some(isRest) && !shown.some(isOfLog)
+  const lines = trimmed(isLogLeftOut ? said.filter(line => !isOfLog(line)) : said)
+  if (!isOrdered) return isAnswerInAnyOrder(trimmed(shown), lines, left)
   const parts = partsOf(trimmed(shown))
-  const lines = trimmed(said)
   let from = 0
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1
@@ -34,6 +36,10 @@ export function isAnswer(
     from = end
   }
   return true
+}
+
+function isOfLog(line: string): boolean {
+  return line.startsWith('{"level":')
 }
 
 function isAnswerInAnyOrder(shown: readonly string[], said: readonly string[], others: string[]): boolean {
