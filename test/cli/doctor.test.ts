@@ -1,8 +1,12 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { createThing, write } from '../helpers/http-client.ts'
+import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
 import { runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
@@ -68,6 +72,38 @@ describe('thingwire doctor', () => {
     expect(await diagnose([thing.thingId], server.adminKey)).toEqual(['last seen'])
     await write(server, thing, { values: [{ key: 'not a key', value: 1 }] })
     expect(await diagnose([thing.thingId], server.adminKey)).toEqual(['refused write'])
+  })
+
+  it('shows a connection of a thing that was turned away', async () => {
+    const thing = await createThing(server)
+    const will = { topic: 'homeassistant/status', payload: 'x', qos: 1 } as const
+    const { connack } = await mqttOfTest({ url: server.mqttUrl, username: thing.thingToken, will })
+    expect(connack.returnCode).toBe(5)
+    const [found] = (await findings([thing.thingId], server.adminKey)).filter(({ isOk }) => !isOk)
+    expect(found).toMatchObject({
+      check: 'turned away',
+      text: expect.stringContaining('connect_refused'),
+      advice: expect.any(String),
+    })
+  })
+
+  it('asks for the clock of a server to be set that is behind what is stored', async () => {
+    const earlier = await serve()
+    onTestFinished(earlier.end)
+    const { thingId } = await createThing(earlier)
+    await earlier.stop()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 60_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    const store = await openStore(createLevelStore({ location: storeLocation(earlier.dataDir) }))
+    const record = { key: 'n', value: '1', datetime: Number.NaN, explicit: false, place: 0 }
+    await store.records.append({ thingId, records: [record], store: true, broadcast: true, answer: {} })
+    await store.close()
+    vi.useRealTimers()
+    const later = await serverOfTest({ dataDir: earlier.dataDir })
+    const found = await findings([], later.adminKey, later.url)
+    expect(found).toContainEqual(
+      expect.objectContaining({ check: 'ready', isOk: false, advice: 'set the clock of the server (NTP)' }),
+    )
   })
 
   it('says equal refused writes once, and notes them alone when a record was stored since', async () => {
