@@ -45,6 +45,18 @@ test.each([
   expect(judge([...asked, ...overlapping(written, synced), ack, removed])).toMatch('no fdatasync')
 })
 
+test('checkAckOrder() takes nothing for earlier than it was, though the log goes on behind the trace', () => {
+  const packed = batchOf([{ key: 'r2', value: 'x'.repeat(1_000) }])
+  const bytes = Buffer.concat([log.bytes, packed])
+  const earlier = callOf('write', path, old, 2)
+  const taken = [connected, published[2], written, synced, acked[2]]
+  const calls = [earlier, ...taken, released, removed, synced, completed]
+  expect(checkAckOrder(parseTrace(calls.join('\n')), { path, bytes }, markers)).toMatchObject({
+    completed: ['mark-1'],
+    violations: [],
+  })
+})
+
 test('checkAckOrder() takes the first time that a write is in the log, which packing writes again', () => {
   const packed = batchOf([{ key: 'r1', value: 'mark-1' }])
   const bytes = Buffer.concat([old, batch, removal, packed])

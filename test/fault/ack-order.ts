@@ -57,8 +57,9 @@ class WrittenLog {
 
   constructor(calls: readonly SystemCall[], log: TracedLog, markers: RegExp) {
     const writes = calls.filter(({ name }) => name === 'write')
-    // What was there when the trace began is not in it.
-    let offset = log.bytes.length - writes.reduce((sum, { result }) => sum + result, 0)
+    // What was there when the trace began is not in it, nor what was packed when it had ended.
+    let offset = writes[0] ? log.bytes.indexOf(writes[0].bytes) : 0
+    if (offset < 0) throw new Error(`${log.path} does not hold what was written to it under the trace`)
     const ends = writes.map(({ result, ended }) => {
       offset += result
       return { offset, ended }
