@@ -15,7 +15,7 @@ export interface LaneParts {
   readonly stop: AbortSignal
   /** The token of the thing at the central server, which may have to be asked for first. @throws LinkDown, ThingHeld */
   readonly token: () => Promise<string>
-  /** All of these commits is acknowledged, or refused for good. */
+  /** All records of these commits are acknowledged, or refused for good. */
   readonly onPassed: (commits: readonly Commit[]) => void
   readonly onSent: (records: number, bytes: number) => void
   readonly onRefused: (refused: RefusedRecord) => void

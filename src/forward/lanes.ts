@@ -78,7 +78,7 @@ export class Lanes {
       const isRead =
         this.#inMemory() <= mostInMemory && ((await this.#readBehind()) || (await this.#readTogether()))
       if (isRead) continue
-      for (const lane of this.#lanes.values()) lane.flush()
+      this.#flush()
       await this.#change()
     }
     for (const lane of this.#lanes.values()) lane.wake()
@@ -142,6 +142,8 @@ export class Lanes {
       lane.add(commit)
     }
     this.#read = Math.max(this.#read, page.at(-1)?.writeNumber ?? upTo)
+    // Where others write all the time there is always more to read.
+    if (this.#read >= upTo) this.#flush()
     return true
   }
 
@@ -176,6 +178,10 @@ export class Lanes {
     this.#lanes.set(thingId, lane)
     if (this.#isRunning) this.#running.push(lane.run())
     return lane
+  }
+
+  #flush(): void {
+    for (const lane of this.#lanes.values()) lane.flush()
   }
 
   #inMemory(): number {
