@@ -1,10 +1,12 @@
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectPacket } from '../load/mqtt-packets.ts'
+import { copyStore } from '../peers/filled-store.ts'
 import { host } from '../peers/peer.ts'
 import { residentMemory } from '../peers/processes.ts'
-import { type Product, startProduct } from '../peers/product.ts'
+import { type Product, startProduct, startProductOn } from '../peers/product.ts'
 import type { Contestant, Session } from './comparison.ts'
 import { tokenOf } from './mqtt-sides.ts'
 import { settled } from './usage.ts'
@@ -13,15 +15,44 @@ const megabyte = 1e6
 const connections = 1_000
 /** Connections that are opened at once. */
 const atOnce = 50
-/** Milliseconds for memory to become what it stays at. */
+/** Milliseconds for memory to become what it stays at behind new connections. */
 const rest = 3_000
+/** Milliseconds for memory to become what it stays at behind a start: eight seconds after it, V8 collects once more. */
+const restFromStart = 15_000
 
-/** Resident megabytes of the product after a start on the filled store, before anybody connects. */
-export function restingMemory(session: Session): Promise<Contestant> {
-  return started(session, async product => {
-    await delay(rest)
-    return residentMemory(product.processId) / megabyte
-  })
+/** Milliseconds in which all records of the filled store are packed. */
+const packing = 300_000
+
+/**
+ * Resident megabytes of the product on the filled store, before anybody connects, when it does nothing any more.
+ *
+ * It is the second start on that store: the first one packs what was written, which is done once.
+ */
+export async function restingMemory(session: Session): Promise<Contestant> {
+  return {
+    turn: async () => {
+      const dataDir = await copyStore(session.filled, session.directory)
+      try {
+        await runOn(dataDir, session)
+        return { figure: (await runOn(dataDir, session)) / megabyte, cores: {} }
+      } finally {
+        await rm(dataDir, { recursive: true })
+      }
+    },
+    stop: async () => {},
+  }
+}
+
+/** Starts the product, lets it rest, stops it; bytes that were resident at the end. */
+async function runOn(dataDir: string, session: Session): Promise<number> {
+  const product = await startProductOn(dataDir, session)
+  try {
+    await delay(restFromStart)
+    await settled(product, packing)
+    return residentMemory(product.processId)
+  } finally {
+    await product.stop()
+  }
 }
 
 /** Seconds from the start of the process until it says that it is ready. */

@@ -54,10 +54,14 @@ export function coresBetween(before: Times, after: Times, seconds: number): Turn
 /** Under this share of a core a process is idle. */
 const idle = 0.05
 const interval = 250
-const deadline = 20_000
+const ordinaryDeadline = 20_000
 
-/** Resolves when the peer does nothing any more: what it does behind its acks must not slow down the next. */
-export async function settled(peer: Peer): Promise<void> {
+/**
+ * Resolves when the peer does nothing any more, or at the deadline: what it does behind its acks must not slow down the next.
+ *
+ * @param deadline milliseconds
+ */
+export async function settled(peer: Peer, deadline = ordinaryDeadline): Promise<void> {
   const total = () => Object.values(timesOf(peer)).reduce((sum, time) => sum + time, 0)
   for (const end = performance.now() + deadline; performance.now() < end; ) {
     const before = total()

@@ -30,8 +30,20 @@ const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824' }
 
 /** The product as `npm start` runs it, its rate limits on but set above the load, on a copy of the filled store. */
 export async function startProduct(setup: ProductSetup): Promise<Product> {
-  const { filled, directory, environment: own, command } = setup
-  const dataDir = await copyStore(filled, directory)
+  const dataDir = await copyStore(setup.filled, setup.directory)
+  const product = await startProductOn(dataDir, setup)
+  return {
+    ...product,
+    stop: async () => {
+      await product.stop()
+      await rm(dataDir, { recursive: true })
+    },
+  }
+}
+
+/** The same on a data directory that is the filled store's copy already; it stays. */
+export async function startProductOn(dataDir: string, setup: ProductSetup): Promise<Product> {
+  const { filled, environment: own, command } = setup
   const environment = { ...defaults, ...noRateLimits, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
   await built()
   const begin = performance.now()
@@ -52,7 +64,6 @@ export async function startProduct(setup: ProductSetup): Promise<Product> {
     processes: { product: processId },
     stop: async () => {
       await server.stop()
-      await rm(dataDir, { recursive: true })
     },
   }
 }
