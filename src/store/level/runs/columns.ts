@@ -112,17 +112,43 @@ export class ColumnReader {
   /** @param first of the column, which was not written with it */
   steps(count: number, first: number): Float64Array {
     const values = new Float64Array(count)
-    let value = first
-    values[0] = value
-    for (let index = 1; index < count; index++) {
-      value += this.integer()
-      values[index] = value
-    }
+    values[0] = first
+    this.fill(values, 1)
+    for (let index = 1; index < count; index++) (values[index] as number) += values[index - 1] as number
     return values
   }
 
   integers(count: number): Float64Array {
     return count === 0 ? new Float64Array() : this.steps(count, this.integer())
+  }
+
+  /** Reads integers into an array, from an index of it to its end. */
+  fill(values: Float64Array, start: number): void {
+    const [bytes, end] = [this.#bytes, this.#end]
+    let at = this.#at
+    for (let index = start; index < values.length; index++) {
+      const byte = bytes[at] as number
+      if (byte < 0x80 && at < end) {
+        // Most are short: a call for each would take longer than all else that is done to read them.
+        at++
+        values[index] = (byte & 1) === 0 ? byte >> 1 : -((byte + 1) >> 1)
+      } else {
+        this.#at = at
+        values[index] = this.integer()
+        at = this.#at
+      }
+    }
+    this.#at = at
+  }
+
+  /** Passes over so many natural numbers or integers. */
+  pass(count: number): void {
+    let at = this.#at
+    for (let left = count; left > 0; at++) {
+      if (at >= this.#end) throw tooShort()
+      if ((this.#bytes[at] as number) < 0x80) left--
+    }
+    this.#at = at
   }
 
   doubles(count: number): Float64Array {
@@ -142,6 +168,10 @@ export class ColumnReader {
   }
 
   #assertLeft(length: number): void {
-    if (this.#at + length > this.#end) throw new RangeError('the columns end too early')
+    if (this.#at + length > this.#end) throw tooShort()
   }
+}
+
+function tooShort(): RangeError {
+  return new RangeError('the columns end too early')
 }

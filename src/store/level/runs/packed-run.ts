@@ -15,14 +15,10 @@ import type { Run } from './run.ts'
 /** The first byte of its value: no kind of record has it, nor has a run that is text. */
 export const packedMark = 5
 
-/** What a packed run holds, for those who need no object for each record. */
+/** Of a packed run, all that is folded: who needs no more makes no object for each record. */
 export interface PackedColumns {
   /** Milliseconds. */
   readonly datetimes: Float64Array
-  readonly writeNumbers: Float64Array
-  readonly places: Float64Array
-  /** Undefined if no record has a position. */
-  readonly positions: readonly (Geo | undefined)[] | undefined
   /** Numbers, whose shortest text is the value, or JSON texts. */
   readonly values: Float64Array | readonly string[]
 }
@@ -64,9 +60,14 @@ export function packedValue(run: Run): Buffer {
 
 /** @param key of the resource @throws Error if it is damaged */
 export function decodePacked(key: string, entry: Entry): Run {
-  const { datetimes, writeNumbers, places, positions, values } = packedColumns(entry)
+  const { reader, count, first, forms } = open(entry)
+  const datetimes = readTimes(reader, count, first.datetime)
+  const writeNumbers = reader.steps(count, first.writeNumber)
+  const places = reader.steps(count, first.place)
+  const positions = readPositions(reader, count, forms.position)
+  const values = readValues(reader, count, forms.value)
   const records: StoredRecord[] = []
-  for (let index = 0; index < datetimes.length; index++) {
+  for (let index = 0; index < count; index++) {
     const datetime = datetimes[index] as number
     const value = String(values[index])
     const geo = positions?.[index]
@@ -81,20 +82,24 @@ export function decodePacked(key: string, entry: Entry): Run {
 }
 
 /** @throws Error if it is damaged */
-export function packedColumns([name, bytes]: Entry): PackedColumns {
+export function packedColumns(entry: Entry): PackedColumns {
+  const { reader, count, first, forms } = open(entry)
+  const datetimes = readTimes(reader, count, first.datetime)
+  const writeNumbersAndPlaces = 2 * (count - 1)
+  reader.pass(writeNumbersAndPlaces)
+  readPositions(reader, count, forms.position)
+  return { datetimes, values: readValues(reader, count, forms.value) }
+}
+
+/** @throws Error if its checksum or its head is wrong */
+function open([name, bytes]: Entry) {
   const end = bytes.length - sumLength
   if (end < headLength || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) throw damaged()
-  const { datetime, writeNumber, place } = positionInRecordKey(name)
   const reader = new ColumnReader(bytes, headLength, end)
   const count = reader.natural()
   // Each takes a byte of a column at least.
   if (count < 1 || count > end) throw damaged()
-  const datetimes = readTimes(reader, count, datetime)
-  const writeNumbers = reader.steps(count, writeNumber)
-  const places = reader.steps(count, place)
-  const positions = readPositions(reader, count, bytes[2])
-  const values = readValues(reader, count, bytes[1])
-  return { datetimes, writeNumbers, places, positions, values }
+  return { reader, count, first: positionInRecordKey(name), forms: { value: bytes[1], position: bytes[2] } }
 }
 
 /** How many records it says that it has. */
@@ -121,13 +126,12 @@ function writeTimes(writer: ColumnWriter, records: readonly StoredRecord[]): voi
 
 function readTimes(reader: ColumnReader, count: number, first: number): Float64Array {
   const datetimes = new Float64Array(count)
-  let datetime = first
+  datetimes[0] = first
+  reader.fill(datetimes, 1)
   let step = 0
-  datetimes[0] = datetime
   for (let index = 1; index < count; index++) {
-    step += reader.integer()
-    datetime += step
-    datetimes[index] = datetime
+    step += datetimes[index] as number
+    datetimes[index] = (datetimes[index - 1] as number) + step
   }
   return datetimes
 }

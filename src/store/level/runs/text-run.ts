@@ -34,10 +34,14 @@ export function decodeText(key: string, [name, bytes]: Entry): Run {
   const { datetime, writeNumber } = positionInRecordKey(name)
   const records: StoredRecord[] = []
   const places: number[] = []
-  for (const part of bytes.toString('utf8', 1).split(recordEnd)) {
-    const { record, place } = decodePart(key, datetime, part)
+  const text = bytes.toString('utf8', 1)
+  for (let at = 0; at <= text.length; ) {
+    const found = text.indexOf(recordEnd, at)
+    const end = found === -1 ? text.length : found
+    const { record, place } = decodePart(key, datetime, text, at, end)
     records.push(record)
     places.push(place)
+    at = end + recordEnd.length
   }
   const writeNumbers = records.map(() => writeNumber)
   return { resource: resourceInRecordKey(name), records, writeNumbers, places }
@@ -47,7 +51,8 @@ export function decodeText(key: string, [name, bytes]: Entry): Run {
 export function newestInText(key: string, [name, bytes]: Entry): StoredRecord {
   const { datetime } = positionInRecordKey(name)
   const start = bytes.lastIndexOf(recordEndByte) + 1
-  return decodePart(key, datetime, bytes.toString('utf8', start)).record
+  const text = bytes.toString('utf8', start)
+  return decodePart(key, datetime, text, 0, text.length).record
 }
 
 /** How many records it has. */
@@ -57,15 +62,24 @@ export function countInText(bytes: Buffer): number {
   return count
 }
 
-/** @param first datetime of the first record of the run */
-function decodePart(key: string, first: number, part: string): { record: StoredRecord; place: number } {
-  const end = part.indexOf(headEnd)
-  const [offset, place, lat, long] = part.slice(0, end).split(',')
-  const datetime = first + Number(offset)
-  const value = part.slice(end + 1)
-  const record =
-    lat === undefined
-      ? { key, datetime, value }
-      : { key, datetime, value, geo: { lat: Number(lat), long: Number(long) } }
-  return { record, place: Number(place) }
+/** The record of a part of the text, exclusive of its end. @param first datetime of the first record of the run */
+function decodePart(
+  key: string,
+  first: number,
+  text: string,
+  start: number,
+  end: number,
+): { record: StoredRecord; place: number } {
+  const head = text.indexOf(headEnd, start)
+  const afterOffset = text.indexOf(',', start)
+  const afterPlace = text.lastIndexOf(',', head)
+  const datetime = first + Number(text.slice(start, afterOffset))
+  const value = text.slice(head + headEnd.length, end)
+  if (afterPlace === afterOffset)
+    return { record: { key, datetime, value }, place: Number(text.slice(afterOffset + 1, head)) }
+  const [place, lat, long] = text
+    .slice(afterOffset + 1, head)
+    .split(',')
+    .map(Number) as [number, number, number]
+  return { record: { key, datetime, value, geo: { lat, long } }, place }
 }
