@@ -21,19 +21,22 @@ export interface Readable {
 interface ReadOptions {
   readonly reverse?: boolean
   readonly snapshot?: AbstractSnapshot | undefined
+  /** Entries that are longer than that together are not given at once, but one is. Default 16 KiB. */
+  readonly bytesAtOnce?: number | undefined
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** Most entries that are given at once. Default 128. Fewer are if they are longer than 16 KiB; at least one is. */
+  /** Most entries that are given at once. Default 128. */
   readonly atOnce?: number
   /** Most entries in all. Default: all of the range. */
   readonly limit?: number
 }
 
-/** Most entries that the binding is asked for at once, 8 KB of room. It gives no more than 16 KiB of them at once. */
+/** Most entries that the binding is asked for at once, 8 KB of room. */
 const mostAtOnce = 128
 /** Asked for where it is not known how many there are: most ranges are short. */
 const fewAtOnce = 16
+const usualBytesAtOnce = 16 * 1024
 
 /**
  * Reads entries of a range from anywhere in it, as the database is when the cursor is made, or as the snapshot is. To be
@@ -47,10 +50,10 @@ export class Cursor {
   constructor(
     { level }: Readable,
     { gte, lt }: KeyRange,
-    { reverse = false, snapshot }: ReadOptions = {},
+    { reverse = false, snapshot, bytesAtOnce = usualBytesAtOnce }: ReadOptions = {},
     expected = fewAtOnce,
   ) {
-    this.#iterator = level.iterator({ gte, lt, reverse, snapshot })
+    this.#iterator = level.iterator({ gte, lt, reverse, snapshot, highWaterMarkBytes: bytesAtOnce })
     this.#size = expected
   }
 
@@ -92,8 +95,8 @@ export async function* scan(
       next = undefined
       if (entries.length === 0) return
       left -= entries.length
-      // Who has taken so many takes more: LevelDB reads them while these are looked at.
-      if (chunks >= 2 && left > 0) {
+      // Who takes so many takes more: LevelDB reads them while these are looked at.
+      if ((chunks >= 2 || entries.length === mostAtOnce) && left > 0) {
         next = cursor.nextOf(Math.min(atOnce, left))
         next.catch(() => {})
       }

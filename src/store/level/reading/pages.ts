@@ -4,8 +4,12 @@ import { ThingwireError } from '../../../errors.ts'
 import type { Page, PageQuery } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
-import { nameIn } from '../runs/run.ts'
+import { nameIn, type Run } from '../runs/run.ts'
 import { runsIn } from '../runs/time-line.ts'
+
+/** As long is a packed record at least; a page of few must not read many runs, each with what was removed for it. */
+const bytesOfRecord = 4
+const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 
 /** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
@@ -32,11 +36,13 @@ export async function readPage(
   const reverse = order === 'desc'
   const records: StoredRecord[] = []
   let characters = 0
-  let last: Buffer | undefined
+  let last: { readonly run: Run; readonly index: number } | undefined
   const isFull = () => records.length === limit || characters >= maximumPageText
-  for await (const runs of runsIn(database, key, wanted, { limit: limit + 1, reverse })) {
+  const bytes = Math.min(bytesAtOnce.most, Math.max(bytesAtOnce.least, limit * bytesOfRecord))
+  const options = { limit: limit + 1, reverse, bytesAtOnce: bytes }
+  for await (const runs of runsIn(database, key, wanted, options)) {
     for (const run of runs) {
-      if (last && isFull()) return { records, next: positionText(last) }
+      if (last && isFull()) return { records, next: positionIn(last) }
       const found = reverse ? run.records.toReversed() : run.records
       let taken = 0
       for (const record of found) {
@@ -45,11 +51,15 @@ export async function readPage(
         characters += record.value.length
         taken++
       }
-      last = nameIn(run, reverse ? found.length - taken : taken - 1)
-      if (taken < found.length) return { records, next: positionText(last) }
+      last = { run, index: reverse ? found.length - taken : taken - 1 }
+      if (taken < found.length) return { records, next: positionIn(last) }
     }
   }
   return { records }
+}
+
+function positionIn({ run, index }: { readonly run: Run; readonly index: number }): string {
+  return positionText(nameIn(run, index))
 }
 
 /** A cursor is the position of the last record given. */

@@ -59,7 +59,9 @@ export async function* entriesIn(
 /** Taken apart as they are asked for: a page may be full in the middle of them. */
 function* runsOf(entries: readonly Entry[], key: string, range: KeyRange): Generator<Run> {
   for (const entry of entries) {
-    const run = partWithin(decodeRun(key, entry), range)
+    const whole = decodeRun(key, entry)
+    // One alone is in the range if its entry was read.
+    const run = whole.records.length === 1 ? whole : partWithin(whole, range)
     if (run.records.length > 0) yield run
   }
 }
