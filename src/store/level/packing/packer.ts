@@ -75,7 +75,7 @@ export class Packer {
     while (!this.#isStopped) {
       await this.#wait()
       if (this.#parts.unpacked.takeForgetful()) await this.packAll()
-      await this.#packDue()
+      await this.#packDueAndCompact()
     }
   }
 
@@ -94,7 +94,12 @@ export class Packer {
       const last = entries.at(-1)
       from = last && behind(last[0])
     }
-    await this.#packDue()
+    await this.#packDueAndCompact()
+  }
+
+  async #packDueAndCompact(): Promise<void> {
+    do await this.#packDue()
+    while (!this.#isStopped && (await this.#attempt(() => this.#resources.compactNext())))
   }
 
   async #packDue(): Promise<void> {

@@ -45,10 +45,20 @@ interface Step {
   readonly reached: Buffer | undefined
 }
 
+interface Removed {
+  readonly from: Buffer
+  /** Exclusive. */
+  readonly to: Buffer
+  readonly entries: number
+}
+
 /** Entries in front of a change that may be joined with what it left. */
 const neighbours = 3
-/** What so many entries have left on the disk is worth the tables that are written anew without it. */
-const compactedAtOnce = 100_000
+/**
+ * What so many removed entries have left on the disk is worth the tables that are written anew without it: while there is more
+ * to pack, and when there is not. Who reads the newest records passes over it.
+ */
+const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
 /** Resources of which that is counted. */
 const mostUncompacted = 10_000
 
@@ -63,8 +73,8 @@ export class ResourcePacker {
   readonly #turns: Turns
   /** As of `Turns.rest`, of the step under way. */
   #worked = 0
-  /** Entries of a resource that were removed since it was compacted, and where they began. */
-  readonly #uncompacted = new Map<number, { readonly from: Buffer; readonly entries: number }>()
+  /** By resource: what was removed since it was compacted. */
+  readonly #uncompacted = new Map<number, Removed>()
 
   constructor(parts: ResourcePackerParts, sizes: PackedSizes, turns: Turns) {
     this.#parts = parts
@@ -147,7 +157,7 @@ export class ResourcePacker {
         unpacked.putBack(resource)
         return false
       }
-      await this.#compact(resource, groups, next)
+      await this.#noteRemoved(resource, groups, next)
       await this.#turns.rest(this.#worked)
       if (isLast) return true
       if (await this.#turns.isOver()) {
@@ -209,19 +219,37 @@ export class ResourcePacker {
     }
   }
 
-  /** LevelDB gives the space of what was removed back when it happens upon it, where few are written late or never. */
-  async #compact(resource: number, groups: readonly EntryGroup[], next: Buffer): Promise<void> {
+  /**
+   * LevelDB gives the space of what was removed back when it happens upon it, where few are written late or never. When nothing
+   * is left to pack, this asks it to, for one resource.
+   *
+   * @returns whether there was something, so that there may be more
+   */
+  async compactNext(): Promise<boolean> {
+    for (const [resource, { entries }] of this.#uncompacted) {
+      if (entries < compactedAtOnce.behindIt) continue
+      const begin = performance.now()
+      await this.#compact(resource)
+      await this.#turns.rest(performance.now() - begin)
+      return true
+    }
+    return false
+  }
+
+  async #noteRemoved(resource: number, groups: readonly EntryGroup[], to: Buffer): Promise<void> {
     const [first] = groups
     if (!first) return
     const { from, entries } = this.#uncompacted.get(resource) ?? { from: first[0][0], entries: 0 }
+    // Of very many resources LevelDB happens upon what was removed all the sooner.
+    if (this.#uncompacted.size >= mostUncompacted) this.#uncompacted.clear()
     const removed = groups.reduce((sum, { length }) => sum + length - 1, entries)
-    if (removed < compactedAtOnce) {
-      // Of very many resources LevelDB happens upon what was removed all the sooner.
-      if (this.#uncompacted.size >= mostUncompacted) this.#uncompacted.clear()
-      this.#uncompacted.set(resource, { from, entries: removed })
-      return
-    }
+    this.#uncompacted.set(resource, { from, to, entries: removed })
+    if (removed >= compactedAtOnce.amidWork) await this.#compact(resource)
+  }
+
+  async #compact(resource: number): Promise<void> {
+    const removed = this.#uncompacted.get(resource)
     this.#uncompacted.delete(resource)
-    await this.#parts.database.level.compactRange(from, next)
+    if (removed) await this.#parts.database.level.compactRange(removed.from, removed.to)
   }
 }

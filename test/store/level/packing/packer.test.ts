@@ -14,7 +14,7 @@ import {
 } from '../../../../src/conformance/writes.ts'
 import type { StoredRecord } from '../../../../src/core/record/record.ts'
 import { checkLevelStore } from '../../../../src/store/level/index.ts'
-import { packedKey, resourceInRecordKey } from '../../../../src/store/level/keys.ts'
+import { keysOf, packedKey, prefix, resourceInRecordKey } from '../../../../src/store/level/keys.ts'
 import { usualPacking } from '../../../../src/store/level/packing/packer.ts'
 import { Unpacked } from '../../../../src/store/level/packing/unpacked.ts'
 import { packedMark } from '../../../../src/store/level/runs/packed-run.ts'
@@ -73,6 +73,18 @@ describe('the packer', () => {
     expect(shape.slice(packed.length).every(each => each === -1)).toBe(true)
     expect(await recordsOf(location)).toEqual(before)
     expect(await checkLevelStore(location)).toMatchObject({ records: 3_000, faults: [] })
+  })
+
+  it('gives the room of what it has packed back when nothing is left to pack', async () => {
+    const location = await newLocation()
+    await withStore(location, ({ records }) => appendEach(records, seconds(20_000)))
+    await packAll(location)
+    const entries = await entriesOf(location)
+    const length = entries.reduce((sum, [name, bytes]) => sum + name.length + bytes.length, 0)
+    const { gte, lt } = keysOf(prefix.record)
+    const onDisk = await withDatabase(location, ({ level }) => level.approximateSize(gte, lt))
+    expect(onDisk).toBeGreaterThan(length / 10)
+    expect(onDisk).toBeLessThan(length)
   })
 
   it('finds nothing to do in what it has packed, and goes on behind it', async () => {
