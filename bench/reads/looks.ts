@@ -23,7 +23,7 @@ export interface Turn {
 export interface Looking {
   readonly records: number
   readonly rounds: number
-  /** Later looks of a turn; more of what is quick and has no span. */
+  /** Later looks of a turn; more of what is quick. */
   readonly looks: number
   readonly writes: number
   readonly onProgress: (text: string) => void
@@ -31,8 +31,10 @@ export interface Looking {
 
 /** Between two windows: hours, and odd seconds, so that no bucket of one is cut as one of the other. */
 const step = hour + 7_000
-/** Milliseconds. What takes a part of one is asked again and again for so long: a few looks would say what else the machine did. */
-const least = 300
+/** By which share of the windows' span each is farther than the one before, round and round: none comes twice. */
+const goldenRatio = (Math.sqrt(5) - 1) / 2
+/** Milliseconds in which a view is asked for again and again: those of a new process also wait for what V8 compiles. */
+const least = 2_000
 /** From when writes begin until something is timed, milliseconds. */
 const writesAhead = 1_000
 
@@ -122,18 +124,23 @@ async function time(
   looks: number,
 ): Promise<Pick<Turn, 'first' | 'later' | 'inDatabase'>> {
   const first = [(await ask(opened, view, 0, records)).took]
+  const span = (looks + 1) * step
   // With the first one it covers the windows of all that follow.
-  if (view.isSpan) await ask(opened, view, (looks + 1) * step, records)
+  if (view.isSpan) await ask(opened, view, span, records)
   const later: number[] = []
   const inDatabase: number[] = []
-  const most = view.isSpan ? looks : Number.POSITIVE_INFINITY
   const begin = performance.now()
-  for (let place = 1; place <= looks || (place <= most && performance.now() - begin < least); place++) {
-    const answered = await ask(opened, view, place * step, records)
+  for (let place = 1; place <= looks || performance.now() - begin < least; place++) {
+    const answered = await ask(opened, view, view.isSpan ? within(span, place) : place * step, records)
     later.push(answered.took)
     if (answered.inDatabase !== undefined) inDatabase.push(answered.inDatabase)
   }
   return { first, later, inDatabase }
+}
+
+/** Whole seconds. */
+function within(span: number, place: number): number {
+  return Math.floor((((place * goldenRatio) % 1) * span) / 1_000) * 1_000
 }
 
 function ask(opened: OpenSide, view: View, shift: number, records: number) {
