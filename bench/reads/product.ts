@@ -17,7 +17,7 @@ import type { MqttWrites } from '../load/mqtt-writers.ts'
 import { noPacking, type PackingTimes, packStore } from '../packing/packed-store.ts'
 import { host } from '../peers/peer.ts'
 import { endWithUs } from '../peers/program.ts'
-import { HttpLooks } from './http-looks.ts'
+import { type Answered, HttpLooks } from './http-looks.ts'
 import type { Question } from './questions.ts'
 import { key, rowsOf } from './rows.ts'
 import type { OpenSide, Side, Writing } from './side.ts'
@@ -40,12 +40,15 @@ export interface ProductSide extends Side {
   /** On disk before it was packed, as `bytesPerRecord`. */
   readonly bytesPerRecordBefore: number
   readonly packing: PackingTimes
-  open(): Promise<OpenProduct>
+  /** @param environment variables on top of its own */
+  open(environment?: NodeJS.ProcessEnv): Promise<OpenProduct>
 }
 
 export interface OpenProduct extends OpenSide {
   /** Writes a record of the same key in the past. */
   writeLate(datetime: number): Promise<void>
+  /** Asks for what a chart needs that is so many pixels wide. Times are milliseconds, `to` is exclusive. */
+  chart(from: number, to: number, points: number): Promise<Answered>
 }
 
 interface Kept {
@@ -81,7 +84,7 @@ export async function makeProductSide(
     bytesPerRecord: (await bytesOfStore(location)) / records,
     bytesPerRecordBefore,
     packing,
-    open: async () => open(await start(kept), kept),
+    open: async environment => open(await start(kept, environment), kept),
     remove: () => rm(kept.dataDir, { recursive: true }),
   }
 }
@@ -130,8 +133,8 @@ function nextBatch(rows: ReturnType<typeof rowsOf>, size: number): NewRecord[] {
   return batch
 }
 
-async function start({ dataDir, adminKey }: Kept): Promise<ServerProcess> {
-  const environment = { ...noRateLimits, THINGWIRE_ADMIN_KEY: adminKey }
+async function start({ dataDir, adminKey }: Kept, own: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
+  const environment = { ...noRateLimits, THINGWIRE_ADMIN_KEY: adminKey, ...own }
   const server = await startServer({ dataDir, environment })
   endWithUs(server.process)
   return server
@@ -153,6 +156,11 @@ function open(server: ServerProcess, { thing, writers }: Kept): OpenProduct {
       const values = [{ key, value: 20, datetime: formatDatetime(datetime) }]
       const { status } = await write(server, thing, { values })
       if (status !== 201) throw new Error(`a late record was answered with ${status}`)
+    },
+    chart: (from, to, points) => {
+      const window = { startDate: formatDatetime(from), endDate: formatDatetime(to) }
+      const asked = new URLSearchParams({ ...window, points: String(points) })
+      return looks.get(`${base}?${asked}`, {}, () => {})
     },
     close: async () => {
       looks.close()

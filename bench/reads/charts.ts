@@ -1,0 +1,117 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import { preload } from '../../test/helpers/preload.ts'
+import { describeMachine } from '../compare/machine.ts'
+import { machineLine } from '../compare/table.ts'
+import { createProgress } from '../load/progress.ts'
+import { median, quantile } from '../statistics.ts'
+import type { TurnTimes } from '../turns/turns-preload.ts'
+import { makeProductSide, type OpenProduct, shapes } from './product.ts'
+import { end, gap } from './rows.ts'
+
+/**
+ * `npm run bench:charts [-- --records 31536000 --writes 5000]`: pan and zoom of a chart over a year of records, one a second,
+ * packed, while devices write. Says what each look took, and the turns of the event loop and the acks with the looks and without.
+ * Ends with status 1 if a bound is missed. Linux only.
+ */
+
+const { values } = parseArgs({
+  options: {
+    records: { type: 'string', default: String(365 * 24 * 3_600) },
+    /** Records a second, one a write. */
+    writes: { type: 'string', default: '5000' },
+    /** As wide as a page on a large screen. */
+    points: { type: 'string', default: '1500' },
+    directory: { type: 'string', default: tmpdir() },
+  },
+})
+const [records, writes, points] = [values.records, values.writes, values.points].map(Number) as [
+  number,
+  number,
+  number,
+]
+/** Milliseconds: of 19 looks in 20, and of the processor time of 99 turns in 100. */
+const bounds = { look: 100, turn: 20 }
+const pansOfSpan = 8
+const shortestSpan = 3_600_000
+/** Milliseconds in which nobody looks. */
+const stretch = 5_000
+
+const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+// Whatever was started ends with this process, but not by the signal itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+console.log(machineLine(await describeMachine(directory)))
+
+const side = await makeProductSide(shapes[0], directory, records, {
+  timesRests: false,
+  onProgress: createProgress(records, done => `${done.toLocaleString('en')} records`),
+})
+const socketPath = join(directory, 'turns.sock')
+const watching = {
+  ...preload(new URL('../turns/turns-preload.ts', import.meta.url)),
+  BENCH_TURNS: socketPath,
+}
+const product = await side.open(watching)
+const judged = new JudgedLines()
+try {
+  const first = await product.chart(end - records * gap, end, points)
+  console.log(`the first look of a new process: ${first.took.toFixed(0)} ms`)
+  const quiet = await watched(product, async () => {
+    await delay(stretch)
+    return []
+  })
+  const looked = await watched(product, () => panAndZoom(product))
+  console.log(`nobody looks: ${quiet.told}`)
+  console.log(`while somebody looks: ${looked.told}`)
+  const look = quantile(looked.result, 0.95)
+  judged.line(
+    look <= bounds.look,
+    `${looked.result.length} looks: p95 ${look.toFixed(0)} ms (bound ${bounds.look})`,
+  )
+  judged.line(looked.turn <= bounds.turn, `a turn: p99 ${looked.turn.toFixed(1)} ms (bound ${bounds.turn})`)
+} finally {
+  await product.close()
+}
+process.exit(judged.broken === 0 ? 0 : 1)
+
+/** Milliseconds of each look. */
+async function panAndZoom(opened: OpenProduct): Promise<number[]> {
+  const all: number[] = []
+  const whole = records * gap
+  for (let span = whole; span >= shortestSpan; span /= 2) {
+    const took: number[] = []
+    for (let pan = 0; pan < pansOfSpan; pan++) {
+      const to = end - ((whole - span) * (pan + 0.5)) / pansOfSpan - pan * gap
+      took.push((await opened.chart(Math.floor(to - span), Math.floor(to), points)).took)
+    }
+    const hours = (span / 3_600_000).toLocaleString('en', { maximumFractionDigits: 1 })
+    console.log(
+      `${hours} hours: median ${median(took).toFixed(0)} ms, longest ${Math.max(...took).toFixed(0)} ms`,
+    )
+    all.push(...took)
+  }
+  return all
+}
+
+/** Does something while devices write, and tells what turns and acks were. */
+async function watched(opened: OpenProduct, task: () => Promise<number[]>) {
+  const writing = writes === 0 ? undefined : await opened.write(writes)
+  // What is compiled first is no look's.
+  await delay(stretch)
+  const watch = connect(socketPath)
+  const result = await task()
+  watch.end()
+  const { processor } = JSON.parse(await text(watch)) as TurnTimes
+  const acks = await writing?.stop()
+  const [turn, longest] = [quantile(processor, 0.99), quantile(processor, 1)]
+  const told = `a turn p99 ${turn.toFixed(1)} ms, longest ${longest.toFixed(1)} ms${acks === undefined ? '' : `; ${acks}`}`
+  return { result, turn, told }
+}
