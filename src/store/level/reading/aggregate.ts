@@ -2,7 +2,6 @@ import type { AbstractSnapshot } from 'abstract-level'
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { AggregateQuery, Aggregates } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
-import type { Entry } from '../database/scan.ts'
 import { emptiedKey, recordKeys, resourceKey } from '../keys.ts'
 import { type FoldedRange, foldEntry } from '../runs/fold-entry.ts'
 import { entriesIn } from '../runs/time-line.ts'
@@ -42,37 +41,23 @@ async function fold(
 ): Promise<Aggregates> {
   const answer = new Aggregation(query)
   const reverse = query.order === 'desc'
-  for await (const part of partsOfRange(database, resource, query, snapshot)) {
-    closing.throwIfAborted()
-    const takesMore =
-      'summary' in part
-        ? answer.merge(part.summary.start, part.summary)
-        : await foldEntries(
-            answer,
-            entriesIn(database, recordKeys(resource, part.toFold.from, part.toFold.to), {
-              reverse,
-              snapshot,
-            }),
-            part.toFold,
-            reverse,
-            closing,
-          )
-    if (!takesMore) break
+  for await (const parts of partsOfRange(database, resource, query, snapshot)) {
+    for (const part of parts) {
+      closing.throwIfAborted()
+      const takesMore =
+        'summary' in part ? answer.merge(part.summary.start, part.summary) : await foldRecords(part.toFold)
+      if (!takesMore) return answer.end()
+    }
   }
   return answer.end()
-}
 
-/** @returns whether the answer takes more */
-async function foldEntries(
-  answer: Aggregation,
-  pages: AsyncIterable<readonly Entry[]>,
-  range: FoldedRange,
-  isReversed: boolean,
-  closing: AbortSignal,
-): Promise<boolean> {
-  for await (const entries of pages) {
-    closing.throwIfAborted()
-    for (const entry of entries) if (!foldEntry(answer, entry, range, isReversed)) return false
+  /** @returns whether the answer takes more */
+  async function foldRecords(range: FoldedRange): Promise<boolean> {
+    const keys = recordKeys(resource, range.from, range.to)
+    for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
+      closing.throwIfAborted()
+      for (const entry of entries) if (!foldEntry(answer, entry, range, reverse)) return false
+    }
+    return true
   }
-  return true
 }

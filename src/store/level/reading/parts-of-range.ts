@@ -10,13 +10,13 @@ import { dayLength, dayOf, quarterHour } from '../summaries/days.ts'
 /** A piece of time of which all is known by a summary, or whose records have to be read. */
 export type PartOfRange = { readonly summary: BucketSummary } | { readonly toFold: FoldedRange }
 
-/** The parts of the range of a query, in its order; those without records are left out where that is known. */
+/** The parts of the range of a query, in its order, a day's at a time; those without records are left out where that is known. */
 export async function* partsOfRange(
   database: Readable,
   resource: number,
   query: AggregateQuery,
   snapshot: NonNullable<ScanOptions['snapshot']>,
-): AsyncGenerator<PartOfRange, void, undefined> {
+): AsyncGenerator<readonly PartOfRange[], void, undefined> {
   const { order, buckets } = query
   const range = {
     from: query.from ?? 0,
@@ -34,15 +34,15 @@ export async function* partsOfRange(
         if (!summary) continue
         const { day } = summary
         const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
-        if (before.from < before.to) yield { toFold: before }
+        if (before.from < before.to) yield [{ toFold: before }]
         const parts = partsOfDay(summary, range, query)
-        yield* isForwards ? parts : parts.reverse()
+        yield isForwards ? parts : parts.reverse()
         if (isForwards) from = day + dayLength
         else to = day
       }
     }
   }
-  if (from < to) yield { toFold: { from, to } }
+  if (from < to) yield [{ toFold: { from, to } }]
 }
 
 /** In the order of time. */
