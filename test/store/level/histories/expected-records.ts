@@ -59,7 +59,7 @@ export class ExpectedRecords {
   #take(action: Action, isCertain: boolean): void {
     if ('append' in action) this.#append(action.append.records, isCertain)
     else if ('remove' in action) this.#remove(action.remove.from, action.remove.to, isCertain)
-    else this.#remove(0, action.removeOld, isCertain)
+    else this.#removeOld(action.removeOld, isCertain)
   }
 
   #append(
@@ -89,6 +89,13 @@ export class ExpectedRecords {
       if (isCertain) this.#kept.delete(name)
       else kept.isCertain = false
     }
+  }
+
+  /** The newest record stays, however old it is. Which one that is of those with its datetime, or with a receipt time, is not known here. */
+  #removeOld(before: number, isCertain: boolean): void {
+    const newest = Math.max(...[...this.#kept.values()].map(({ datetime }) => datetime))
+    this.#remove(0, Math.min(before, newest), isCertain)
+    this.#remove(newest, before, false)
   }
 }
 
