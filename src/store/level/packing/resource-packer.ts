@@ -228,6 +228,8 @@ export class ResourcePacker {
   async compactNext(): Promise<boolean> {
     for (const [resource, { entries }] of this.#uncompacted) {
       if (entries < compactedAtOnce.behindIt) continue
+      // New tables take room before old ones give it back.
+      if (await this.#turns.isOver()) return false
       const begin = performance.now()
       await this.#compact(resource)
       await this.#turns.rest(performance.now() - begin)
