@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   appendEach,
@@ -85,6 +86,22 @@ describe('the packer', () => {
     const onDisk = await withDatabase(location, ({ level }) => level.approximateSize(gte, lt))
     expect(onDisk).toBeGreaterThan(length / 10)
     expect(onDisk).toBeLessThan(length)
+  })
+
+  it('gives no room back while the disk is short: that takes some first', async () => {
+    const packNew = async (shortAt?: number) => {
+      const location = await newLocation()
+      await withStore(location, ({ records }) => appendEach(records, seconds(20_000)))
+      const compact = vi.spyOn(ClassicLevel.prototype, 'compactRange')
+      let looked = 0
+      await packAll(location, {}, { isShort: async () => ++looked === shortAt })
+      const compacted = compact.mock.calls.length
+      compact.mockRestore()
+      return { looked, compacted }
+    }
+    const { looked, compacted } = await packNew()
+    expect(compacted).toBe(1)
+    expect(await packNew(looked)).toEqual({ looked, compacted: 0 })
   })
 
   it('finds nothing to do in what it has packed, and goes on behind it', async () => {
