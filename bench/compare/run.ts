@@ -1,8 +1,8 @@
-import { rmSync } from 'node:fs'
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { makeBenchDirectory } from '../bench-directory.ts'
 import { fillStore } from '../peers/filled-store.ts'
 import { besideBefore } from './before.ts'
 import { writeChart } from './chart.ts'
@@ -49,10 +49,7 @@ const chosen =
 if (before !== undefined && values.chart)
   throw new Error('--chart draws what is held to floors: leave out --before')
 if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
-const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-// Whatever was started ends with this process, but not by the signal itself.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const directory = await makeBenchDirectory(values.directory)
 // PostgreSQL, which does not run as root, has its files in there.
 await chmod(directory, 0o711)
 const outcomes: Outcome[] = []

@@ -1,11 +1,10 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { makeBenchDirectory } from '../bench-directory.ts'
 import { describeMachine } from '../compare/machine.ts'
 import { aligned, figureText, machineLine } from '../compare/table.ts'
 import type { LoadResult } from '../load/load.ts'
@@ -46,10 +45,7 @@ const judgedFrom = 600
 /** A packer that is any slower than the writes leaves more of ten minutes than this. */
 const mostBehind = 0.01
 
-const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-// Whatever was started ends with this process, but not by the signal itself.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const directory = await makeBenchDirectory(values.directory)
 const machine = await describeMachine(directory)
 console.log(machineLine(machine))
 

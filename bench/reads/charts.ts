@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { preload } from '../../test/helpers/preload.ts'
+import { makeBenchDirectory } from '../bench-directory.ts'
 import { describeMachine } from '../compare/machine.ts'
 import { machineLine } from '../compare/table.ts'
 import { createProgress } from '../load/progress.ts'
@@ -44,10 +43,7 @@ const shortestSpan = 3_600_000
 /** Milliseconds in which nobody looks. */
 const stretch = 5_000
 
-const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-// Whatever was started ends with this process, but not by the signal itself.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const directory = await makeBenchDirectory(values.directory)
 console.log(machineLine(await describeMachine(directory)))
 
 const side = await makeProductSide(shapes[0], directory, records, {

@@ -1,8 +1,7 @@
-import { rmSync } from 'node:fs'
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { makeBenchDirectory } from '../bench-directory.ts'
 import { describeMachine } from '../compare/machine.ts'
 import { isReached, machineLine, verdictTable } from '../compare/table.ts'
 import { createProgress } from '../load/progress.ts'
@@ -55,10 +54,7 @@ if (unknown !== undefined) throw new Error(`${unknown} cannot be left out`)
 /** Rows between two looks at how far a store is filled. */
 const progressEvery = 10_000
 
-const directory = await mkdtemp(join(values.directory, 'thingwire-bench-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-// Whatever was started ends with this process, but not by the signal itself.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const directory = await makeBenchDirectory(values.directory)
 // PostgreSQL, which does not run as root, has its files in there.
 await chmod(directory, 0o711)
 const machine = await describeMachine(directory)

@@ -1,12 +1,10 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { preload } from '../../test/helpers/preload.ts'
+import { makeBenchDirectory } from '../bench-directory.ts'
 import { comparisons } from '../compare/measures.ts'
 import { fillStore } from '../peers/filled-store.ts'
 import { startProduct } from '../peers/product.ts'
@@ -37,9 +35,7 @@ const loads = [
   'QoS 0, 100 publishers, 1 subscriber',
 ]
 
-const directory = await mkdtemp(join(tmpdir(), 'thingwire-bench-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const directory = await makeBenchDirectory()
 const session = {
   directory,
   filled: await fillStore({ parent: directory, records: Number(values.records) }),
