@@ -46,12 +46,13 @@ export class MagicWriters implements Participant {
       const http = await openPath(portOf(node.url))
       const mqtt = await openPath(portOf(node.mqttUrl))
       group.paths = [http, mqtt]
-      group.server = {
+      const server = {
         ...node,
         url: `http://127.0.0.1:${http.port}`,
         mqttUrl: `mqtt://127.0.0.1:${mqtt.port}`,
       }
-      await comeTo(group.server, group)
+      group.server = server
+      await untilDone(() => comeTo(server, group))
     }
   }
 

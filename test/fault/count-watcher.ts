@@ -13,6 +13,9 @@ export class CountWatcher {
   readonly #check: SequenceCheck
   readonly #violations: string[] = []
   #client: MqttClient | undefined
+  /** A CONNECT that is refused for being late, or has no answer, may have made one. */
+  #session: 'none' | 'perhaps' | 'there' = 'none'
+  #isSubscribed = false
   readonly #changes = new Changes()
 
   constructor(thing: Thing) {
@@ -29,20 +32,26 @@ export class CountWatcher {
     return [...this.#violations, ...this.#check.violations]
   }
 
+  /** @throws Error if the server does not let it in */
   async connect(url: string): Promise<void> {
     const { thingId, thingToken } = this.#thing
-    const isNew = this.#client === undefined
+    const before = this.#session
+    if (before === 'none') this.#session = 'perhaps'
     this.#check.connected()
     const client = await connectMqtt({
       ...{ url, clientId: 'watcher', clean: false, username: 'watcher', password: thingToken },
       deadline,
       onMessage: message => this.#take(message),
     })
-    if (client.connack.sessionPresent === isNew) {
-      this.#violations.push(`watcher of ${thingId}: session present is ${!isNew}`)
+    const { returnCode, sessionPresent } = client.connack
+    if (returnCode !== 0) throw new Error(`watcher of ${thingId}: CONNACK ${returnCode}`)
+    if (before !== 'perhaps' && sessionPresent !== (before === 'there')) {
+      this.#violations.push(`watcher of ${thingId}: session present is ${sessionPresent}`)
     }
+    this.#session = 'there'
     this.#client = client
-    if (isNew) await client.subscribe(this.#topic)
+    if (!this.#isSubscribed) await client.subscribe(this.#topic)
+    this.#isSubscribed = true
   }
 
   /** Ends the connection without a word. */
