@@ -85,6 +85,7 @@ function report({ quiet, rounds, served }: FuzzResult): void {
   console.log(
     `the healthy clients were served ${served.http} times over HTTP, ${served.mqtt} times over MQTT`,
   )
+  console.log(`this program, which has them, was blocked for ${Math.round(ownDelay.max / 1e6)} ms at most`)
 }
 
 function missedBounds({ quiet, rounds }: FuzzResult): readonly string[] {
