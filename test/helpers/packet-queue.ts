@@ -47,6 +47,8 @@ export class PacketQueue {
     const [packet] = index === -1 ? [] : this.#untaken.splice(index, 1)
     if (packet) return Promise.resolve(packet)
     if (this.#end) return Promise.reject(this.#end)
+    // By the time that it is overdue, nothing says any more who waits.
+    const asked = new Error('it was asked for here')
     return new Promise((resolve, reject) => {
       const done = () => {
         clearTimeout(timer)
@@ -63,15 +65,16 @@ export class PacketQueue {
           reject(error)
         },
       }
-      const timer = setTimeout(() => waiting.fail(this.#overdue()), this.#deadline)
+      const timer = setTimeout(() => waiting.fail(this.#overdue(asked)), this.#deadline)
       this.#waiting.add(waiting)
     })
   }
 
-  #overdue(): Error {
+  #overdue(cause: Error): Error {
     const last = this.received.slice(-5).map(({ cmd, messageId }) => `${cmd} ${messageId ?? ''}`.trim())
     return new Error(
       `nothing of the kind was received in ${this.#deadline} ms; last: ${last.join(', ') || 'nothing'}`,
+      { cause },
     )
   }
 }

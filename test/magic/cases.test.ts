@@ -6,6 +6,7 @@ import { MqttWriter } from '../doors/mqtt-writer.ts'
 import { ReadBack } from '../doors/read-back.ts'
 import { createThing, write } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import { eventually } from '../helpers/waiting.ts'
 import type { MagicCase, RemoveStep, Told, WriteStep } from './case.ts'
 import { cases } from './cases/index.ts'
 import { type MagicService, startMagicService } from './service.ts'
@@ -90,8 +91,12 @@ async function check(thing: Thing, row: MagicCase): Promise<void> {
   for (const [key, values] of Object.entries({ $geo: [], $settings: [], ...row.history })) {
     expect((await readBack.records(key, 'asc')).map(({ value }) => value)).toEqual(values)
   }
-  const later = (await readBack.refusedWrites()).filter(refused => refused.door === 'magic').toReversed()
-  expect(later.map(({ reason }) => reason)).toEqual(row.notApplied ?? [])
+  const { notApplied = [] } = row
+  const later = async () =>
+    (await readBack.refusedWrites()).filter(({ door }) => door === 'magic').toReversed()
+  // No write waits until it is listed that it was not applied.
+  await eventually(async () => (await later()).length >= notApplied.length)
+  expect((await later()).map(({ reason }) => reason)).toEqual(notApplied)
 }
 
 async function subscribe({ thingId, thingToken }: Thing): Promise<MqttClient> {
