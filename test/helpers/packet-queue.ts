@@ -47,8 +47,8 @@ export class PacketQueue {
     const [packet] = index === -1 ? [] : this.#untaken.splice(index, 1)
     if (packet) return Promise.resolve(packet)
     if (this.#end) return Promise.reject(this.#end)
-    // By the time that it is overdue, nothing says any more who waits.
-    const asked = new Error('it was asked for here')
+    // By the time that it is overdue, nothing says any more who waits. Clients of a load, which keep nothing, do not pay for it.
+    const asked = this.#keeps ? new Error('it was asked for here') : undefined
     return new Promise((resolve, reject) => {
       const done = () => {
         clearTimeout(timer)
@@ -70,11 +70,11 @@ export class PacketQueue {
     })
   }
 
-  #overdue(cause: Error): Error {
+  #overdue(cause: Error | undefined): Error {
     const last = this.received.slice(-5).map(({ cmd, messageId }) => `${cmd} ${messageId ?? ''}`.trim())
     return new Error(
       `nothing of the kind was received in ${this.#deadline} ms; last: ${last.join(', ') || 'nothing'}`,
-      { cause },
+      cause && { cause },
     )
   }
 }
