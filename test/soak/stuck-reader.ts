@@ -31,6 +31,8 @@ export interface StuckResult {
 const lookInterval = 100
 /** Also where too little was written to fill the socket. */
 const patience = 60_000
+/** Bytes: more than the server's pings over WebSocket take meanwhile, which never end. */
+const leastStep = 16
 
 /**
  * Subscribes, and reads nothing until the server ends the connection. What the socket takes is seen
@@ -62,7 +64,7 @@ export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
     if (!server?.isEstablished || !own || now - last.at > patience) break
     const took = socket.bytesRead + own.receiveQueue + server.sendQueue
     before ??= took
-    if (took - before > last.took) last = { took: took - before, at: now }
+    if (took - before >= last.took + leastStep) last = { took: took - before, at: now }
   }
   const isGone = now - last.at <= patience
   if (isGone) stream.resume()
