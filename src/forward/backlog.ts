@@ -1,4 +1,5 @@
 import { recordCount, sizeOf } from '../core/commit-outline.ts'
+import { partitionPoint } from '../core/partition-point.ts'
 import type { Commit } from '../core/ports.ts'
 
 /** Most commits that are counted, and given up, together, and most bytes of them. */
@@ -89,13 +90,6 @@ export class Backlog {
   }
 
   #placeOf(writeNumber: number): number {
-    let low = 0
-    let high = this.#portions.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#portions[middle]?.upTo ?? 0) < writeNumber) low = middle + 1
-      else high = middle
-    }
-    return low
+    return partitionPoint(this.#portions, ({ upTo }) => upTo < writeNumber)
   }
 }

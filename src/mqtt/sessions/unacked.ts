@@ -1,3 +1,5 @@
+import { partitionPoint } from '../../core/partition-point.ts'
+
 /** Where a message stands among the live messages: by write number, then by place in the write (`LiveWrite`). */
 export interface MessagePosition {
   readonly writeNumber: number
@@ -111,14 +113,7 @@ export class Unacked {
 
   /** Where in `#sent` the first stands that was not sent before a position. */
   #placeOf(position: MessagePosition): number {
-    let low = this.#first
-    let high = this.#sent.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (isBehind(position, (this.#sent[middle] as Sent).position)) low = middle + 1
-      else high = middle
-    }
-    return low
+    return partitionPoint(this.#sent, sent => isBehind(position, sent.position), this.#first)
   }
 
   #ackSent(sent: Sent): void {

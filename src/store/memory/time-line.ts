@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../core/partition-point.ts'
 import { maximumPageText } from '../../core/ports.ts'
 import { Aggregation } from '../../core/record/aggregation.ts'
 import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
@@ -96,14 +97,7 @@ export class TimeLine {
 
   /** How many rows stand before `position`. */
   #indexOf(position: Position): number {
-    let low = 0
-    let high = this.#rows.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (compare(this.#rows[middle] as Row, position) < 0) low = middle + 1
-      else high = middle
-    }
-    return low
+    return partitionPoint(this.#rows, row => compare(row, position) < 0)
   }
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../../core/partition-point.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import { type KeyRange, recordKey } from '../keys.ts'
 
@@ -53,17 +54,11 @@ export function partWithin(run: Run, { gte, lt }: KeyRange): Run {
 
 /** How many records stand in front of a record key. */
 function countBefore(run: Run, key: Buffer): number {
-  let low = 0
-  let high = run.records.length
+  const { length } = run.records
   // Most runs are in a range as a whole.
   if (Buffer.compare(nameIn(run, 0), key) >= 0) return 0
-  if (Buffer.compare(nameIn(run, high - 1), key) < 0) return high
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (Buffer.compare(nameIn(run, middle), key) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
+  if (Buffer.compare(nameIn(run, length - 1), key) < 0) return length
+  return partitionPoint(run.records, (_, place) => Buffer.compare(nameIn(run, place), key) < 0)
 }
 
 /** What is left of a run without some of its records: runs of those that stood together. */

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../../core/partition-point.ts'
 import { type AcceptedRecord, measurement } from '../../../core/record/record.ts'
 import { positionInRecordKey, recordKey } from '../keys.ts'
 import type { Span } from '../packing/unpacked.ts'
@@ -111,14 +112,7 @@ export class StagedResource implements Resource {
 
   /** How many of the runs begin at this datetime or before. */
   #indexBehind(datetime: number): number {
-    let low = 0
-    let high = this.#runs.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (firstDatetime(this.#runs[middle] as Run) <= datetime) low = middle + 1
-      else high = middle
-    }
-    return low
+    return partitionPoint(this.#runs, run => firstDatetime(run) <= datetime)
   }
 
   #point(datetime: number): Point {
