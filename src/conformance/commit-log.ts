@@ -82,7 +82,37 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(await read({ order: 'desc', before: numbers[0] }), [])
     assert.deepEqual(await read({ limit: 1 }), numbers.slice(0, 1))
     assert.deepEqual(await readWholeLog(records), told)
-    assert.deepEqual(await readWholeLog(records, 'desc'), told.toReversed())
+    assert.deepEqual(await readWholeLog(records, { order: 'desc' }), told.toReversed())
+  })
+
+  test('readLog() gives the commits of the things that are asked for, either way and in pages', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    records.logWhen(() => true)
+    const things = count(5).map(place => `${place}`.repeat(16))
+    // The last has none.
+    for (const value of count(60)) {
+      const thingId = things[(value % 7) % 4] ?? ''
+      await records.append(write([received(value)], { thingId }))
+    }
+    for (const wanted of [[0], [1, 3], [2, 4], [4], [], [0, 1, 2, 3, 4]]) {
+      const isOf = (thingId: string) => wanted.includes(things.indexOf(thingId))
+      const expected = told.filter(({ thingId }) => isOf(thingId))
+      for (const limit of [1, 7, 100]) {
+        assert.deepEqual(await readWholeLog(records, { limit, isOf }), expected)
+        assert.deepEqual(await readWholeLog(records, { order: 'desc', limit, isOf }), expected.toReversed())
+      }
+      const [after = 0, before = 0] = [told[19]?.writeNumber, told[40]?.writeNumber]
+      const between = await records.readLog({ ...all, after, before, isOf })
+      assert.deepEqual(
+        between.map(plain),
+        expected.filter(({ writeNumber }) => writeNumber > after && writeNumber < before),
+      )
+    }
+    await records.removeThing(things[1] ?? '')
+    const isOf = (thingId: string) => thingId === things[1] || thingId === things[3]
+    const left = told.filter(({ thingId }) => thingId === things[3])
+    assert.deepEqual(await readWholeLog(records, { isOf }), left)
   })
 
   test('readLog() gives a page of bounded text, and never an empty one before the end', async stage => {
@@ -100,8 +130,11 @@ export function commitLog({ test, capabilities }: Suite): void {
       const text = lengthOf(page.slice(0, -1))
       assert.ok(text < maximumPageText, `a page of ${text} characters and one commit more`)
     }
-    assert.deepEqual(numbersOf(await readWholeLog(records, 'asc', 1_000)), numbersOf(told))
-    assert.deepEqual(numbersOf(await readWholeLog(records, 'desc', 1_000)), numbersOf(told.toReversed()))
+    assert.deepEqual(numbersOf(await readWholeLog(records, { limit: 1_000 })), numbersOf(told))
+    assert.deepEqual(
+      numbersOf(await readWholeLog(records, { order: 'desc', limit: 1_000 })),
+      numbersOf(told.toReversed()),
+    )
   })
 
   test('readLog() can be followed while it grows: nothing appears behind what was read', async stage => {
@@ -154,11 +187,15 @@ export function commitLog({ test, capabilities }: Suite): void {
     const kept = told.toSpliced(3, capabilities.shared ? 0 : 1)
     await before.records.trimLog([told[3]?.writeNumber ?? 0])
     const { records } = await stage.reopen()
+    const isOf = (thingId: string) => thingId === thing
     assert.deepEqual((await records.readLog(all)).map(plain), kept)
     if (!capabilities.shared) await records.append(write([received('not logged')]))
     records.logWhen(() => true)
     const toldLater = listen(records)
     await records.append(write([received('logged')]))
+    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...toldLater])
+    await records.append(write([received('logged too')]))
+    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...toldLater])
     assert.deepEqual(await readWholeLog(records), [...kept, ...toldLater])
   })
 }

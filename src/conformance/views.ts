@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record/record.ts'
-import type { Append, Commit, Latest, LatestOfThing, LatestQuery, RecordStore } from '../store/contract.ts'
+import type {
+  Append,
+  Commit,
+  Latest,
+  LatestOfThing,
+  LatestQuery,
+  LogQuery,
+  RecordStore,
+} from '../store/contract.ts'
 import { measuredAt, write } from './writes.ts'
 
 /** Magic resources have the states; a store does not care which there are. */
@@ -42,16 +50,15 @@ export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
     .toSorted(([thing, key], [otherThing, other]) => (`${thing} ${key}` < `${otherThing} ${other}` ? -1 : 1))
 }
 
-/** The whole log, a few entries at a time. */
+/** The whole log, or all of it that is asked for, a few entries at a time. */
 export async function readWholeLog(
   records: Pick<RecordStore, 'readLog'>,
-  order: 'asc' | 'desc' = 'asc',
-  limit = 7,
+  { order = 'asc', limit = 7, ...query }: Partial<Pick<LogQuery, 'order' | 'limit' | 'isOf'>> = {},
 ): Promise<Commit[]> {
   const all: Commit[] = []
   let bounds = { after: 0, before: Number.POSITIVE_INFINITY }
   for (;;) {
-    const page = await records.readLog({ ...bounds, order, limit })
+    const page = await records.readLog({ ...query, ...bounds, order, limit })
     const last = page.at(-1)?.writeNumber
     if (last === undefined) return all
     const outside = page.filter(({ writeNumber: at }) => at <= bounds.after || at >= bounds.before)

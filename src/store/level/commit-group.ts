@@ -3,10 +3,10 @@ import { type AcceptedRecord, receive } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import type { LevelCommitLog } from './commit-log.ts'
 import type { Batch } from './database/database.ts'
 import type { Counters, Head } from './database/head.ts'
 import type { EncodedDocuments } from './documents.ts'
+import type { LevelCommitLog } from './log/commit-log.ts'
 import { StagedRecords, type StagedRecordsParts } from './runs/staged-records.ts'
 import { keysOfStates, stageStates } from './states.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
@@ -64,6 +64,8 @@ export class CommitGroup {
   /** The documents and states that are put anew, and the runs that may be, as they were before. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
+  /** Those that have an entry in the log. */
+  readonly #logged: Commit[] = []
   #keepsAnything = false
   #writeNumber: number
   #newestReceipt: number
@@ -183,7 +185,10 @@ export class CommitGroup {
     const writeNumber = this.#writeNumber
     const commit = { thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast }
     const entry = this.#parts.log.entryOf(commit)
-    if (entry) this.records.put(...entry)
+    if (entry) {
+      this.records.put(...entry)
+      this.#logged.push(commit)
+    }
     this.outcomes.push({ receipt: { writeNumber, answer }, commit })
   }
 
@@ -224,7 +229,7 @@ export class CommitGroup {
    * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
    */
   async write(sync: boolean): Promise<void> {
-    const { database, head } = this.#parts
+    const { database, head, log } = this.#parts
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
@@ -238,6 +243,7 @@ export class CommitGroup {
     }
     head.counters = counters
     this.records.remember()
+    for (const commit of this.#logged) log.added(commit)
   }
 
   *#commits(): Generator<Commit> {

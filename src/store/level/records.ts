@@ -5,7 +5,6 @@ import { Listeners } from '../listeners.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
 import { weigh } from '../weigh.ts'
 import type { LevelPendingCommit } from './commit-group.ts'
-import { LevelCommitLog } from './commit-log.ts'
 import { LevelCommitter } from './committer.ts'
 import type { Database } from './database/database.ts'
 import type { DiskSpace } from './database/disk-space.ts'
@@ -14,6 +13,7 @@ import { removeKeys } from './database/remove-keys.ts'
 import { scan } from './database/scan.ts'
 import { encodeDocuments } from './documents.ts'
 import { emptiedKey, keysOf, prefix, resourceByKeyKey, secondName, stateKey } from './keys.ts'
+import { LevelCommitLog } from './log/commit-log.ts'
 import { Packer, type Packing } from './packing/packer.ts'
 import { Unpacked } from './packing/unpacked.ts'
 import { aggregate } from './reading/aggregate.ts'
@@ -117,10 +117,9 @@ export function createRecords(
       for (const key of await records.resources(thingId)) {
         await removals.remove(thingId, key, {}, { isTold: false })
       }
-      const { writeNumber } = head.counters
-      // Most of the log is read before writes are held up for what is left to do.
-      await database.use(() => log.removeThing(thingId, 0))
-      await commits.alone(() => database.use(() => removeRest(thingId, writeNumber)))
+      // Most of it before writes are held up for what is left to do.
+      await database.use(() => log.removeThing(thingId))
+      await commits.alone(() => database.use(() => removeRest(thingId)))
     },
     logWhen: isWanted => {
       log.isWanted = isWanted
@@ -131,13 +130,13 @@ export function createRecords(
   }
   return { records, commits, head, clock, refused, packer }
 
-  async function removeRest(thingId: string, logFrom: number): Promise<void> {
-    await log.removeThing(thingId, logFrom)
+  async function removeRest(thingId: string): Promise<void> {
+    await log.removeThing(thingId)
     await removeStates(thingId)
     for (const kind of [prefix.emptied, prefix.writeId, prefix.writeIdOrder, prefix.refused]) {
       await removeKeys(database, keysOf(kind, thingId))
     }
-    for (const each of [resources, writeIds, log, refused]) each.forgetThing(thingId)
+    for (const each of [resources, writeIds, refused]) each.forgetThing(thingId)
   }
 
   async function removeStates(thingId: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { isMagicKey } from '../../core/record/key.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
-import type { LevelCommitLog } from './commit-log.ts'
 import type { Database } from './database/database.ts'
 import type { Head } from './database/head.ts'
 import { removeKeys } from './database/remove-keys.ts'
@@ -19,6 +18,7 @@ import {
   resourceByKeyKey,
   resourceKey,
 } from './keys.ts'
+import type { LevelCommitLog } from './log/commit-log.ts'
 import { lowerMark } from './packing/packed-mark.ts'
 import type { Unpacked } from './packing/unpacked.ts'
 import type { Resources } from './resources.ts'
@@ -153,6 +153,7 @@ export class Removals {
     }
     await database.write(batch, { sync: isTold }, undo)
     head.counters = counters
+    if (commit && entry) log.added(commit)
     if (left && holder) unpacked.changedAt(holder[0], mark)
     if (!left) {
       resources.forget(thingId, key)

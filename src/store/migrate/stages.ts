@@ -1,6 +1,5 @@
 import { isMagicKey } from '../../core/record/key.ts'
 import type { Document } from '../contract.ts'
-import { decodeCommit } from '../level/commit-log.ts'
 import type { Entry } from '../level/database/scan.ts'
 import {
   type KeyRange,
@@ -12,6 +11,7 @@ import {
   resourceInRecordKey,
   thingInKey,
 } from '../level/keys.ts'
+import { decodeCommit } from '../level/log/commit-log.ts'
 import { decodeState } from '../level/states.ts'
 import { decodeRecord } from '../record-value.ts'
 import type { Keys } from '../redis/keys.ts'

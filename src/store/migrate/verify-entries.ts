@@ -1,7 +1,7 @@
 import type { Commit, Document } from '../contract.ts'
-import { decodeCommit } from '../level/commit-log.ts'
 import type { Entry } from '../level/database/scan.ts'
 import { keysOf, nameInDocumentKey, namesInThingKey, prefix, thingInKey } from '../level/keys.ts'
+import { decodeCommit } from '../level/log/commit-log.ts'
 import { decodeState } from '../level/states.ts'
 import { readLog } from '../redis/commit-log.ts'
 import type { RedisDatabase } from '../redis/connection/database.ts'

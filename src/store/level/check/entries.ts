@@ -1,5 +1,4 @@
 import { isMagicKey, isOrdinaryKey } from '../../../core/record/key.ts'
-import { decodeCommit } from '../commit-log.ts'
 import { type Entry, type Level, lastEntry, scan } from '../database/scan.ts'
 import {
   batchKey,
@@ -24,6 +23,7 @@ import {
   summaryParts,
   thingInKey,
 } from '../keys.ts'
+import { decodeCommit } from '../log/commit-log.ts'
 import { isRun, namedRecords } from '../runs/record-run.ts'
 import { decodeState } from '../states.ts'
 import { dayOf } from '../summaries/days.ts'

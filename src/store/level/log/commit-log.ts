@@ -1,10 +1,11 @@
-import { maximumPageText } from '../../core/ports.ts'
-import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'
-import type { Commit, LogQuery, RecordStore } from '../contract.ts'
-import type { Database } from './database/database.ts'
-import { removeKeys } from './database/remove-keys.ts'
-import { scan } from './database/scan.ts'
-import { type KeyRange, keysOf, logKey, prefix } from './keys.ts'
+import { maximumPageText } from '../../../core/ports.ts'
+import type { AcceptedRecord, StoredRecord } from '../../../core/record/record.ts'
+import type { Commit, LogQuery, RecordStore } from '../../contract.ts'
+import type { Database } from '../database/database.ts'
+import { removeAll } from '../database/remove-keys.ts'
+import { type Entry as LevelEntry, scan } from '../database/scan.ts'
+import { type KeyRange, keysOf, logKey, prefix } from '../keys.ts'
+import { LogByThing } from './by-thing.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
@@ -17,14 +18,16 @@ interface Entry {
 }
 
 const readAtOnce = 100
+/** With one fsync. */
+const removedAtOnce = 10_000
 
 /** The commits that someone may have to read again, by write number. */
 export class LevelCommitLog {
   /** Nothing is wanted without one. */
   isWanted: IsWanted | undefined
   readonly #database: Database
-  /** The lowest write number that an entry of a thing may have: of those put since the start, and of all once it is `#learnt`. */
-  readonly #first = new Map<string, number>()
+  /** Of those put since the start, and of all once it is `#learnt`. */
+  readonly #byThing = new LogByThing()
   #learnt: Promise<void> | undefined
 
   constructor(database: Database) {
@@ -36,21 +39,19 @@ export class LevelCommitLog {
     const { records, latest, stored } = commit
     if (!stored || (records.length === 0 && latest.length === 0)) return undefined
     if (!this.isWanted?.(commit)) return undefined
-    this.#note(commit.thingId, commit.writeNumber)
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  async read({ after, before, order, limit, isOf }: LogQuery): Promise<Commit[]> {
-    const range = between(after + 1, before)
+  /** The entry is stored. */
+  added({ thingId, writeNumber }: Commit): void {
+    this.#byThing.add(thingId, writeNumber)
+  }
+
+  async read(query: LogQuery): Promise<Commit[]> {
+    const { limit, isOf } = query
     const commits: Commit[] = []
     let bytes = 0
-    if (Buffer.compare(range.gte, range.lt) >= 0) return commits
-    const options = {
-      atOnce: Math.min(limit, readAtOnce),
-      reverse: order === 'desc',
-      ...(!isOf && { limit }),
-    }
-    for await (const entries of scan(this.#database, range, options)) {
+    for await (const entries of this.#entries(query)) {
       for (const [key, entry] of entries) {
         const thingId = thingIn(entry)
         if (isOf && !isOf(thingId)) continue
@@ -62,48 +63,76 @@ export class LevelCommitLog {
     return commits
   }
 
+  /** Those of the things that are wanted, and maybe others. */
+  async *#entries({
+    after,
+    before,
+    order,
+    limit,
+    isOf,
+  }: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
+    const atOnce = Math.min(limit, readAtOnce)
+    if (isOf) {
+      const byThing = await this.#learn()
+      for (;;) {
+        const writeNumbers = byThing.select({ after, before, order, limit: atOnce, isOf })
+        if (!writeNumbers) break
+        const last = writeNumbers.at(-1)
+        if (last === undefined) return
+        yield await this.#named(writeNumbers)
+        if (order === 'asc') after = last
+        else before = last
+      }
+    }
+    const range = between(after + 1, before)
+    if (Buffer.compare(range.gte, range.lt) >= 0) return
+    yield* scan(this.#database, range, { atOnce, reverse: order === 'desc', ...(!isOf && { limit }) })
+  }
+
+  async #named(writeNumbers: readonly number[]): Promise<LevelEntry[]> {
+    const keys = writeNumbers.map(logKey)
+    const values = await this.#database.level.getMany(keys, { fillCache: false })
+    // Some may have been trimmed meanwhile, or while the log was learnt.
+    return keys.flatMap((key, place) => (values[place] ? [[key, values[place]] as const] : []))
+  }
+
   /** Not waited for on the disk: what a crash brings back is trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return
     const batch = this.#database.batch()
     for (const writeNumber of writeNumbers) batch.del(logKey(writeNumber))
     await this.#database.write(batch, { sync: false })
+    this.#byThing.delete(writeNumbers)
   }
 
-  /**
-   * Removes a thing's entries from the write number `from` on (inclusive). The log is read for that from the thing's first
-   * entry on, and not at all for a thing that has none: others may have hundreds of thousands.
-   */
-  async removeThing(thingId: string, from: number): Promise<void> {
-    this.#learnt ??= this.#learn()
+  /** Removes a thing's entries. */
+  async removeThing(thingId: string): Promise<void> {
+    const writeNumbers = [...(await this.#learn()).of(thingId)]
+    for (let at = 0; at < writeNumbers.length; at += removedAtOnce) {
+      const some = writeNumbers.slice(at, at + removedAtOnce)
+      await removeAll(this.#database, some.map(logKey))
+      this.#byThing.delete(some)
+    }
+  }
+
+  /** Of which thing each entry is; from the first time on, those are known that are there since before the start. */
+  async #learn(): Promise<LogByThing> {
+    this.#learnt ??= this.#learnEarlier()
     await this.#learnt
-    const first = this.#first.get(thingId)
-    if (first === undefined) return
-    const start = Buffer.from(`${thingId}\0`)
-    await removeKeys(this.#database, between(Math.max(from, first), Number.POSITIVE_INFINITY), (_, bytes) =>
-      bytes.subarray(0, start.length).equals(start),
-    )
+    return this.#byThing
   }
 
-  /** To be called when a thing's entries are removed. */
-  forgetThing(thingId: string): void {
-    this.#first.delete(thingId)
-  }
-
-  async #learn(): Promise<void> {
+  async #learnEarlier(): Promise<void> {
     try {
+      const earlier = new LogByThing()
       for await (const entries of scan(this.#database, keysOf(prefix.log))) {
-        for (const [key, bytes] of entries) this.#note(thingIn(bytes), writeNumberIn(key))
+        for (const [key, bytes] of entries) earlier.add(thingIn(bytes), writeNumberIn(key))
       }
+      this.#byThing.addEarlier(earlier)
     } catch (error) {
       this.#learnt = undefined
       throw error
     }
-  }
-
-  #note(thingId: string, writeNumber: number): void {
-    const first = this.#first.get(thingId)
-    if (first === undefined || writeNumber < first) this.#first.set(thingId, writeNumber)
   }
 }
 
