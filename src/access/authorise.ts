@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
+import { remembered } from '../core/algorithms/remembered.ts'
 import type { DocumentStore } from '../core/ports.ts'
-import { remembered } from '../core/remembered.ts'
 import { hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 import { ThingwireError } from '../errors.ts'

@@ -1,5 +1,5 @@
+import { partitionPoint } from '../core/algorithms/partition-point.ts'
 import { recordCount, sizeOf } from '../core/commit-outline.ts'
-import { partitionPoint } from '../core/partition-point.ts'
 import type { Commit } from '../core/ports.ts'
 
 /** Most commits that are counted, and given up, together, and most bytes of them. */

@@ -1,4 +1,4 @@
-import { partitionPoint } from '../../core/partition-point.ts'
+import { partitionPoint } from '../../core/algorithms/partition-point.ts'
 
 /** Where a message stands among the live messages: by write number, then by place in the write (`LiveWrite`). */
 export interface MessagePosition {

@@ -1,4 +1,4 @@
-import { partitionPoint } from '../../core/partition-point.ts'
+import { partitionPoint } from '../../core/algorithms/partition-point.ts'
 import { maximumPageText } from '../../core/ports.ts'
 import { Aggregation } from '../../core/record/aggregation.ts'
 import type { AcceptedRecord, StoredRecord } from '../../core/record/record.ts'

@@ -1,4 +1,4 @@
-import { partitionPoint } from '../../../core/partition-point.ts'
+import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import type { LogQuery } from '../../contract.ts'
 
 /** More than these are not put in order, which would take longer than a millisecond. */

@@ -1,4 +1,4 @@
-import { partitionPoint } from '../../../core/partition-point.ts'
+import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import { type KeyRange, recordKey } from '../keys.ts'
 

@@ -1,4 +1,4 @@
-import { partitionPoint } from '../../../core/partition-point.ts'
+import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import { type AcceptedRecord, measurement } from '../../../core/record/record.ts'
 import { positionInRecordKey, recordKey } from '../keys.ts'
 import type { Span } from '../packing/unpacked.ts'
