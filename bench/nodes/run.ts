@@ -1,19 +1,21 @@
 import { loadavg } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
 import { createProgress } from '../load/progress.ts'
 import { median } from '../statistics.ts'
+import { besideBefore } from './before.ts'
 import { type Door, Load } from './load.ts'
 import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
 
 /**
- * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full]`: what a durable write costs on two nodes on one Redis, which
+ * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full --before <tree>]`: what a durable write costs on two nodes on one Redis, which
  * follow each other's commits. It is held against the same load of each node without another one beside it: at a rate that the
  * machine has for both, against one node; at full load, where two nodes have to share what one has for itself, against two
  * that are apart, each with a Redis of its own. Beside it, what one node uses: at a rate, of the writes of both, since more of
  * them share a wake-up; at full load, of all that it can do. They take turns, so that what the machine does besides meets all.
- * `--only` the loads whose name holds this. Ends with status 1 if a bound is missed. Linux only.
+ * `--only` the loads whose name holds this. `--before` another tree, built: one node of each at full load, and nothing else. Ends with status 1 if a bound is missed. Linux only.
  */
 
 const { values } = parseArgs({
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
+    before: { type: 'string' },
   },
 })
 const seconds = Number(values.seconds)
@@ -58,6 +61,12 @@ interface Round {
   readonly two: Measured
   readonly against: Measured
   readonly one: Measured
+}
+
+if (values.before !== undefined) {
+  const command = resolve(values.before, 'dist/cli/main.js')
+  await besideBefore({ command, seconds, warmUp, rounds })
+  process.exit()
 }
 
 let broken = 0
