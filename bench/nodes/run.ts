@@ -10,12 +10,14 @@ import { type Door, Load } from './load.ts'
 import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
 
 /**
- * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full --before <tree>]`: what a durable write costs on two nodes on one Redis, which
+ * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full]`: what a durable write costs on two nodes on one Redis, which
  * follow each other's commits. It is held against the same load of each node without another one beside it: at a rate that the
  * machine has for both, against one node; at full load, where two nodes have to share what one has for itself, against two
  * that are apart, each with a Redis of its own. Beside it, what one node uses: at a rate, of the writes of both, since more of
  * them share a wake-up; at full load, of all that it can do. They take turns, so that what the machine does besides meets all.
- * `--only` the loads whose name holds this. `--before` another tree, built: one node of each at full load, and nothing else. Ends with status 1 if a bound is missed. Linux only.
+ * `--only` the loads whose name holds this. Ends with status 1 if a bound is missed. Linux only.
+ *
+ * `--before` another tree, built: a node of either build at full load, in place of all this.
  */
 
 const { values } = parseArgs({
@@ -64,6 +66,7 @@ interface Round {
 }
 
 if (values.before !== undefined) {
+  if (values.only !== '') throw new Error('--before measures both doors at full load: leave out --only')
   const command = resolve(values.before, 'dist/cli/main.js')
   await besideBefore({ command, seconds, warmUp, rounds })
   process.exit()

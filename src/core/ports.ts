@@ -99,7 +99,7 @@ export interface LogQuery {
   readonly after: number
   /** Write number, exclusive; Infinity for the end. */
   readonly before: number
-  /** Whether commits of a thing are wanted; absent: of every thing. What is not wanted costs little, or nothing. */
+  /** Whether commits of a thing are wanted, asked for each commit; absent: of every thing. What is not wanted costs little. */
   readonly isOf?: (thingId: string) => boolean
   readonly order: 'asc' | 'desc'
   /** At least 1; a page is shorter where its entries are large. Only an empty one means that there is no more. */

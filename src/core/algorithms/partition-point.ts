@@ -1,7 +1,7 @@
 /**
  * Finds by halving where the items end that come first, as `std::partition_point` of C++ does.
  *
- * @param isBefore true of all items in front of that place, false of all behind it
+ * @param isBefore true of all items in front of that place, false of the others
  * @param from items in front of this place are not asked about
  * @returns the place of the first item that is not before, at most `items.length`
  */

@@ -64,8 +64,8 @@ export class CommitGroup {
   /** The documents and states that are put anew, and the runs that may be, as they were before. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
-  /** Those that have an entry in the log. */
-  readonly #logged: Commit[] = []
+  /** With its entry, each commit that the log will have. */
+  readonly #logged: [commit: Commit, entry: Buffer][] = []
   #keepsAnything = false
   #writeNumber: number
   #newestReceipt: number
@@ -187,7 +187,7 @@ export class CommitGroup {
     const entry = this.#parts.log.entryOf(commit)
     if (entry) {
       this.records.put(...entry)
-      this.#logged.push(commit)
+      this.#logged.push([commit, entry[1]])
     }
     this.outcomes.push({ receipt: { writeNumber, answer }, commit })
   }
@@ -242,8 +242,8 @@ export class CommitGroup {
       await this.#batch.close()
     }
     head.counters = counters
+    for (const [commit, entry] of this.#logged) log.added(commit, entry)
     this.records.remember()
-    for (const commit of this.#logged) log.added(commit)
   }
 
   *#commits(): Generator<Commit> {

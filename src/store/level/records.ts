@@ -117,9 +117,10 @@ export function createRecords(
       for (const key of await records.resources(thingId)) {
         await removals.remove(thingId, key, {}, { isTold: false })
       }
-      // Most of it before writes are held up for what is left to do.
-      await database.use(() => log.removeThing(thingId))
-      await commits.alone(() => database.use(() => removeRest(thingId)))
+      const { writeNumber } = head.counters
+      // Most of the log is read before writes are held up for what is left to do.
+      await database.use(() => log.removeThing(thingId, 0))
+      await commits.alone(() => database.use(() => removeRest(thingId, writeNumber)))
     },
     logWhen: isWanted => {
       log.isWanted = isWanted
@@ -130,13 +131,13 @@ export function createRecords(
   }
   return { records, commits, head, clock, refused, packer }
 
-  async function removeRest(thingId: string): Promise<void> {
-    await log.removeThing(thingId)
+  async function removeRest(thingId: string, logFrom: number): Promise<void> {
+    await log.removeThing(thingId, logFrom)
     await removeStates(thingId)
     for (const kind of [prefix.emptied, prefix.writeId, prefix.writeIdOrder, prefix.refused]) {
       await removeKeys(database, keysOf(kind, thingId))
     }
-    for (const each of [resources, writeIds, refused]) each.forgetThing(thingId)
+    for (const each of [resources, writeIds, log, refused]) each.forgetThing(thingId)
   }
 
   async function removeStates(thingId: string): Promise<void> {

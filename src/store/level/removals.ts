@@ -153,7 +153,7 @@ export class Removals {
     }
     await database.write(batch, { sync: isTold }, undo)
     head.counters = counters
-    if (commit && entry) log.added(commit)
+    if (commit && entry) log.added(commit, entry[1])
     if (left && holder) unpacked.changedAt(holder[0], mark)
     if (!left) {
       resources.forget(thingId, key)

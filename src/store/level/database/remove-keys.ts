@@ -22,8 +22,8 @@ export async function removeKeys(
   return removed + (await removeAll(database, meant))
 }
 
-/** Removes keys; durable when it resolves. @returns how many they are */
-export async function removeAll(database: Database, keys: readonly Buffer[]): Promise<number> {
+/** @returns how many they are */
+async function removeAll(database: Database, keys: readonly Buffer[]): Promise<number> {
   if (keys.length === 0) return 0
   const batch = database.batch()
   for (const key of keys) batch.del(key)

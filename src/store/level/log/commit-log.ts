@@ -2,10 +2,10 @@ import { maximumPageText } from '../../../core/ports.ts'
 import type { AcceptedRecord, StoredRecord } from '../../../core/record/record.ts'
 import type { Commit, LogQuery, RecordStore } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
-import { removeAll } from '../database/remove-keys.ts'
+import { removeKeys } from '../database/remove-keys.ts'
 import { type Entry as LevelEntry, scan } from '../database/scan.ts'
 import { type KeyRange, keysOf, logKey, prefix } from '../keys.ts'
-import { LogByThing } from './by-thing.ts'
+import { RecentCommits } from './recent-commits.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
@@ -18,16 +18,17 @@ interface Entry {
 }
 
 const readAtOnce = 100
-/** With one fsync. */
-const removedAtOnce = 10_000
+/** Of entries that are read by their keys: each is in memory twice until it is a Buffer. */
+const bytesAtOnce = 64 * 1024
 
 /** The commits that someone may have to read again, by write number. */
 export class LevelCommitLog {
   /** Nothing is wanted without one. */
   isWanted: IsWanted | undefined
   readonly #database: Database
-  /** Of those put since the start, and of all once it is `#learnt`. */
-  readonly #byThing = new LogByThing()
+  readonly #recent = new RecentCommits()
+  /** The lowest write number that an entry of a thing may have: of those put since the start, and of all once it is `#learnt`. */
+  readonly #first = new Map<string, number>()
   #learnt: Promise<void> | undefined
 
   constructor(database: Database) {
@@ -39,12 +40,13 @@ export class LevelCommitLog {
     const { records, latest, stored } = commit
     if (!stored || (records.length === 0 && latest.length === 0)) return undefined
     if (!this.isWanted?.(commit)) return undefined
+    this.#note(commit.thingId, commit.writeNumber)
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  /** The entry is stored. */
-  added({ thingId, writeNumber }: Commit): void {
-    this.#byThing.add(thingId, writeNumber)
+  /** To be called when a commit's entry is stored, in the order of the write numbers, before anybody is told of the commit. */
+  added({ thingId, writeNumber }: Commit, entry: Buffer): void {
+    this.#recent.add({ thingId, writeNumber, bytes: entry.length })
   }
 
   async read(query: LogQuery): Promise<Commit[]> {
@@ -63,36 +65,35 @@ export class LevelCommitLog {
     return commits
   }
 
-  /** Those of the things that are wanted, and maybe others. */
-  async *#entries({
-    after,
-    before,
-    order,
-    limit,
-    isOf,
-  }: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
-    const atOnce = Math.min(limit, readAtOnce)
-    if (isOf) {
-      const byThing = await this.#learn()
-      for (;;) {
-        const writeNumbers = byThing.select({ after, before, order, limit: atOnce, isOf })
-        if (!writeNumbers) break
-        const last = writeNumbers.at(-1)
-        if (last === undefined) return
-        yield await this.#named(writeNumbers)
-        if (order === 'asc') after = last
-        else before = last
+  /** Those of the things that are wanted, and of others where it is not known of which they are. */
+  async *#entries(query: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
+    const { order, isOf } = query
+    const isUp = order === 'asc'
+    const limit = Math.min(query.limit, readAtOnce)
+    let { after, before } = query
+    while (after + 1 < before) {
+      // It may have risen while entries were read.
+      const known = isOf ? this.#recent.from : Number.POSITIVE_INFINITY
+      if (isOf && (isUp ? after + 1 >= known : before > known)) {
+        const selected = this.#recent.select({ after, before, order, limit, isOf, bytes: bytesAtOnce })
+        yield await this.#entriesAt(selected)
+        if (isUp) after = selected.at(-1) ?? before
+        else before = selected.at(-1) ?? known
+      } else {
+        const range = between(after + 1, isUp ? Math.min(before, known) : before)
+        yield* scan(this.#database, range, {
+          atOnce: limit,
+          reverse: !isUp,
+          ...(!isOf && { limit: query.limit }),
+        })
+        after = isUp ? known - 1 : before
       }
     }
-    const range = between(after + 1, before)
-    if (Buffer.compare(range.gte, range.lt) >= 0) return
-    yield* scan(this.#database, range, { atOnce, reverse: order === 'desc', ...(!isOf && { limit }) })
   }
 
-  async #named(writeNumbers: readonly number[]): Promise<LevelEntry[]> {
+  async #entriesAt(writeNumbers: readonly number[]): Promise<LevelEntry[]> {
     const keys = writeNumbers.map(logKey)
     const values = await this.#database.level.getMany(keys, { fillCache: false })
-    // Some may have been trimmed meanwhile, or while the log was learnt.
     return keys.flatMap((key, place) => (values[place] ? [[key, values[place]] as const] : []))
   }
 
@@ -102,37 +103,42 @@ export class LevelCommitLog {
     const batch = this.#database.batch()
     for (const writeNumber of writeNumbers) batch.del(logKey(writeNumber))
     await this.#database.write(batch, { sync: false })
-    this.#byThing.delete(writeNumbers)
   }
 
-  /** Removes a thing's entries. */
-  async removeThing(thingId: string): Promise<void> {
-    const writeNumbers = [...(await this.#learn()).of(thingId)]
-    for (let at = 0; at < writeNumbers.length; at += removedAtOnce) {
-      const some = writeNumbers.slice(at, at + removedAtOnce)
-      await removeAll(this.#database, some.map(logKey))
-      this.#byThing.delete(some)
-    }
-  }
-
-  /** Of which thing each entry is; from the first time on, those are known that are there since before the start. */
-  async #learn(): Promise<LogByThing> {
-    this.#learnt ??= this.#learnEarlier()
+  /**
+   * Removes a thing's entries from the write number `from` on (inclusive). The log is read for that from the thing's first
+   * entry on, and not at all for a thing that has none: others may have hundreds of thousands.
+   */
+  async removeThing(thingId: string, from: number): Promise<void> {
+    this.#learnt ??= this.#learn()
     await this.#learnt
-    return this.#byThing
+    const first = this.#first.get(thingId)
+    if (first === undefined) return
+    const start = Buffer.from(`${thingId}\0`)
+    await removeKeys(this.#database, between(Math.max(from, first), Number.POSITIVE_INFINITY), (_, bytes) =>
+      bytes.subarray(0, start.length).equals(start),
+    )
   }
 
-  async #learnEarlier(): Promise<void> {
+  /** To be called when a thing's entries are removed. */
+  forgetThing(thingId: string): void {
+    this.#first.delete(thingId)
+  }
+
+  async #learn(): Promise<void> {
     try {
-      const earlier = new LogByThing()
       for await (const entries of scan(this.#database, keysOf(prefix.log))) {
-        for (const [key, bytes] of entries) earlier.add(thingIn(bytes), writeNumberIn(key))
+        for (const [key, bytes] of entries) this.#note(thingIn(bytes), writeNumberIn(key))
       }
-      this.#byThing.addEarlier(earlier)
     } catch (error) {
       this.#learnt = undefined
       throw error
     }
+  }
+
+  #note(thingId: string, writeNumber: number): void {
+    const first = this.#first.get(thingId)
+    if (first === undefined || writeNumber < first) this.#first.set(thingId, writeNumber)
   }
 }
 
