@@ -1,29 +1,37 @@
-import type { Comparison } from './comparison.ts'
+import type { Comparison, Session } from './comparison.ts'
+
+/** Another build of the product. */
+export interface Build {
+  /** Of the tree that it was made of. */
+  readonly name: string
+  /** As in `Session`. */
+  readonly command: string
+}
 
 /**
- * The product in turn with another build of it, in the place of its peers: what a change is worth. No floor is missed by it.
+ * The product in turn with other builds of it, in the place of its peers: what a change is worth. No floor is missed by it.
  *
- * @param command as in `Session`, of the other build
  * @returns undefined: the product is no side of the comparison
  */
 export function besideBefore(
   { sides, bars, ...comparison }: Comparison,
-  command: string,
+  before: readonly Build[],
 ): Comparison | undefined {
   const { product } = sides
   if (!product) return undefined
   const bound = bars[0]?.bound ?? 'at least'
+  const builds = before.map(
+    ({ name, command }) => [name, (session: Session) => product({ ...session, command })] as const,
+  )
   return {
     ...comparison,
-    sides: { product, before: session => product({ ...session, command }) },
-    bars: [
-      {
-        measure: 'product / before',
-        judged: figures => (figures.product ?? Number.NaN) / (figures.before ?? Number.NaN),
-        bound,
-        floor: bound === 'at least' ? 0 : Number.POSITIVE_INFINITY,
-        aim: 1,
-      },
-    ],
+    sides: { product, ...Object.fromEntries(builds) },
+    bars: before.map(({ name }) => ({
+      measure: `product / ${name}`,
+      judged: figures => (figures.product ?? Number.NaN) / (figures[name] ?? Number.NaN),
+      bound,
+      floor: bound === 'at least' ? 0 : Number.POSITIVE_INFINITY,
+      aim: 1,
+    })),
   }
 }

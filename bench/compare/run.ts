@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeBenchDirectory } from '../bench-directory.ts'
 import { fillStore } from '../peers/filled-store.ts'
@@ -28,8 +28,8 @@ const { values } = parseArgs({
     records: { type: 'string', default: '2000000' },
     /** Where the stores are: a directory on the disk that is to be measured. */
     directory: { type: 'string', default: tmpdir() },
-    /** Another tree, built, to be measured in the place of the peers. */
-    before: { type: 'string' },
+    /** Other trees, built, to be measured in the place of the peers. */
+    before: { type: 'string', multiple: true },
     json: { type: 'string' },
     chart: { type: 'boolean', default: false },
   },
@@ -43,7 +43,10 @@ const longestWarmUp = 3
 const named = comparisons.filter(({ name, bars }) =>
   [name, ...bars.map(({ measure }) => `${name}: ${measure}`)].some(text => text.includes(values.only)),
 )
-const before = values.before === undefined ? undefined : resolve(values.before, 'dist/cli/main.js')
+const before = values.before?.map(tree => ({
+  name: basename(resolve(tree)),
+  command: resolve(tree, 'dist/cli/main.js'),
+}))
 const chosen =
   before === undefined ? named : named.flatMap(comparison => besideBefore(comparison, before) ?? [])
 if (before !== undefined && values.chart)
