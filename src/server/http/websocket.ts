@@ -94,6 +94,9 @@ function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
       this._write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), 'binary', callback)
     },
   })
+  const write = stream._write
+  // A peer that has closed takes nothing more, but what it sent before is still to be read: the stream ends behind that.
+  stream._write = (chunk, encoding, done) => write.call(stream, chunk, encoding, () => done())
   // Before the stream takes the message.
   webSocket.prependListener('message', (_data, isBinary) => {
     if (!isBinary) stream.destroy() // MQTT-6.0.0-1

@@ -161,7 +161,8 @@ describe('connections that flood a slow store together', () => {
 describe.each(Object.entries(transports))(
   'a client over %s that has left, with more writes behind it than were in hand',
   (_transport, address) => {
-    it('has all of them stored, and no will written', async () => {
+    // Those at QoS 1 are acknowledged to somebody who takes nothing any more.
+    it.each([0, 1] as const)('at QoS %i, has all of them stored, and no will written', async qos => {
       const gate = createGate()
       const service = await startSlowService(gate)
       const thing = await createThing(service)
@@ -170,7 +171,7 @@ describe.each(Object.entries(transports))(
       const will = { topic, payload: state('lost') }
       const client = await connectMqtt({ url: service[address], username: thing.thingToken, will })
       const writes = writesTo(1_000)
-      client.sendBytes(Buffer.concat(writes.map(value => bytesOfWrite(thing, value, 0, 0))))
+      client.sendBytes(Buffer.concat(writes.map(value => bytesOfWrite(thing, value, 0, qos))))
       const left = client.disconnect()
       await service.store.called(maximumInHand)
       gate.open()
