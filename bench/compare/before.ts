@@ -2,7 +2,7 @@ import type { Comparison, Session } from './comparison.ts'
 
 /** Another build of the product. */
 export interface Build {
-  /** Of the tree that it was made of. */
+  /** The directory of its tree, as it was given: two trees may end alike. */
   readonly name: string
   /** As in `Session`. */
   readonly command: string

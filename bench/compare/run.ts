@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeBenchDirectory } from '../bench-directory.ts'
 import { fillStore } from '../peers/filled-store.ts'
@@ -44,7 +44,7 @@ const named = comparisons.filter(({ name, bars }) =>
   [name, ...bars.map(({ measure }) => `${name}: ${measure}`)].some(text => text.includes(values.only)),
 )
 const before = values.before?.map(tree => ({
-  name: basename(resolve(tree)),
+  name: tree,
   command: resolve(tree, 'dist/cli/main.js'),
 }))
 const chosen =
