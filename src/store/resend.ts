@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** What every store has to know of resends (contract §4). */
 
@@ -12,7 +12,11 @@ export const comparedOneByOne = 256
 export const rememberedIds = 1_000
 export const rememberedFor = 24 * 60 * 60 * 1000
 
-/** 16 bytes. Ids are the client's words, and some use a secret as one: what is kept cannot be turned back into it. */
-export function digestOfWriteId(id: string): Buffer {
-  return createHash('sha256').update(id).digest().subarray(0, 16)
+/**
+ * The first 16 bytes of the SHA-256. Write ids are kept as theirs: they are the client's words, and some use a secret as one, which
+ * cannot be had back from it.
+ */
+export function digestOf(text: string): Buffer {
+  // In one call, and as a string: a third of the time of a Hash object.
+  return Buffer.from(hash('sha256', text, 'binary').slice(0, 16), 'latin1')
 }

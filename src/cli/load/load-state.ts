@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -34,7 +34,7 @@ export class LoadState {
   /** @param load what tells it from other loads: server, thing, path of the file */
   constructor(load: readonly string[]) {
     const home = process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state')
-    const name = createHash('sha256').update(JSON.stringify(load)).digest('hex').slice(0, 32)
+    const name = hash('sha256', JSON.stringify(load)).slice(0, 32)
     this.#file = join(home, 'thingwire', `${name}.json`)
   }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FieldError } from '../../errors.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
 import { counted } from '../output.ts'
@@ -127,5 +127,5 @@ function refusedTexts({ lines }: Batch, errors: readonly FieldError[]): string[]
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+  return hash('sha256', text, 'base64url')
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { QoS } from '../packets/packet.ts'
 
 /** `topic-sessions/<client id>`: to what the session of a client that may come back is subscribed beside things. */
@@ -68,5 +68,4 @@ export const topicRetainedPrefix = 'topic-retained/'
 export const bytesOf = (payload: Buffer | string) =>
   typeof payload === 'string' ? Buffer.from(payload) : payload
 
-export const retainedName = (topic: string) =>
-  `${topicRetainedPrefix}${createHash('sha256').update(topic).digest('hex')}`
+export const retainedName = (topic: string) => `${topicRetainedPrefix}${hash('sha256', topic)}`

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AsyncApi } from './asyncapi.ts'
 
 const style = `
@@ -12,7 +12,7 @@ dd { margin: 0 0 .5rem; }
 `
 
 /** For a Content-Security-Policy: SHA-256 of the page's one style element, base64. */
-export const pageStyleHash = createHash('sha256').update(style).digest('base64')
+export const pageStyleHash = hash('sha256', style, 'base64')
 
 /** The document as a page to read: what is in it and nothing else, without script. */
 export function asyncApiPage(document: AsyncApi): string {

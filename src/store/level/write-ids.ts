@@ -1,5 +1,5 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import { digestOf, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Database } from './database/database.ts'
 import { lastEntry, scan } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix, writeIdKey } from './keys.ts'
@@ -28,7 +28,7 @@ export class WriteIds {
   /** The write that carried the id, if it is remembered at `now`; afterwards `stage` may be called. */
   async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
     const [bytes, newest] = await Promise.all([
-      this.#database.level.get(writeIdKey(thingId, digestOfWriteId(id))),
+      this.#database.level.get(writeIdKey(thingId, digestOf(id))),
       this.#newestOrdinal(thingId),
     ])
     if (!bytes) return undefined
@@ -43,8 +43,8 @@ export class WriteIds {
     this.#newest.set(thingId, ordinal)
     const known: KnownWrite = { ordinal, receivedAt, answer }
     const put: [Buffer, Buffer][] = [
-      [writeIdKey(thingId, digestOfWriteId(id)), Buffer.from(JSON.stringify(known))],
-      [ordinalKey(prefix.writeIdOrder, thingId, ordinal), digestOfWriteId(id)],
+      [writeIdKey(thingId, digestOf(id)), Buffer.from(JSON.stringify(known))],
+      [ordinalKey(prefix.writeIdOrder, thingId, ordinal), digestOf(id)],
     ]
     return { put, known, isTrimDue: ordinal > rememberedIds && ordinal % trimEvery === 0 }
   }

@@ -5,7 +5,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Waiting } from '../commit-ticket.ts'
 import type { Append, Receipt, WriteAnswer } from '../contract.ts'
 import type { DocumentTexts } from '../document-texts.ts'
-import { comparedOneByOne, digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import { comparedOneByOne, digestOf, rememberedFor, rememberedIds } from '../resend.ts'
 import type { Deadline, NumberedWrites } from './connection/numbered-writes.ts'
 import type { Follower } from './log/follower.ts'
 import type { LogEntry, ShortEntries } from './log/log-entry.ts'
@@ -164,7 +164,7 @@ function argumentsOfChange({ write, documents, hold = nobody }: PendingChange): 
 function addWrite(args: Argument[], write: Append): void {
   const { thingId, store, broadcast, id, answer, maximumResources } = write
   const { records, states = [] } = write
-  args.push(thingId, flag(store), flag(broadcast), id === undefined ? '' : digestOfWriteId(id))
+  args.push(thingId, flag(store), flag(broadcast), id === undefined ? '' : digestOf(id))
   args.push(JSON.stringify(answer), maximumResources ?? '')
   args.push(records.length)
   for (const record of records) {

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Measured, measurement, type StoredRecord } from '../../core/record/record.ts'
 import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
+import { digestOf } from '../resend.ts'
 
 /**
  * A record as Redis keeps it. As a member of its resource's sorted set, whose score is the datetime:
@@ -33,7 +34,7 @@ export function encodePayload(record: Measured): Buffer {
   const bytes = encodeRecord(record)
   if (!/^[[{]/.test(record.value)) return bytes
   const start = headLength(bytes)
-  const digest = createHash('sha256').update(measurement(record)).digest().subarray(0, lengthOfDigest)
+  const digest = digestOf(measurement(record)).subarray(0, lengthOfDigest)
   const payload = Buffer.concat([bytes.subarray(0, start), digest, bytes.subarray(start)])
   payload.writeUInt8(payload.readUInt8(0) + structured, 0)
   return payload
@@ -62,7 +63,7 @@ export function identityOf(payload: Buffer): Buffer {
     const start = headLength(payload)
     return Buffer.concat([payload.subarray(0, 1), payload.subarray(start, start + lengthOfDigest)])
   }
-  return payload.length <= 24 ? payload : Buffer.from(createHash('sha1').update(payload).digest('hex'))
+  return payload.length <= 24 ? payload : Buffer.from(hash('sha1', payload))
 }
 
 /** @param datetime the member's score */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 
@@ -37,7 +37,7 @@ export class Script {
     const used = ['lib', ...libraries].map(readScript).join('\n')
     // The first line says how Redis is to run it.
     this.#text = readScript(name).replace('\n', () => `\n${used}\n`)
-    this.#sha = createHash('sha1').update(this.#text).digest('hex')
+    this.#sha = hash('sha1', this.#text)
   }
 
   /**

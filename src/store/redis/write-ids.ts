@@ -1,5 +1,5 @@
 import type { WriteAnswer } from '../contract.ts'
-import { digestOfWriteId, rememberedFor, rememberedIds } from '../resend.ts'
+import { digestOf, rememberedFor, rememberedIds } from '../resend.ts'
 import type { RedisDatabase } from './connection/database.ts'
 
 const form = /^(\d+):(\d+):(.*)$/s
@@ -12,7 +12,7 @@ export async function answerOf(
   now: number,
 ): Promise<WriteAnswer | undefined> {
   const { keys } = database
-  const found = await database.call('HMGET', keys.writeIds(thingId), digestOfWriteId(id), '#')
+  const found = await database.call('HMGET', keys.writeIds(thingId), digestOf(id), '#')
   const [known, newest] = found as readonly (Buffer | null)[]
   const [, ordinal, receivedAt, answer] = form.exec(known?.toString() ?? '') ?? []
   if (answer === undefined) return undefined

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { nameInDocumentKey, prefix } from '../keys.ts'
 
 /** Something in a store that is not as it has to be. */
@@ -31,7 +31,7 @@ function shownKey(key: Buffer): string {
   if (key.toString('latin1', 0, 1) === prefix.document) {
     const name = nameInDocumentKey(key)
     const [kind = '', ...rest] = name.split('/')
-    const digest = createHash('sha256').update(name).digest('hex').slice(0, 12)
+    const digest = hash('sha256', name).slice(0, 12)
     return `${prefix.document}${rest.length === 0 ? kind : `${kind}/… (SHA-256 of the name ${digest}…)`}`
   }
   return key

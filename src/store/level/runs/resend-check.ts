@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../../core/record/record.ts'
 import type { Append } from '../../contract.ts'
-import { comparedOneByOne } from '../../resend.ts'
+import { comparedOneByOne, digestOf } from '../../resend.ts'
 import type { Database } from '../database/database.ts'
 import { Cursor, type Entry } from '../database/scan.ts'
 import { crowdKey, positionInRecordKey, recordKey, recordKeys } from '../keys.ts'
@@ -87,7 +86,7 @@ async function loadSurroundingsOf(
   for (const [datetime, { count, measurements }] of points) {
     if (count < comparedOneByOne) continue
     const candidates = (suspects.get(datetime) ?? []).map(measurement)
-    const keys = candidates.map(candidate => crowdKey(resource, datetime, digest(candidate)))
+    const keys = candidates.map(candidate => crowdKey(resource, datetime, digestOf(candidate)))
     const found = await database.level.getMany(keys)
     for (const [index, candidate] of candidates.entries()) {
       if (found[index]) measurements.add(candidate)
@@ -200,9 +199,5 @@ export function crowdKeyOf(record: AcceptedRecord, resource: number, count: numb
 
 /** The crowd key that a record of this datetime has left, if it has left one. */
 export function crowdKeyAt(resource: number, datetime: number, record: StoredRecord): Buffer {
-  return crowdKey(resource, datetime, digest(measurement(record)))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest().subarray(0, 16)
+  return crowdKey(resource, datetime, digestOf(measurement(record)))
 }
