@@ -15,6 +15,8 @@ export class NodeAbsence {
   /** When it was among them, milliseconds of a clock that never goes back. */
   #thereAt = performance.now()
   #isAbsent = false
+  /** How many looks in a row have not found it among them. */
+  #missed = 0
 
   /** @param onAbsent called once, and again should it come back and be lost again */
   constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onAbsent: () => void) {
@@ -30,15 +32,18 @@ export class NodeAbsence {
 
   async #look(): Promise<void> {
     this.#asking ??= this.#ask()
-    // Not by the time alone: a process that was stopped has had no time to ask.
     const thereAt = await Promise.race([this.#asking, delay(lookInterval, undefined, { ref: false })])
     if (thereAt !== undefined) {
       this.#thereAt = thereAt
+      this.#missed = 0
       this.#isAbsent = false
-    } else if (!this.#isAbsent && performance.now() - this.#thereAt > longestSilence) {
-      this.#isAbsent = true
-      this.#onAbsent()
+      return
     }
+    this.#missed++
+    // Not by the time alone: a process that stood still says only now that it is there, and reads only now what others have done.
+    if (this.#missed === 1 || this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
+    this.#isAbsent = true
+    this.#onAbsent()
   }
 
   async #ask(): Promise<number | undefined> {

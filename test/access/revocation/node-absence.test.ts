@@ -4,8 +4,16 @@ import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { openNodeOfMany } from '../node-of-many.ts'
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
-afterEach(() => void vi.useRealTimers())
+/** For how long the process stood still, so that the clock went on and no timer ran, milliseconds. */
+let stoodStill = 0
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  stoodStill = 0
+  const running = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => running() + stoodStill)
+})
+afterEach(() => void vi.restoreAllMocks().useRealTimers())
 
 const all = { hashes: new Set(), principals: new Set(), all: true }
 
@@ -32,6 +40,23 @@ describe('a node that is cut off from the others', () => {
       expect(told).toEqual([all, all])
     },
   )
+
+  it('tells nothing after it stood still for longer, if it is among them again by its second look', async () => {
+    const node = await openNodeOfMany(await openStore(createMemoryStore()))
+    const told: Revocation[] = []
+    node.access.onRevoke(revocation => told.push(revocation))
+    await vi.advanceTimersByTimeAsync(10_000)
+    stoodStill += 35_000
+    node.health = 'dead'
+    await vi.advanceTimersByTimeAsync(2_500)
+    node.health = 'alive'
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(told).toEqual([])
+    stoodStill += 35_000
+    node.health = 'dead'
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(told).toEqual([all])
+  })
 
   it('asks the store again for what it had in memory', async () => {
     const store = await openStore(createMemoryStore())
