@@ -82,13 +82,16 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   }
   const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange, onEnd })
   const removed = new RemovedThings(documents, records, nodes)
-  const doubtAll = () => {
+  const forgetAll = () => {
     tokens.forgetAll()
     authorisation.forgetThings()
     removed.wake()
+  }
+  const doubtAll = () => {
+    forgetAll()
     tell({ hashes: new Set(), principals: new Set(), all: true })
   }
-  const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, doubtAll)
+  const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, forgetAll, doubtAll)
   const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
   const list = createThingList({ documents, records, lastSeen })
   return {

@@ -9,6 +9,7 @@ const longestSilence = 20_000
 /** Notices that this node has not been among those that are there for so long that it may know nothing of what they do. */
 export class NodeAbsence {
   readonly #nodes: Pick<Nodes, 'self' | 'alive'>
+  readonly #onSilent: () => void
   readonly #onAbsent: () => void
   readonly #timer: NodeJS.Timeout
   #asking: Promise<number | undefined> | undefined
@@ -18,9 +19,13 @@ export class NodeAbsence {
   /** How many looks in a row have not found it among them. */
   #missed = 0
 
-  /** @param onAbsent called once, and again should it come back and be lost again */
-  constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onAbsent: () => void) {
+  /**
+   * @param onSilent called when the process stood still for so long: what it knows is old, and it reads now what others have done
+   * @param onAbsent called once, and again should it come back and be lost again
+   */
+  constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onSilent: () => void, onAbsent: () => void) {
     this.#nodes = nodes
+    this.#onSilent = onSilent
     this.#onAbsent = onAbsent
     this.#timer = setInterval(() => void this.#look(), lookInterval)
     this.#timer.unref()
@@ -40,8 +45,9 @@ export class NodeAbsence {
       return
     }
     this.#missed++
-    // Not by the time alone: a process that stood still says only now that it is there, and reads only now what others have done.
-    if (this.#missed === 1 || this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
+    if (this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
+    // Not by the time alone: a process that stood still says only now that it is there.
+    if (this.#missed === 1) return this.#onSilent()
     this.#isAbsent = true
     this.#onAbsent()
   }

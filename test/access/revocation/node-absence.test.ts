@@ -58,15 +58,19 @@ describe('a node that is cut off from the others', () => {
     expect(told).toEqual([all])
   })
 
-  it('asks the store again for what it had in memory', async () => {
+  it.each([
+    ['is cut off', 0, 30_000],
+    ['stood still', 35_000, 2_500],
+  ])('asks the store again for what it had in memory when it %s', async (_, still, looks) => {
     const store = await openStore(createMemoryStore())
     const node = await openNodeOfMany(store)
     const { thingToken } = await node.registry.create({})
     await node.access.thingOfToken(thingToken)
     await store.close()
     await node.access.thingOfToken(thingToken)
-    node.health = 'unknown'
-    await vi.advanceTimersByTimeAsync(30_000)
+    stoodStill += still
+    node.health = still > 0 ? 'dead' : 'unknown'
+    await vi.advanceTimersByTimeAsync(looks)
     const refused = node.access.thingOfToken(thingToken)
     await expect(refused).rejects.toMatchObject({ reason: 'store_unavailable' })
   })
