@@ -88,6 +88,20 @@ describe('the wills of clients of a node', () => {
     await expect.poll(() => willsOf(thing), { timeout: 50_000 }).toEqual(gone)
   })
 
+  it('that stops are not written for clients that connect to another node as soon as they are closed', async () => {
+    const thing = await createThing(cluster.node(0))
+    const leaving = await cluster.add()
+    const ids = Array.from({ length: 200 }, (_, number) => `at once ${number}`)
+    const clients = await Promise.all(ids.map(id => connect(leaving, thing, willOf(thing, id))))
+    const back = clients.map(async ({ closed }, number) => {
+      await closed
+      await connect(cluster.node(number % 2), thing, { clientId: `at once ${number}` })
+    })
+    await leaving.stop()
+    await Promise.all(back)
+    expect(await willsOf(thing)).toEqual([])
+  })
+
   it('that led the writing of wills are written by the next one, each once', async () => {
     const thing = await createThing(cluster.node(0))
     // The first of all leads until it is killed.

@@ -19,8 +19,8 @@ export interface DeparturesParts {
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
-  /** Names of the wills of clients that this process leaves: they wait for the next one, or for another node. */
-  readonly #leftWills: string[] = []
+  /** Names of the wills that this process leaves: they wait for their clients, for the next process or for another node. */
+  readonly #leftWills = new Set<string>()
   #isClosing = false
 
   constructor(parts: DeparturesParts) {
@@ -46,16 +46,19 @@ export class Departures {
     connection.will = undefined
   }
 
-  /** From here on wills are not written, but left. */
-  beginToClose(): void {
+  /**
+   * From here on wills are not written, but left. Resolves when those of these connections are known to be: not before may a
+   * client see that it was closed, since another node, to which it comes, would write the will of a connection that it still takes
+   * for open. Never rejects.
+   */
+  async leaveWills(connections: readonly Connection[]): Promise<void> {
     this.#isClosing = true
+    await this.#leaveAll(connections.flatMap(({ will }) => (will ? [will.name] : [])))
   }
 
   /** Resolves when nothing is left to be done here. */
   async close(): Promise<void> {
     await Promise.all([this.#parts.wills.close(), ...this.#leavings])
-    // Where the store is away, they are those of a process that has died.
-    await this.#parts.wills.leave(this.#leftWills).catch(() => {})
   }
 
   async #leave(connection: Connection): Promise<void> {
@@ -87,7 +90,14 @@ export class Departures {
     const { retries, wills } = this.#parts
     // In nobody's name: if the hold was lost, whoever takes the client next would find a will that never applied, and write it.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
-    else if (this.#isClosing) this.#leftWills.push(name)
-    else await wills.write(name, will, hold)
+    else if (!this.#isClosing) await wills.write(name, will, hold)
+    // Of a client that was being admitted when this process began to close.
+    else if (!this.#leftWills.has(name)) await this.#leaveAll([name])
+  }
+
+  async #leaveAll(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#leftWills.add(name)
+    // Where the store is away, they are those of a process that has died.
+    await this.#parts.wills.leave(names).catch(() => {})
   }
 }

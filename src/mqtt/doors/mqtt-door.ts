@@ -234,11 +234,12 @@ export class MqttDoor {
   /** Finishes what is in hand, and lets go of every connection. */
   async close(putHooksBack: () => void): Promise<void> {
     this.#isClosing = true
-    this.#departures.beginToClose()
     const connections = [...this.#connections.values()]
     for (const { inbound } of connections) inbound.stop()
+    const leaving = this.#departures.leaveWills(connections)
     const hurried = this.#things.ingest.hurry()
     await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(hurried)
+    await leaving
     // The last acks are on their way to the socket.
     await new Promise(resolve => setImmediate(resolve))
     putHooksBack()
