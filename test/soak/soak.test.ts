@@ -43,7 +43,7 @@ test.each([
   async ({ count }) => {
     const result = await soak(
       count,
-      { records: 3_000, hasStuck: true, padding: 20_000, patience: 15_000 },
+      { records: 3_000, hasStuck: true, padding: 50_000, patience: 15_000 },
       onTestFinished,
     )
     // What was refused is missed by everybody.

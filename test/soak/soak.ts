@@ -8,7 +8,7 @@ import { type LoadResult, runLoad } from './load.ts'
 import { pick } from './random.ts'
 import { checkRetained, type RetainedResult } from './retained-check.ts'
 import { type ReturningSession, startReturningSession } from './returning-session.ts'
-import { type StuckResult, stickUntilGone } from './stuck-reader.ts'
+import { getStuck, type StuckResult } from './stuck-reader.ts'
 
 export interface SoakSetup extends CastSetup {
   /** At least 10. */
@@ -49,7 +49,9 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   const sessions = await Promise.all(cast.sessions().map(startReturningSession))
   const joining = await Promise.all(cast.joining().map(startJoining))
   let share = 0
-  const stuck = setup.hasStuck ? stickAgainAndAgain(cast, () => share < lastStuck) : Promise.resolve([])
+  // Before the load, of which too little would be left for them on a busy machine.
+  const first = setup.hasStuck ? await allStuck(cast, 1) : undefined
+  const stuck = first ? againAndAgain(first, cast, () => share < lastStuck) : Promise.resolve([])
   // Thrown where it is awaited, in the end.
   stuck.catch(() => {})
   const load = await runLoad({
@@ -73,13 +75,21 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   return { load, live, slow, sessions, joining, stuck: stuckResults, retained }
 }
 
-async function stickAgainAndAgain(cast: Cast, goesOn: () => boolean): Promise<StuckResult[]> {
+type AllStuck = Awaited<ReturnType<typeof allStuck>>
+
+/** One of each kind at each node. */
+function allStuck(cast: Cast, round: number) {
+  return Promise.all(cast.stuck(round).map(getStuck))
+}
+
+async function againAndAgain(first: AllStuck, cast: Cast, goesOn: () => boolean): Promise<StuckResult[]> {
   const results: StuckResult[] = []
-  for (let round = 1; goesOn(); round++) {
-    const stuck = cast.stuck(round).map(stickUntilGone)
-    results.push(...(await Promise.all(stuck)))
+  let stuck = first
+  for (let round = 2; ; round++) {
+    results.push(...(await Promise.all(stuck.map(({ gone }) => gone))))
+    if (!goesOn()) return results
+    stuck = await allStuck(cast, round)
   }
-  return results
 }
 
 async function untilComplete(subscribers: readonly Subscriber[], patience: number): Promise<void> {

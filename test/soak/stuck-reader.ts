@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MqttClient, type Subscription } from '../helpers/mqtt-client.ts'
 import { openStream } from '../helpers/mqtt-stream.ts'
@@ -35,11 +37,12 @@ const patience = 60_000
 const leastStep = 16
 
 /**
- * Subscribes, and reads nothing until the server ends the connection. What the socket takes is seen
- * in the kernel: bytes read, bytes that wait to be read, bytes that wait to be sent; when they no longer become more,
- * it takes nothing any more.
+ * Subscribes, and reads nothing from then on. What the socket takes is seen in the kernel: bytes read, bytes that wait to be read,
+ * bytes that wait to be sent; when they no longer become more, it takes nothing any more.
+ *
+ * @returns when it has stopped to read; `gone` resolves when the server has ended the connection, or has had long enough for it
  */
-export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
+export async function getStuck(setup: StuckSetup): Promise<{ readonly gone: Promise<StuckResult> }> {
   const { name } = setup
   const check = new ValueCheck(setup)
   const { url, password } = setup.link
@@ -49,9 +52,26 @@ export async function stickUntilGone(setup: StuckSetup): Promise<StuckResult> {
   await client.subscribeTo(...setup.subscriptions)
   // One that has read for a while has larger buffers, which take longer to fill.
   stream.pause()
+  const gone = untilGone(setup, { client, check, stream, socket })
+  // Thrown where it is awaited.
+  gone.catch(() => {})
+  return { gone }
+}
+
+interface Stuck {
+  readonly client: MqttClient
+  readonly check: ValueCheck
+  readonly stream: Duplex
+  readonly socket: Socket
+}
+
+async function untilGone(
+  { name, link }: StuckSetup,
+  { client, check, stream, socket }: Stuck,
+): Promise<StuckResult> {
   const stuckAt = performance.now()
   const { localPort: port = 0 } = socket
-  const serverPort = Number(new URL(setup.link.url).port)
+  const serverPort = Number(new URL(link.url).port)
   let before: number | undefined
   let last = { took: 0, at: stuckAt }
   let now = stuckAt
