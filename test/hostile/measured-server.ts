@@ -17,6 +17,9 @@ const between = 100
 // server has whose files are JavaScript.
 process.setSourceMapsEnabled(false)
 
+// Notes on the types that a function meets are no data of the server: made at its first call, not once it is called often, they
+// are there before anything is measured.
+setFlagsFromString('--no-lazy-feedback-allocation')
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
