@@ -8,6 +8,7 @@ import { posting, startFastifyPeer, startProductPeer } from './http-contestants.
 import { idleConnections, restingMemory, starting } from './idle-contestants.ts'
 import { acking, delivering, publishing } from './mqtt-contestants.ts'
 import { startAedesSide, startMosquittoSide, startProductSide } from './mqtt-sides.ts'
+import { questions, reading } from './reading-contestants.ts'
 import { storing } from './storing-contestants.ts'
 
 const single = { payload: oneValue }
@@ -69,6 +70,13 @@ export const comparisons: readonly Comparison[] = [
     },
     bars: [ratio('product', 'bare Fastify', [0.17, 0.3])],
   },
+  ...Object.entries(questions).map(([name, paths]) => ({
+    name,
+    unit: 'answers/s',
+    sides: { product: reading(paths) },
+    // `bench:reads` has the peers: here it stands beside other builds of itself.
+    bars: [],
+  })),
   {
     name: 'stored, QoS 1, 1 value',
     unit: 'values/s',

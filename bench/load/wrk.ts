@@ -6,20 +6,28 @@ import { endedChildrenTime } from '../peers/processes.ts'
 import { endWithUs } from '../peers/program.ts'
 import type { LoadResult, Marks, Phases } from './load.ts'
 
-const script = fileURLToPath(new URL('wrk-post.lua', import.meta.url))
+const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
-export interface Posts {
+interface Load {
   readonly url: string
   /** Each has one request at a time on its way. */
   readonly connections: number
+}
+
+export interface Posts extends Load {
   /** JSON. */
   readonly body: string
   readonly expectedStatus: number
 }
 
-type Posted = Pick<LoadResult, 'done' | 'seconds' | 'processorTime'>
+export interface Gets extends Load {
+  /** Of the url's server, asked for in turn. */
+  readonly paths: readonly string[]
+}
 
-/** What wrk-post.lua prints. */
+type Answered = Pick<LoadResult, 'done' | 'seconds' | 'processorTime'>
+
+/** What wrk.lua prints. */
 interface Report {
   readonly done: number
   readonly microseconds: number
@@ -34,32 +42,47 @@ interface Report {
  * @throws Error if anything but the expected status is answered first, or an error behind it, or a connection fails
  * @throws ProgramMissing
  */
-export async function post(
-  posts: Posts,
+export async function post(posts: Posts, phases: Phases, marks: Marks): Promise<Answered> {
+  const { url, body, expectedStatus } = posts
+  const headers = { 'content-type': 'application/json' }
+  await assertStatus(await fetch(url, { method: 'POST', headers, body }), expectedStatus)
+  return await drive(posts, ['post', body], phases, marks)
+}
+
+/** As `post`, for questions that are answered with 200. */
+export async function get(gets: Gets, phases: Phases, marks: Marks): Promise<Answered> {
+  await assertStatus(await fetch(new URL(gets.paths[0] ?? '', gets.url)), 200)
+  return await drive(gets, ['get', ...gets.paths], phases, marks)
+}
+
+/** wrk itself only tells errors from answers. */
+async function assertStatus(response: Response, expected: number): Promise<void> {
+  const text = await response.text()
+  if (response.status !== expected) throw new Error(`answered with ${response.status}: ${text}`)
+}
+
+async function drive(
+  load: Load,
+  asked: readonly string[],
   { warmUp, measured }: Phases,
   { onBegin, onEnd }: Marks,
-): Promise<Posted> {
-  await postOnce(posts)
-  await runWrk(posts, warmUp)
+): Promise<Answered> {
+  await runWrk(load, asked, warmUp)
   await onBegin()
   const before = endedChildrenTime()
-  const { done, microseconds } = await runWrk(posts, measured)
+  const { done, microseconds } = await runWrk(load, asked, measured)
   const processorTime = endedChildrenTime() - before
   await onEnd()
   return { done, seconds: microseconds / 1e6, processorTime }
 }
 
-/** wrk itself only tells errors from answers. */
-async function postOnce({ url, body, expectedStatus }: Posts): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body })
-  const text = await response.text()
-  if (response.status !== expectedStatus) throw new Error(`answered with ${response.status}: ${text}`)
-}
-
-async function runWrk({ url, connections, body }: Posts, seconds: number): Promise<Report> {
+async function runWrk(
+  { url, connections }: Load,
+  asked: readonly string[],
+  seconds: number,
+): Promise<Report> {
   const options = [`-c${connections}`, `-d${Math.ceil(seconds)}s`, '--timeout', '30s', '-s', script]
-  const running = promisify(execFile)('wrk', ['-t1', ...options, url, '--', body])
+  const running = promisify(execFile)('wrk', ['-t1', ...options, url, '--', ...asked])
   endWithUs(running.child)
   try {
     const { stdout } = await running

@@ -3,7 +3,7 @@ import { type HttpWrites, writeHttp } from '../../bench/load/http-writers.ts'
 import type { LoadResult, Marks } from '../../bench/load/load.ts'
 import { subscribe } from '../../bench/load/mqtt-subscribers.ts'
 import { type MqttWrites, writeMqtt } from '../../bench/load/mqtt-writers.ts'
-import { type Posts, post } from '../../bench/load/wrk.ts'
+import { get, type Posts, post } from '../../bench/load/wrk.ts'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -160,6 +160,33 @@ describe('post', () => {
   })
 })
 
+describe('get', () => {
+  it('counts answers', async () => {
+    const key = nextKey()
+    await post(posts({ key }), phases, noMarks)
+    const paths = ['', '?limit=10'].map(query => `${pathOf(key)}${query}`)
+    const result = await get({ url: server.url, connections: 3, paths }, phases, noMarks)
+    expect(result.done).toBeGreaterThan(0)
+    expect(result.processorTime).toBeGreaterThan(0)
+  })
+
+  it('ends with what was answered instead of the first', async () => {
+    const paths = [pathOf('never-written')]
+    await expect(get({ url: server.url, connections: 3, paths }, phases, noMarks)).rejects.toThrow(
+      /answered with 404: .*unknown_resource/,
+    )
+  })
+
+  it('ends when a path behind the first fails', async () => {
+    const key = nextKey()
+    await post(posts({ key }), phases, noMarks)
+    const paths = [pathOf(key), pathOf('never-written')]
+    await expect(get({ url: server.url, connections: 3, paths }, phases, noMarks)).rejects.toThrow(
+      /wrk: \d+ requests failed/,
+    )
+  })
+})
+
 describe('subscribe', () => {
   it.each([0, 1] as const)('at QoS %i counts each message at each subscriber', async qos => {
     const key = nextKey()
@@ -225,6 +252,10 @@ function subscription(filter: string) {
     qos: 1,
     count: 2,
   } as const
+}
+
+function pathOf(key: string): string {
+  return `/v2/things/${thing.thingToken}/resources/${key}`
 }
 
 function body(key: string): string {
