@@ -1,3 +1,9 @@
+/** An array, or what makes its items when they are asked for. */
+export interface Items<Item> {
+  readonly length: number
+  at(index: number): Item | undefined
+}
+
 /**
  * Finds by halving where the items end that come first, as `std::partition_point` of C++ does.
  *
@@ -6,15 +12,15 @@
  * @returns the place of the first item that is not before, at most `items.length`
  */
 export function partitionPoint<Item>(
-  items: readonly Item[],
-  isBefore: (item: Item, place: number) => boolean,
+  items: Items<Item>,
+  isBefore: (item: Item) => boolean,
   from = 0,
 ): number {
   let low = from
   let high = items.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (isBefore(items[middle] as Item, middle)) low = middle + 1
+    if (isBefore(items.at(middle) as Item)) low = middle + 1
     else high = middle
   }
   return low

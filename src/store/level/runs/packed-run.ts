@@ -3,9 +3,9 @@ import type { Geo } from '../../../core/record/geo.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import { isExact, perDegree } from '../../record-value.ts'
 import type { Entry } from '../database/scan.ts'
-import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
+import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import { ColumnReader, ColumnWriter } from './columns.ts'
-import type { Run } from './run.ts'
+import type { Choose, Names, Run } from './run.ts'
 
 /**
  * A run of records of any writes, by column, so that what is alike stands together: docs/reference/storage.md draws it. Values
@@ -58,27 +58,35 @@ export function packedValue(run: Run): Buffer {
   return writer.end(crc32)
 }
 
-/** @param key of the resource @throws Error if it is damaged */
-export function decodePacked(key: string, entry: Entry): Run {
-  const { reader, count, first, forms } = open(entry)
-  const datetimes = readTimes(reader, count, first.datetime)
-  const writeNumbers = reader.steps(count, first.writeNumber)
-  const places = reader.steps(count, first.place)
-  const positions = readPositions(reader, count, forms.position)
+/**
+ * No record is made but those that are chosen: who wants a minute of a run pays for a minute.
+ *
+ * @param key of the resource
+ * @throws Error if it is damaged
+ */
+export function decodePacked(key: string, entry: Entry, choose: Choose): Run {
+  const { reader, count, forms, datetimes, writeNumbers, places, names } = openNamed(entry)
+  const { start, end } = choose(names)
+  const positionAt = readPositions(reader, count, forms.position)
   const values = readValues(reader, count, forms.value)
   const records: StoredRecord[] = []
-  for (let index = 0; index < count; index++) {
+  for (let index = start; index < end; index++) {
     const datetime = datetimes[index] as number
     const value = String(values[index])
-    const geo = positions?.[index]
+    const geo = positionAt?.(index)
     records.push(geo ? { key, datetime, value, geo } : { key, datetime, value })
   }
   return {
     resource: resourceInRecordKey(entry[0]),
     records,
-    writeNumbers: Array.from(writeNumbers),
-    places: Array.from(places),
+    writeNumbers: Array.from(writeNumbers.subarray(start, end)),
+    places: Array.from(places.subarray(start, end)),
   }
+}
+
+/** @throws Error if it is damaged */
+export function namesInPacked(entry: Entry): Names {
+  return openNamed(entry).names
 }
 
 /** @throws Error if it is damaged */
@@ -89,6 +97,19 @@ export function packedColumns(entry: Entry): PackedColumns {
   reader.pass(writeNumbersAndPlaces)
   readPositions(reader, count, forms.position)
   return { datetimes, values: readValues(reader, count, forms.value) }
+}
+
+/** With all that places its records. @throws Error if it is damaged */
+function openNamed(entry: Entry) {
+  const opened = open(entry)
+  const { reader, count, first } = opened
+  const resource = resourceInRecordKey(entry[0])
+  const datetimes = readTimes(reader, count, first.datetime)
+  const writeNumbers = reader.steps(count, first.writeNumber)
+  const places = reader.steps(count, first.place)
+  const at = (index: number) =>
+    recordKey(resource, datetimes[index] ?? 0, writeNumbers[index] ?? 0, places[index] ?? 0)
+  return { ...opened, datetimes, writeNumbers, places, names: { length: count, at } satisfies Names }
 }
 
 /** @throws Error if its checksum or its head is wrong */
@@ -208,27 +229,29 @@ function writePositions(
   }
 }
 
+/** By the place of the record; undefined if none has one. */
 function readPositions(
   reader: ColumnReader,
   count: number,
   form: number | undefined,
-): (Geo | undefined)[] | undefined {
+): ((index: number) => Geo | undefined) | undefined {
   if (form === positionForms.none) return undefined
   if (form !== positionForms.integers && form !== positionForms.doubles) throw damaged()
   const bits = Array.from({ length: Math.ceil(count / 8) }, () => reader.byte())
   const isThere = (index: number) => (((bits[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
+  const ranks = new Uint32Array(count)
   let positioned = 0
-  for (let index = 0; index < count; index++) if (isThere(index)) positioned++
+  for (let index = 0; index < count; index++) {
+    ranks[index] = positioned
+    if (isThere(index)) positioned++
+  }
   const degrees = () =>
     form === positionForms.doubles
       ? reader.doubles(positioned)
       : reader.integers(positioned).map(whole => whole / perDegree)
   const [lats, longs] = [degrees(), degrees()]
-  let next = 0
-  return Array.from({ length: count }, (_, index) => {
-    if (!isThere(index)) return undefined
-    const geo = { lat: lats[next] ?? 0, long: longs[next] ?? 0 }
-    next++
-    return geo
-  })
+  return index => {
+    const rank = ranks[index] ?? 0
+    return isThere(index) ? { lat: lats[rank] ?? 0, long: longs[rank] ?? 0 } : undefined
+  }
 }

@@ -2,9 +2,9 @@ import type { StoredRecord } from '../../../core/record/record.ts'
 import { decodeRecord, recordValue } from '../../record-value.ts'
 import type { Entry } from '../database/scan.ts'
 import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
-import { countInPacked, decodePacked, packedMark, packedValue } from './packed-run.ts'
-import { type NamedRecord, named, nameIn, type Run } from './run.ts'
-import { countInText, decodeText, newestInText, textMark, textValue } from './text-run.ts'
+import { countInPacked, decodePacked, namesInPacked, packedMark, packedValue } from './packed-run.ts'
+import { all, chosen, type NamedRecord, named, newest, type Run } from './run.ts'
+import { countInText, decodeText, newestInText, newestNameInText, textMark, textValue } from './text-run.ts'
 
 /**
  * The forms of a run in the database, told apart by the first byte of the value: of one record, that of the record
@@ -51,11 +51,15 @@ export function runValue(run: Run): Buffer | string {
   return isOfOneWrite && records.length <= mostRecords ? textValue(run) : packedValue(run)
 }
 
-/** @param key of the resource @throws Error if it is a packed run that is damaged */
-export function decodeRun(key: string, entry: Entry): Run {
+/**
+ * @param key of the resource
+ * @param choose among several records; one alone is in the range whose entries were read
+ * @throws Error if it is a packed run that is damaged
+ */
+export function decodeRun(key: string, entry: Entry, choose = all): Run {
   const [name, bytes] = entry
-  if (bytes[0] === textMark) return decodeText(key, entry)
-  if (bytes[0] === packedMark) return decodePacked(key, entry)
+  if (bytes[0] === textMark) return chosen(decodeText(key, entry), choose)
+  if (bytes[0] === packedMark) return decodePacked(key, entry, choose)
   const { datetime, writeNumber, place } = positionInRecordKey(name)
   return {
     resource: resourceInRecordKey(name),
@@ -69,15 +73,17 @@ export function decodeRun(key: string, entry: Entry): Run {
 export function newestIn(key: string, entry: Entry): StoredRecord {
   const [name, bytes] = entry
   if (bytes[0] === textMark) return newestInText(key, entry)
-  const run = isRun(bytes) ? decodeRun(key, entry) : undefined
-  return run?.records.at(-1) ?? decodeRecord(key, positionInRecordKey(name).datetime, bytes)
+  const newestOfRun = bytes[0] === packedMark ? decodePacked(key, entry, newest).records[0] : undefined
+  return newestOfRun ?? decodeRecord(key, positionInRecordKey(name).datetime, bytes)
 }
 
 /** The key that the newest record of an entry would have alone. */
 export function newestName(entry: Entry): Buffer {
-  if (!isRun(entry[1])) return entry[0]
-  const run = decodeRun('', entry)
-  return nameIn(run, run.records.length - 1)
+  const [name, bytes] = entry
+  if (bytes[0] === textMark) return newestNameInText(entry)
+  if (bytes[0] !== packedMark) return name
+  const names = namesInPacked(entry)
+  return names.at(names.length - 1)
 }
 
 export function namedRecords(key: string, entry: Entry): NamedRecord[] {

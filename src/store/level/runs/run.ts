@@ -16,6 +16,18 @@ export interface Run {
   readonly places: readonly number[]
 }
 
+/** The keys that the records of a run would have alone, in their order. */
+export interface Names {
+  readonly length: number
+  readonly at: (index: number) => Buffer
+}
+
+/** Which records of a run are wanted: from `start` to `end`, exclusive. */
+export type Choose = (names: Names) => { readonly start: number; readonly end: number }
+
+export const all: Choose = ({ length }) => ({ start: 0, end: length })
+export const newest: Choose = ({ length }) => ({ start: length - 1, end: length })
+
 /** A record of a run in its place; `name` is the key that it would have alone. */
 export interface NamedRecord {
   readonly name: Buffer
@@ -45,20 +57,25 @@ export function named(run: Run): NamedRecord[] {
   return run.records.map((record, index) => ({ name: nameIn(run, index), record }))
 }
 
-/** The records of a run that are in a range of record keys; maybe none. */
-export function partWithin(run: Run, { gte, lt }: KeyRange): Run {
-  const start = countBefore(run, gte)
-  const end = countBefore(run, lt)
-  return start === 0 && end === run.records.length ? run : slice(run, start, end)
+/** Those in a range of record keys; maybe none. */
+export function within({ gte, lt }: KeyRange): Choose {
+  return names => ({ start: countBefore(names, gte), end: countBefore(names, lt) })
+}
+
+/** The chosen records of a run. */
+export function chosen(run: Run, choose: Choose): Run {
+  const { length } = run.records
+  const { start, end } = choose({ length, at: index => nameIn(run, index) })
+  return start === 0 && end === length ? run : slice(run, start, end)
 }
 
 /** How many records stand in front of a record key. */
-function countBefore(run: Run, key: Buffer): number {
-  const { length } = run.records
+function countBefore(names: Names, key: Buffer): number {
+  const isBefore = (name: Buffer) => Buffer.compare(name, key) < 0
   // Most runs are in a range as a whole.
-  if (Buffer.compare(nameIn(run, 0), key) >= 0) return 0
-  if (Buffer.compare(nameIn(run, length - 1), key) < 0) return length
-  return partitionPoint(run.records, (_, place) => Buffer.compare(nameIn(run, place), key) < 0)
+  if (!isBefore(names.at(0))) return 0
+  if (isBefore(names.at(names.length - 1))) return names.length
+  return partitionPoint(names, isBefore)
 }
 
 /** What is left of a run without some of its records: runs of those that stood together. */

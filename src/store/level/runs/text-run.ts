@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Entry } from '../database/scan.ts'
-import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
+import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import type { Run } from './run.ts'
 
 /**
@@ -48,11 +48,22 @@ export function decodeText(key: string, [name, bytes]: Entry): Run {
 }
 
 /** Its newest record, without the others. @param key of the resource */
-export function newestInText(key: string, [name, bytes]: Entry): StoredRecord {
+export function newestInText(key: string, entry: Entry): StoredRecord {
+  return lastPart(key, entry).record
+}
+
+/** The key that its newest record would have alone. */
+export function newestNameInText(entry: Entry): Buffer {
+  const { record, place } = lastPart('', entry)
+  const { writeNumber } = positionInRecordKey(entry[0])
+  return recordKey(resourceInRecordKey(entry[0]), record.datetime, writeNumber, place)
+}
+
+function lastPart(key: string, [name, bytes]: Entry) {
   const { datetime } = positionInRecordKey(name)
   const start = bytes.lastIndexOf(recordEndByte) + 1
   const text = bytes.toString('utf8', start)
-  return decodePart(key, datetime, text, 0, text.length).record
+  return decodePart(key, datetime, text, 0, text.length)
 }
 
 /** How many records it has. */

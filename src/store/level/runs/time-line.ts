@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import { type Entry, lastEntry, type Readable, type ScanOptions, scan } from '../database/scan.ts'
 import { behind, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.ts'
 import { decodeRun, isRun, namedRecords, newestIn, newestName } from './record-run.ts'
-import { type NamedRecord, named, partWithin, type Run } from './run.ts'
+import { type NamedRecord, named, type Run, within } from './run.ts'
 
 /**
  * The records of a resource in their order, each under the key that it would have alone. Who reads them here need not know that
@@ -39,14 +39,25 @@ export async function* runsIn(
   for await (const entries of entriesIn(database, range, options)) yield runsOf(entries, key, range)
 }
 
-/** The entries in which the records of a range of record keys are, some at a time; the first may have none of them. */
+/** The entries in which the records of a range of record keys are, some at a time; that at its start may have none of them. */
 export async function* entriesIn(
   database: Readable,
   range: KeyRange,
   options: ScanOptions = {},
 ): AsyncGenerator<Entry[], void, undefined> {
+  if (isFirst(range.gte)) yield* scan(database, range, options)
+  else if (options.reverse) yield* entriesBackTo(database, range, options)
+  else yield* entriesFrom(database, range, options)
+}
+
+/** A read for itself finds where to begin. */
+async function* entriesFrom(
+  database: Readable,
+  range: KeyRange,
+  options: ScanOptions,
+): AsyncGenerator<Entry[], void, undefined> {
   // One for both reads: what is written or packed between them is seen by neither.
-  const own = options.snapshot || isFirst(range.gte) ? undefined : database.level.snapshot()
+  const own = options.snapshot ? undefined : database.level.snapshot()
   const { snapshot = own } = options
   try {
     const gte = await entryStart(database, range.gte, snapshot)
@@ -56,12 +67,31 @@ export async function* entriesIn(
   }
 }
 
+/** One read is enough backwards: it ends with the entry in front of the range, if that is a run, which may reach it. */
+async function* entriesBackTo(
+  database: Readable,
+  { gte: start, lt }: KeyRange,
+  options: ScanOptions,
+): AsyncGenerator<Entry[], void, undefined> {
+  const { gte } = recordKeys(resourceInRecordKey(start))
+  for await (const entries of scan(database, { gte, lt }, options)) {
+    const inFront = entries.findIndex(([name]) => Buffer.compare(name, start) < 0)
+    if (inFront === -1) {
+      yield entries
+      continue
+    }
+    const [, bytes] = entries[inFront] as Entry
+    const count = isRun(bytes) ? inFront + 1 : inFront
+    if (count > 0) yield entries.slice(0, count)
+    return
+  }
+}
+
 /** Taken apart as they are asked for: a page may be full in the middle of them. */
 function* runsOf(entries: readonly Entry[], key: string, range: KeyRange): Generator<Run> {
+  const choose = within(range)
   for (const entry of entries) {
-    const whole = decodeRun(key, entry)
-    // One alone is in the range if its entry was read.
-    const run = whole.records.length === 1 ? whole : partWithin(whole, range)
+    const run = decodeRun(key, entry, choose)
     if (run.records.length > 0) yield run
   }
 }

@@ -8,7 +8,7 @@ import type { Entry } from '../../../../src/store/level/database/scan.ts'
 import { recordKey } from '../../../../src/store/level/keys.ts'
 import { packedColumns, packedMark, packedValue } from '../../../../src/store/level/runs/packed-run.ts'
 import { countIn, decodeRun, newestIn, newestName } from '../../../../src/store/level/runs/record-run.ts'
-import { type Run, runKey } from '../../../../src/store/level/runs/run.ts'
+import { chosen, type Run, runKey } from '../../../../src/store/level/runs/run.ts'
 import { singles } from '../../../../src/store/level/runs/time-line.ts'
 import { encodeRecord } from '../../../../src/store/record-value.ts'
 
@@ -119,6 +119,18 @@ describe('a packed run', () => {
         )
       }),
       { numRuns: 2_000 },
+    )
+  })
+
+  test('gives a part of itself as if it were cut from the whole', () => {
+    fc.assert(
+      fc.property(drawnRun, fc.nat(60), fc.nat(60), (drawn, one, other) => {
+        const run = runOf(drawn, 1e12)
+        const [start, end] = [one, other].map(place => Math.min(place, drawn.length)).sort((a, b) => a - b)
+        const choose = () => ({ start: start ?? 0, end: end ?? 0 })
+        expect(decodeRun('depth', entryOf(run), choose)).toEqual(chosen(run, choose))
+      }),
+      { numRuns: 1_000 },
     )
   })
 
