@@ -18,7 +18,7 @@ export type { NamedRecord }
  * The records of a range of record keys, some at a time, as they are when the first are asked for.
  *
  * @param key of the resource
- * @param options of the entries that are read; the first may be one with no record in the range
+ * @param options of the entries that are read; the entry at the start of the range may have no record in it
  */
 export async function* recordsIn(
   database: Readable,
