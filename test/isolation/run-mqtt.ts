@@ -71,7 +71,8 @@ export async function runSubscribe(world: World, way: Way, trick: SubscribeTrick
 
 export async function runPublish(world: World, way: Way, trick: PublishTrick): Promise<void> {
   const { cast, neighbour } = world
-  const { qos = 1, retain = false, answer, payload = JSON.stringify(forgery(trick.name)) } = trick
+  const forged = JSON.stringify(forgery(`${trick.name}, over ${way}`))
+  const { qos = 1, retain = false, answer, payload = forged } = trick
   const attacker = await connectAs(world, way, trick.as)
   const topic = spell(cast, trick.topic)
   if (answer === 'closed') {
@@ -84,7 +85,7 @@ export async function runPublish(world: World, way: Way, trick: PublishTrick): P
     await attacker.ping()
     await attacker.disconnect()
   }
-  if (answer === 'reported') await expectReported(world)
+  if (answer === 'reported') await expectReported(world, payload)
   if (retain) await expectNotRetained(world, way, topic)
   expectNothingSeen(world, attacker)
   await neighbour.probe()
@@ -119,14 +120,16 @@ function loginOf({ cast }: World, as: Trick['as']) {
   return credential === undefined ? {} : { username: 'anybody', password: credential }
 }
 
-async function expectReported(world: World): Promise<void> {
-  const request = 'GET /v2/things/<own token>/errors?limit=1'
+async function expectReported(world: World, payload: string): Promise<void> {
+  // Connections that were refused a minute ago are counted in the same list, whenever their minute is over.
+  const request = 'GET /v2/things/<own token>/errors?limit=20'
   const newest = async () => {
     const { text } = await ask(world, { name: 'the refused write', request })
     return JSON.parse(text)
   }
+  const reported = { reason: 'not_a_write_topic', door: 'mqtt', excerpt: payload }
   // What came at QoS 0 is noted when nobody waits for it.
-  await expect.poll(newest).toMatchObject([{ reason: 'not_a_write_topic', door: 'mqtt' }])
+  await expect.poll(newest).toContainEqual(expect.objectContaining(reported))
 }
 
 /** To one who may see all there is, and subscribes after. */
