@@ -123,13 +123,13 @@ function loginOf({ cast }: World, as: Trick['as']) {
 async function expectReported(world: World, payload: string): Promise<void> {
   // Connections that were refused a minute ago are counted in the same list, whenever their minute is over.
   const request = 'GET /v2/things/<own token>/errors?limit=20'
-  const newest = async () => {
+  const refused = async () => {
     const { text } = await ask(world, { name: 'the refused write', request })
     return JSON.parse(text)
   }
   const reported = { reason: 'not_a_write_topic', door: 'mqtt', excerpt: payload }
   // What came at QoS 0 is noted when nobody waits for it.
-  await expect.poll(newest).toContainEqual(expect.objectContaining(reported))
+  await expect.poll(refused).toContainEqual(expect.objectContaining(reported))
 }
 
 /** To one who may see all there is, and subscribes after. */
