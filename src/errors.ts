@@ -172,6 +172,12 @@ export const catalogue = {
     mqtt: 'report',
     text: 'There are as many retained messages as the server keeps.',
   },
+  too_many_persistent_sessions: {
+    ...overLimit,
+    retryable: false,
+    mqtt: 'connack 5',
+    text: 'The thing, session or admin has 1,000 persistent MQTT sessions already. End one: connect its client with a clean session.',
+  },
   too_many_streams: {
     ...overLimit,
     mqtt: 'none',

@@ -48,7 +48,8 @@ describe('catalogue', () => {
 
   it.each(reasons)('%s is retryable only where the fault is the service’s, or time mends it', reason => {
     const { status, retryable } = catalogue[reason]
-    const endsByItself = status === 429 && !['too_many_resources', 'too_many_retained'].includes(reason)
+    const stays = ['too_many_resources', 'too_many_retained', 'too_many_persistent_sessions']
+    const endsByItself = status === 429 && !stays.includes(reason)
     expect(retryable).toBe(status >= 500 || endsByItself)
   })
 })

@@ -41,15 +41,18 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('a'), { list: [1] })
   })
 
-  test('list() gives what starts with the prefix, by name, after a name, up to a limit', async stage => {
+  test('list() and names() give what starts with the prefix, by name, after a name, up to a limit', async stage => {
     const { documents } = await stage.open()
     const names = ['a', 'a/1', 'a/10', 'a/2', 'a/b/c', 'a0', 'b/1', 'a/', 'A/1', 'a.1', 'a-1']
     await put(documents, Object.fromEntries(names.map(name => [name, { name }])))
-    const list = async (prefix: string, options: { after?: string; limit: number }) =>
-      (await documents.list(prefix, options)).map(([name, document]) => {
+    const list = async (prefix: string, options: { after?: string; limit: number }) => {
+      const found = (await documents.list(prefix, options)).map(([name, document]) => {
         assert.deepEqual(document, { name })
         return name
       })
+      assert.deepEqual(await documents.names(prefix, options), found)
+      return found
+    }
     assert.deepEqual(await list('a/', { limit: 100 }), ['a/', 'a/1', 'a/10', 'a/2', 'a/b/c'])
     assert.deepEqual(await list('a/1', { limit: 100 }), ['a/1', 'a/10'])
     assert.deepEqual(await list('a/', { limit: 2 }), ['a/', 'a/1'])

@@ -22,6 +22,7 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'documents.get': ({ documents }) => documents.get('a'),
   'documents.getInOrder': ({ documents }) => documents.getInOrder('a'),
   'documents.list': ({ documents }) => documents.list('a', { limit: 1 }),
+  'documents.names': ({ documents }) => documents.names('a', { limit: 1 }),
   'documents.put': ({ documents }) => documents.put({ a: {} }),
   'documents.transact': ({ documents }) => documents.transact(['a'], () => ({ put: { a: {} }, result: 1 })),
   'refused.add': ({ refused }) => refused.add(thing, refusal(1)),

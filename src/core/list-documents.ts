@@ -2,6 +2,21 @@ import type { Document, DocumentStore } from './ports.ts'
 
 const pageSize = 1_000
 
+/** The name of every document whose name starts with `prefix`; sorted, read in pages. */
+export async function* listNames(
+  documents: Pick<DocumentStore, 'names'>,
+  prefix: string,
+): AsyncGenerator<string> {
+  let after = prefix
+  for (;;) {
+    const page = await documents.names(prefix, { after, limit: pageSize })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < pageSize) return
+    after = last
+  }
+}
+
 /** Every document whose name starts with `prefix`, the prefix cut off its name; by name, read in pages. */
 export async function* listDocuments<Content extends Document>(
   documents: Pick<DocumentStore, 'list'>,

@@ -311,6 +311,8 @@ export interface DocumentStore {
   getInOrder(name: string): Promise<Document | undefined>
   /** Documents whose name starts with `prefix`, by name, after `after`, at most `limit`. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
+  /** The names that `list` would give. Reads no content, so it costs the same however large the documents are. */
+  names(prefix: string, options: { after?: string; limit: number }): Promise<readonly string[]>
   /**
    * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
    * that wait with it, and takes effect in the order of the calls.

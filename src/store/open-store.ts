@@ -93,6 +93,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
       getInOrder: name =>
         life.run(() => documents.transact([name], ([document]) => ({ put: {}, result: document }))),
       list: (...query) => life.run(() => documents.list(...query)),
+      names: (...query) => life.run(() => documents.names(...query)),
       put: (put, hold, purpose) =>
         life.run(async () => {
           assertHeld(hold)

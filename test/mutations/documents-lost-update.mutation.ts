@@ -9,6 +9,7 @@ export const mutation: Mutation = {
     documents: {
       get: name => driver.documents.get(name),
       list: (...query) => driver.documents.list(...query),
+      names: (...query) => driver.documents.names(...query),
       put: (...put) => driver.documents.put(...put),
       transact: async (names, change) => {
         const read: (Document | undefined)[] = []

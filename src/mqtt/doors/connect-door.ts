@@ -144,6 +144,8 @@ export class ConnectDoor {
 
 function refusalOf(error: unknown): ConnectRefused {
   if (error instanceof ConnectRefused) return error
+  if (error instanceof ThingwireError && error.reason === 'too_many_persistent_sessions')
+    return new ConnectRefused(5, error.message)
   if (error instanceof HoldLost) return new ConnectRefused(3, 'the client has connected again')
   return new ConnectRefused(3, 'the store is away')
 }

@@ -16,12 +16,18 @@ export const topicSessionName = (clientId: string) => `${topicSessionPrefix}${en
 export const clientIdOf = (topicSession: string) =>
   decodeURIComponent(topicSession.slice(topicSessionPrefix.length))
 
-/** `topic-queue/<client id>/<order>.<broker id>`: a message that a session is owed. */
-export type QueuedMessage = {
+/** `topic-message/<place>`: a message, once for all sessions that are owed it. A sweep removes it when none is. */
+export type MessageDocument = {
   readonly topic: string
   /** base64 */
   readonly payload: string
-  /** With which it was published, or less where the session asked for less. */
+}
+
+export const topicMessagePrefix = 'topic-message/'
+
+/** `topic-queue/<client id>/<place>`: the session of this client is owed the message. */
+export type OwedDocument = {
+  /** The QoS of the PUBLISH, or less where the session asked for less. */
   readonly qos: QoS
   /** Packet id under which it was sent; absent: it was not, or the process ended before that was kept. */
   readonly messageId?: number
@@ -31,29 +37,38 @@ export type QueuedMessage = {
 
 export const topicQueuePrefix = 'topic-queue/'
 
-export const topicQueueOf = (clientId: string) => `${topicQueuePrefix}${encodeURIComponent(clientId)}/`
+/** What the name of every message begins with that a principal's sessions are owed. @param scope such as `thing.<id>:` */
+export const topicQueuesOf = (scope: string) => `${topicQueuePrefix}${encodeURIComponent(scope)}`
 
-export const clientIdOfQueued = (queuedName: string) =>
-  decodeURIComponent(queuedName.slice(topicQueuePrefix.length, queuedName.lastIndexOf('/')))
+export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
+
+export const clientIdOfQueued = (owedName: string) =>
+  decodeURIComponent(owedName.slice(topicQueuePrefix.length, owedName.lastIndexOf('/')))
 
 /** Digits of the greatest order that a number holds exactly. */
 const orderDigits = 16
 
-/** Where a message stands: those of one broker in the order in which they were published. */
+/** One message among all, and its size: its bounds are kept by names alone, without a look at any content. */
 export interface MessagePlace {
   /** Greater than that of every message that the broker has published before. */
   readonly order: number
   readonly brokerId: string
+  /** Of topic and payload. */
+  readonly bytes: number
 }
 
-export function queuedName(clientId: string, { order, brokerId }: MessagePlace): string {
-  return `${topicQueueOf(clientId)}${String(order).padStart(orderDigits, '0')}.${brokerId}`
+/** `<order>.<broker id>.<bytes>`; those of one broker sort in the order in which they were published. */
+export function placeText({ order, brokerId, bytes }: MessagePlace): string {
+  return `${String(order).padStart(orderDigits, '0')}.${brokerId}.${bytes}`
 }
 
-export function placeIn(queuedName: string): MessagePlace {
-  const place = queuedName.slice(queuedName.lastIndexOf('/') + 1)
-  return { order: Number(place.slice(0, orderDigits)), brokerId: place.slice(orderDigits + 1) }
+/** @param name of a document that ends with a place */
+export function placeIn(name: string): MessagePlace {
+  const [order, brokerId = '', bytes] = placeTextIn(name).split('.')
+  return { order: Number(order), brokerId, bytes: Number(bytes) }
 }
+
+export const placeTextIn = (name: string) => name.slice(name.lastIndexOf('/') + 1)
 
 /** `topic-retained/<SHA-256 of the topic>`: a topic may be longer than a name should be. */
 export type RetainedDocument = {

@@ -5,21 +5,22 @@ import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import type { QoS } from '../packets/packet.ts'
 import {
   bytesOf,
+  type MessageDocument,
   type MessagePlace,
+  type OwedDocument,
   placeIn,
-  type QueuedMessage,
-  queuedName,
+  placeText,
+  placeTextIn,
+  topicMessagePrefix,
   topicQueueOf,
 } from './documents.ts'
-import { maximumQueued } from './queue-bounds.ts'
-import { UntoldMessages } from './untold-messages.ts'
 
-/** Messages that are read at once; each may be as large as a packet. */
-const pageSize = 20
+const entriesAtOnce = 100
 const keptAtOnce = 100
 /** Twice what a client finds that was away for long. */
-const mostUnacked = { messages: 2 * maximumQueued.messages, bytes: 2 * maximumQueued.bytes }
-const nothing = Buffer.alloc(0)
+const mostUnacked = 20_000
+/** Bytes of messages that Aedes has been given and has not sent: it takes as many as it is given. */
+const mostUnderWay = 256 * 1024
 
 /** What Aedes sends of the queue: with a packet id, or to be given one. */
 export type ReplayedPacket =
@@ -54,20 +55,20 @@ export interface OutgoingQueueParts {
   readonly room: () => Promise<void> | undefined
   /** The client is to be closed. */
   readonly onStuck: (why: string) => void
-  /** Likewise: a message of another node has not come. */
-  readonly onMissed: () => void
   readonly onFailed: (error: unknown) => void
 }
 
 /** A message that was sent. */
 interface Unacked {
+  /** Of its entry. */
   readonly name: string
   readonly messageId: number
-  readonly topic: string
-  readonly payload: Buffer
   readonly qos: QoS
   isReceived: boolean
 }
+
+/** What tells a message from all others, and its size. */
+type Placed = Pick<AedesPublishPacket, 'topic' | 'payload' | 'brokerId' | 'brokerCounter'>
 
 /**
  * The messages that a client which may come back is owed, as its connection has them: first what the store has, then what is
@@ -78,15 +79,14 @@ export class OutgoingQueue {
   #hold: Hold | undefined
   /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
-  #unackedBytes = 0
   #isReplaying = true
   /** By broker, the newest message that came out of the store. */
   readonly #newest = new Map<string, number>()
   /** What was published during the replay, and is in the store, too. */
   #meanwhile: MessagePlace[] = []
-  /** Names of messages that are on their way out of the store. */
-  readonly #underWay = new Set<string>()
-  readonly #untold: UntoldMessages
+  /** Names of messages that are on their way out of the store, and their bytes. */
+  readonly #underWay = new Map<string, number>()
+  #underWayBytes = 0
   #wake = () => {}
   #isEnded = false
   readonly #acked = new Set<string>()
@@ -96,18 +96,11 @@ export class OutgoingQueue {
   constructor(parts: OutgoingQueueParts) {
     this.#parts = parts
     this.#hold = parts.hold
-    this.#untold = new UntoldMessages({ ...parts, isReading: () => this.#isReplaying })
-  }
-
-  /** The store has got a message from another node, or has lost it. */
-  stored(name: string): void {
-    this.#untold.stored(name)
   }
 
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
-  admits({ brokerId, brokerCounter }: Pick<AedesPublishPacket, 'brokerId' | 'brokerCounter'>): boolean {
-    const place = { order: brokerCounter, brokerId }
-    this.#untold.came(place)
+  admits(packet: Placed): boolean {
+    const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
     if (!this.#isReplaying) return true
     this.#meanwhile.push(place)
@@ -121,42 +114,69 @@ export class OutgoingQueue {
     await before
     const prefix = topicQueueOf(clientId)
     for (let after = prefix; ; ) {
-      const page = await documents.list(prefix, { after, limit: pageSize })
-      for (const [name, message] of page) yield* this.#give(name, message as QueuedMessage)
+      const page = await documents.list(prefix, { after, limit: entriesAtOnce })
+      yield* this.#giveAll(page as [string, OwedDocument][])
       const last = page.at(-1)
-      if (!last || page.length < pageSize) break
+      if (!last || page.length < entriesAtOnce) break
       after = last[0]
     }
     while (!this.#isEnded) {
       const place = this.#meanwhile.shift()
       if (place) yield* this.#giveLater(place)
-      else if (this.#underWay.size > 0) await new Promise<void>(resolve => (this.#wake = resolve))
+      else if (this.#underWay.size > 0) await this.#change()
       else break
     }
     this.#isReplaying = false
   }
 
+  #change(): Promise<void> {
+    return new Promise(resolve => (this.#wake = resolve))
+  }
+
   async *#giveLater(place: MessagePlace): AsyncGenerator<ReplayedPacket> {
     if (this.#hasCome(place)) return
     const { documents, clientId } = this.#parts
-    const name = queuedName(clientId, place)
-    const message = await documents.get(name)
-    if (message) yield* this.#give(name, message as QueuedMessage)
+    const name = topicQueueOf(clientId) + placeText(place)
+    const owed = await documents.get(name)
+    if (owed) yield* this.#giveAll([[name, owed as OwedDocument]])
   }
 
-  async *#give(name: string, message: QueuedMessage): AsyncGenerator<ReplayedPacket> {
+  /** Reads some messages at once, and as many as have `mostUnderWay` bytes: each may be as large as a packet. */
+  async *#giveAll(owed: readonly [name: string, OwedDocument][]): AsyncGenerator<ReplayedPacket> {
+    for (let next = 0; next < owed.length && !this.#isEnded; ) {
+      const from = next
+      let bytes = 0
+      while (next < owed.length && (bytes === 0 || bytes < mostUnderWay))
+        bytes += placeIn(owed[next++]?.[0] ?? '').bytes
+      const some = owed.slice(from, next)
+      const read = ([name]: [string, unknown]) =>
+        this.#parts.documents.get(topicMessagePrefix + placeTextIn(name))
+      const messages = await Promise.all(some.map(read))
+      for (const [place, [name, each]] of some.entries())
+        yield* this.#give(name, each, messages[place] as MessageDocument | undefined)
+    }
+  }
+
+  async *#give(
+    name: string,
+    { qos, messageId, isReceived }: OwedDocument,
+    message: MessageDocument | undefined,
+  ): AsyncGenerator<ReplayedPacket> {
     await this.#parts.room()
+    while (this.#underWayBytes > mostUnderWay && !this.#isEnded) await this.#change()
     if (this.#isEnded) return
-    const { order, brokerId } = placeIn(name)
-    const { topic, payload, qos, messageId, isReceived } = message
+    const { order, brokerId, bytes } = placeIn(name)
     this.#newest.set(brokerId, order)
-    this.#untold.came({ order, brokerId })
-    this.#underWay.add(name)
     if (isReceived && messageId !== undefined) {
-      this.#note({ name, messageId, topic, payload: nothing, qos, isReceived })
+      this.#leaves(name, 0)
+      this.#note({ name, messageId, qos, isReceived })
       yield { cmd: 'pubrel', messageId }
       return
     }
+    // It was dropped meanwhile, as one of too many.
+    if (!message) return
+    const { topic, payload } = message
+    this.#leaves(name, bytes)
     yield {
       cmd: 'publish',
       topic,
@@ -183,14 +203,12 @@ export class OutgoingQueue {
     else if (packet.qos > 0) await this.#sent(packet, messageId)
   }
 
-  async #sent(
-    { topic, payload, qos, brokerId, brokerCounter }: SentPacket,
-    messageId: number,
-  ): Promise<void> {
-    const name = queuedName(this.#parts.clientId, { order: brokerCounter, brokerId })
-    const sent = { name, messageId, topic, payload: bytesOf(payload), qos, isReceived: false }
+  async #sent(packet: SentPacket, messageId: number): Promise<void> {
+    const { qos } = packet
+    const name = topicQueueOf(this.#parts.clientId) + placeText(placeOf(packet))
+    const sent = { name, messageId, qos, isReceived: false }
     this.#note(sent)
-    if (qos === 2) await this.#put({ [name]: documentOf(sent) })
+    if (qos === 2) await this.#put({ [name]: owedOf(sent) })
     // Only now: what is published goes behind it.
     this.#arrived(name)
   }
@@ -201,7 +219,7 @@ export class OutgoingQueue {
     this.#arrived(unacked.name)
     if (unacked.isReceived) return
     unacked.isReceived = true
-    await this.#put({ [unacked.name]: documentOf(unacked) })
+    await this.#put({ [unacked.name]: owedOf(unacked) })
   }
 
   /** The client has it for good, or is not to have it. */
@@ -210,7 +228,6 @@ export class OutgoingQueue {
     const unacked = all?.shift()
     if (all?.length === 0) this.#unacked.delete(messageId)
     if (!unacked) return
-    this.#unackedBytes -= unacked.payload.length
     this.#arrived(unacked.name)
     this.#acked.add(unacked.name)
     this.#removing ??= this.#removeOn()
@@ -239,14 +256,13 @@ export class OutgoingQueue {
 
   async #end(): Promise<void> {
     this.#isEnded = true
-    this.#untold.close()
     this.#wake()
     await this.#removing
     await this.#removeAcked()
     const sent = [...this.#unacked.values()].flat().filter(({ qos }) => qos === 1)
     for (let from = 0; from < sent.length; from += keptAtOnce) {
       const some = sent.slice(from, from + keptAtOnce)
-      await this.#put(Object.fromEntries(some.map(each => [each.name, documentOf(each)])))
+      await this.#put(Object.fromEntries(some.map(each => [each.name, owedOf(each)])))
     }
     this.#unacked.clear()
   }
@@ -259,12 +275,16 @@ export class OutgoingQueue {
     const all = this.#unacked.get(unacked.messageId)
     if (all) all.push(unacked)
     else this.#unacked.set(unacked.messageId, [unacked])
-    this.#unackedBytes += unacked.payload.length
-    const isTooMuch = this.#unacked.size > mostUnacked.messages || this.#unackedBytes > mostUnacked.bytes
-    if (isTooMuch) this.#parts.onStuck('it acknowledges nothing')
+    if (this.#unacked.size > mostUnacked) this.#parts.onStuck('it acknowledges nothing')
+  }
+
+  #leaves(name: string, bytes: number): void {
+    this.#underWay.set(name, bytes)
+    this.#underWayBytes += bytes
   }
 
   #arrived(name: string): void {
+    this.#underWayBytes -= this.#underWay.get(name) ?? 0
     if (this.#underWay.delete(name)) this.#wake()
   }
 
@@ -300,7 +320,11 @@ export class OutgoingQueue {
   }
 }
 
-function documentOf({ topic, payload, qos, messageId, isReceived }: Unacked): QueuedMessage {
-  const message = { topic, payload: isReceived ? '' : payload.toString('base64'), qos, messageId }
-  return isReceived ? { ...message, isReceived } : message
+function placeOf({ topic, payload, brokerId, brokerCounter }: Placed): MessagePlace {
+  const bytes = Buffer.byteLength(topic) + bytesOf(payload).length
+  return { order: brokerCounter, brokerId, bytes }
+}
+
+function owedOf({ qos, messageId, isReceived }: Unacked): OwedDocument {
+  return isReceived ? { qos, messageId, isReceived } : { qos, messageId }
 }

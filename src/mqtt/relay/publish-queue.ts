@@ -3,7 +3,15 @@ import type { Hold } from '../../core/holds.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import type { QoS } from '../packets/packet.ts'
-import { bytesOf, type QueuedMessage, queuedName, topicRetainedPrefix } from './documents.ts'
+import {
+  bytesOf,
+  type MessageDocument,
+  type OwedDocument,
+  placeText,
+  topicMessagePrefix,
+  topicQueueOf,
+  topicRetainedPrefix,
+} from './documents.ts'
 import type { QueueBounds } from './queue-bounds.ts'
 import type { RetainedMessage, RetainedMessages } from './retained-messages.ts'
 import type { TopicSubscriptions } from './topic-subscriptions.ts'
@@ -16,6 +24,8 @@ export interface PublishQueueParts {
   readonly retained: RetainedMessages
   readonly subscriptions: TopicSubscriptions
   readonly bounds: QueueBounds
+  /** Called with the bytes of each message that is put for sessions. */
+  readonly onKept: (bytes: number) => void
   readonly onFailed: (error: unknown) => void
 }
 
@@ -133,19 +143,29 @@ export class PublishQueue {
     return done
   }
 
+  /** The message, once, and an entry for each session that is owed it: who that is, is fixed here, since filters change later. */
   #putsOf({ topic, payload, qos, retain, brokerId, brokerCounter }: AedesPublishPacket): DocumentPut {
-    const { subscriptions, bounds, retained } = this.#parts
+    const { subscriptions, bounds, retained, onKept } = this.#parts
+    const content = bytesOf(payload)
     const put: Record<string, DocumentPut[string]> = {}
-    const bytes = bytesOf(payload)
-    const wanting = subscriptions.wanting(topic)
-    const text = wanting.size > 0 ? bytes.toString('base64') : ''
-    for (const [clientId, wanted] of wanting) {
-      if (wanted === 0) continue
-      const message: QueuedMessage = { topic, payload: text, qos: wanted < qos ? wanted : qos }
-      put[queuedName(clientId, { order: brokerCounter, brokerId })] = message
-      bounds.note(clientId, bytes.length)
+    const wanting = [...subscriptions.wanting(topic)].filter(([, wanted]) => wanted > 0)
+    if (wanting.length > 0) {
+      const bytes = Buffer.byteLength(topic) + content.length
+      const place = { order: brokerCounter, brokerId, bytes }
+      const text = placeText(place)
+      const message: MessageDocument = { topic, payload: content.toString('base64') }
+      put[topicMessagePrefix + text] = message
+      for (const [clientId, wanted] of wanting) {
+        const owed: OwedDocument = { qos: wanted < qos ? wanted : qos }
+        put[topicQueueOf(clientId) + text] = owed
+      }
+      bounds.note(
+        wanting.map(([clientId]) => clientId),
+        place,
+      )
+      onKept(bytes)
     }
-    if (retain) Object.assign(put, retained.change({ topic, payload: bytes, qos }))
+    if (retain) Object.assign(put, retained.change({ topic, payload: content, qos }))
     return put
   }
 

@@ -10,9 +10,7 @@ export interface RelayStore {
   /** A message is the newest of its topic from here on. */
   retain(packet: AedesPublishPacket): void
   retained(filters: readonly string[]): readonly RetainedMessage[]
-  /** Client ids of the sessions that are owed what is published on a topic. */
-  owed(topic: string): Iterable<string>
-  /** Resolves when the message is with these sessions, in the order of the calls. @throws ThingwireError of the store */
+  /** Resolves when the message is with the sessions that want it, in the order of the calls. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void>
   /** What the session of a client is subscribed to. */
   filtersOf(clientId: string): readonly string[]
@@ -63,8 +61,9 @@ export class RelayPersistence {
     return { subsCount: 0, clientsCount: 0 }
   }
 
-  async subscriptionsByTopic(topic: string): Promise<{ clientId: string; topic: string }[]> {
-    return Array.from(this.#store.owed(topic), clientId => ({ clientId, topic }))
+  /** Aedes hands the list to `outgoingEnqueueCombi`, which finds the sessions itself, with their QoS. */
+  async subscriptionsByTopic(): Promise<[]> {
+    return []
   }
 
   async cleanSubscriptions(): Promise<void> {}

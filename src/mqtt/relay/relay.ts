@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Aedes, AedesPublishPacket, Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
 import { type Hold, HoldLost, type TakenHold, unlessLost } from '../../core/holds.ts'
+import { listNames } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
@@ -9,13 +10,14 @@ import type { DocumentStore } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Live } from '../../live/index.ts'
+import { sessionName } from '../sessions/session-documents.ts'
 import {
+  clientIdOf,
   clientIdOfQueued,
   type TopicSubscription,
   topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
-  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
@@ -26,7 +28,9 @@ import { QueueBounds } from './queue-bounds.ts'
 import { RelayPersistence, type RelayStore } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
 import { type RetainedMessage, RetainedMessages } from './retained-messages.ts'
+import { Sweep } from './sweep.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
+import { UntoldMessages } from './untold-messages.ts'
 
 export interface RelayParts {
   readonly documents: DocumentStore
@@ -65,8 +69,10 @@ export class Relay implements RelayStore {
   readonly #subscriptions: TopicSubscriptions
   readonly #bounds: QueueBounds
   readonly #link: NodeLink
-  /** Of this process; what Aedes knows messages again by. */
-  readonly #brokerId = randomUUID()
+  readonly #untold: UntoldMessages
+  readonly #sweep: Sweep
+  /** Of this process; what Aedes knows messages again by. It stands in the name of each entry: 72 random bits are enough. */
+  readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
   readonly #clients = new WeakMap<Client, RelayedClient>()
   /** By client id, the newest connection of each. */
@@ -80,10 +86,20 @@ export class Relay implements RelayStore {
     this.#parts = parts
     this.#retained = new RetainedMessages(documents)
     this.#subscriptions = new TopicSubscriptions(documents)
-    this.#bounds = new QueueBounds(documents, {
+    this.#bounds = new QueueBounds({
+      documents,
+      brokerId: this.#brokerId,
       isConnected: clientId => this.#current.has(clientId),
       onDropped: count => observer?.dropped(count),
+      onFailed: this.#onFailed,
     })
+    this.#sweep = new Sweep({
+      documents,
+      isThere: async clientId =>
+        this.#current.has(clientId) || (await documents.get(sessionName(clientId))) !== undefined,
+      onFailed: this.#onFailed,
+    })
+    this.#untold = new UntoldMessages(names => void this.#endWhoMissed(names).catch(this.#onFailed))
     this.#publishing = new PublishQueue({
       documents,
       clock,
@@ -91,6 +107,7 @@ export class Relay implements RelayStore {
       retained: this.#retained,
       subscriptions: this.#subscriptions,
       bounds: this.#bounds,
+      onKept: bytes => this.#sweep.note(bytes),
       onFailed: this.#onFailed,
     })
     this.persistence = new RelayPersistence(this)
@@ -110,6 +127,8 @@ export class Relay implements RelayStore {
         this.#hearing = Promise.all([this.#hearing, this.#hear(names).catch(this.#onFailed)])
       }),
       () => this.#link.close(),
+      () => this.#untold.close(),
+      () => this.#sweep.close(),
     ]
   }
 
@@ -118,7 +137,7 @@ export class Relay implements RelayStore {
     const relay = new Relay(parts)
     await relay.#link.open()
     await relay.#hear(undefined)
-    void relay.#dropOrphans().catch(relay.#onFailed)
+    await relay.#sweep.open()
     return relay
   }
 
@@ -185,7 +204,6 @@ export class Relay implements RelayStore {
       before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
       room: () => live.brokerPackets.room(),
       onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
-      onMissed: () => connection.close(missed()),
       onFailed: this.#onFailed,
     })
   }
@@ -200,6 +218,17 @@ export class Relay implements RelayStore {
   forget(clientId: string): void {
     this.#subscriptions.set(clientId, [])
     this.#bounds.forget(clientId)
+    this.#removeLate(clientId).catch(this.#onFailed)
+  }
+
+  /** Removes what was put for a session while it ended. @throws ThingwireError of the store */
+  async #removeLate(clientId: string): Promise<void> {
+    const { documents } = this.#parts
+    // Behind the puts of this node: from here on nothing comes for the client, unless it has begun anew.
+    const session = await documents.getInOrder(sessionName(clientId))
+    if (session || this.#current.has(clientId)) return
+    await this.#removeAll(clientId, undefined)
+    this.#sweep.soon()
   }
 
   /** Whether Aedes is to subscribe a client to a filter. */
@@ -235,7 +264,8 @@ export class Relay implements RelayStore {
   }
 
   #deliver(message: LinkedMessage): void {
-    const { topic, payload, qos, retain } = message
+    const { topic, payload, qos, retain, brokerId, brokerCounter } = message
+    this.#untold.came({ brokerId, order: brokerCounter })
     if (retain) this.#retained.change({ topic, payload, qos })
     this.bus.deliver({ ...message, cmd: 'publish', dup: false }, () => {})
   }
@@ -294,10 +324,6 @@ export class Relay implements RelayStore {
     return this.#retained.matching(filters)
   }
 
-  owed(topic: string): Iterable<string> {
-    return this.#subscriptions.wanting(topic).keys()
-  }
-
   filtersOf(clientId: string): readonly string[] {
     return this.#current.get(clientId)?.subscriptions.map(({ filter }) => filter) ?? []
   }
@@ -320,39 +346,37 @@ export class Relay implements RelayStore {
       await Promise.all([this.#retained.load(), this.#subscriptions.load()])
       return
     }
-    const changes = names.map(name => {
-      if (name.startsWith(topicQueuePrefix)) this.#current.get(clientIdOfQueued(name))?.queue?.stored(name)
-      if (name.startsWith(topicRetainedPrefix)) return this.#retained.hear(name)
-      return name.startsWith(topicSessionPrefix) ? this.#subscriptions.hear(name) : undefined
+    const changes = names.map(async name => {
+      if (name.startsWith(topicQueuePrefix) && this.#current.has(clientIdOfQueued(name)))
+        this.#untold.stored(name)
+      else if (name.startsWith(topicRetainedPrefix)) await this.#retained.hear(name)
+      else if (name.startsWith(topicSessionPrefix)) await this.#hearSession(name)
     })
     await Promise.all(changes)
   }
 
-  async #removeAll(clientId: string, hold: Hold | undefined): Promise<void> {
-    const { documents } = this.#parts
-    this.#subscriptions.set(clientId, [])
-    const prefix = topicQueueOf(clientId)
-    for (;;) {
-      const page = await documents.list(prefix, { limit: 100 })
-      const put = Object.fromEntries(page.map(([name]) => [name, null]))
-      await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, hold)
-      if (page.length < 100) return
+  async #hearSession(name: string): Promise<void> {
+    await this.#subscriptions.hear(name)
+    const clientId = clientIdOf(name)
+    if (this.#subscriptions.of(clientId).length === 0) await this.#removeLate(clientId)
+  }
+
+  /** @param names of entries whose message has not come to this node */
+  async #endWhoMissed(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const client = this.#current.get(clientIdOfQueued(name))
+      // What has been acknowledged, or dropped, is not missed.
+      if (client?.isPersistent && (await this.#parts.documents.get(name))) client.close(missed())
     }
   }
 
-  /** Messages that were published while the last of a session was removed. */
-  async #dropOrphans(): Promise<void> {
+  /** Removes what a session has. @throws HoldLost @throws ThingwireError of the store */
+  async #removeAll(clientId: string, hold: Hold | undefined): Promise<void> {
     const { documents } = this.#parts
-    let after = topicQueuePrefix
-    for (;;) {
-      const [[name] = []] = await documents.list(topicQueuePrefix, { after, limit: 1 })
-      if (name === undefined) return
-      const clientId = clientIdOfQueued(name)
-      if (!(await documents.get(topicSessionName(clientId))) && !this.#current.has(clientId))
-        await this.#removeAll(clientId, undefined)
-      // Behind all of this client: a slash is followed by a zero.
-      after = `${name.slice(0, name.lastIndexOf('/'))}0`
-    }
+    this.#subscriptions.set(clientId, [])
+    const put: Record<string, null> = {}
+    for await (const name of listNames(documents, topicQueueOf(clientId))) put[name] = null
+    await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, hold)
   }
 
   /** What the store fails is told by whoever waits for it. */

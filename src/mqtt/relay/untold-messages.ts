@@ -1,83 +1,61 @@
-import type { DocumentStore } from '../../core/ports.ts'
-import { type MessagePlace, placeIn } from './documents.ts'
+import { type MessagePlace, placeIn, placeTextIn } from './documents.ts'
 
-/** How much later than in the store a message may come, milliseconds. */
+/** How much later than in the store a message of another node may come, milliseconds. */
 const patience = 5_000
 
-export interface UntoldMessagesParts {
-  readonly documents: Pick<DocumentStore, 'get'>
-  /** Whether what the store has is still being read: then it may come yet. */
-  readonly isReading: () => boolean
-  /** One has not come. */
-  readonly onMissed: () => void
-  readonly onFailed: (error: unknown) => void
-}
-
 /**
- * Messages of other nodes that the store has for a client which is connected here. They come by another way, on which they may be
+ * Messages of other nodes that the store has for clients which are connected here. They come by another way, on which they may be
  * lost: the other node may be killed between the two.
  */
 export class UntoldMessages {
-  readonly #parts: UntoldMessagesParts
-  /** By name, since when it is known, by the monotonic clock. */
-  readonly #waiting = new Map<string, number>()
+  readonly #onMissed: (names: readonly string[]) => void
+  /** By place, since when the message is known, by the monotonic clock, and the names of what is owed of it. */
+  readonly #waiting = new Map<string, { readonly since: number; readonly names: string[] }>()
   /** By broker, order of the newest that has come: those of one come in their order. */
   readonly #newest = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
-  #isClosed = false
 
-  constructor(parts: UntoldMessagesParts) {
-    this.#parts = parts
+  /** @param onMissed called with the names of what is owed of a message that has not come */
+  constructor(onMissed: (names: readonly string[]) => void) {
+    this.#onMissed = onMissed
   }
 
-  /** The store has got it from another node, or has lost it. */
+  /** The store has got an entry for a client of this node from another one, or has lost it. */
   stored(name: string): void {
-    if (this.#isClosed || this.#hasCome(name)) return
-    this.#waiting.set(name, performance.now())
+    if (this.#hasCome(placeIn(name))) return
+    const place = placeTextIn(name)
+    const waiting = this.#waiting.get(place)
+    if (waiting) waiting.names.push(name)
+    else this.#waiting.set(place, { since: performance.now(), names: [name] })
     this.#wait()
   }
 
-  /** It has come, on whichever way. */
-  came({ order, brokerId }: MessagePlace): void {
-    this.#newest.set(brokerId, Math.max(order, this.#newest.get(brokerId) ?? 0))
-    for (const name of this.#waiting.keys()) {
-      if (!this.#hasCome(name)) break
-      this.#waiting.delete(name)
-    }
+  came({ order, brokerId }: Omit<MessagePlace, 'bytes'>): void {
+    this.#newest.set(brokerId, order)
   }
 
   close(): void {
-    this.#isClosed = true
     clearTimeout(this.#timer)
+    this.#waiting.clear()
   }
 
-  #hasCome(name: string): boolean {
-    const { order, brokerId } = placeIn(name)
+  #hasCome({ order, brokerId }: Omit<MessagePlace, 'bytes'>): boolean {
     return order <= (this.#newest.get(brokerId) ?? 0)
   }
 
   #wait(): void {
-    const [since] = this.#waiting.values()
-    if (since === undefined || this.#timer || this.#isClosed) return
-    const left = since + patience - performance.now()
-    this.#timer = setTimeout(() => void this.#look().catch(this.#parts.onFailed), left)
+    const [next] = this.#waiting.values()
+    if (!next || this.#timer) return
+    this.#timer = setTimeout(() => this.#look(), next.since + patience - performance.now())
   }
 
-  /** @throws ThingwireError of the store */
-  async #look(): Promise<void> {
-    const { documents, isReading, onMissed } = this.#parts
-    try {
-      if (isReading()) for (const name of this.#waiting.keys()) this.#waiting.set(name, performance.now())
-      for (const [name, since] of this.#waiting) {
-        if (performance.now() < since + patience) break
-        this.#waiting.delete(name)
-        // What has been acknowledged, or dropped, is not missed.
-        const isMissed = !this.#hasCome(name) && (await documents.get(name)) !== undefined
-        if (isMissed && !this.#isClosed) return onMissed()
-      }
-    } finally {
-      this.#timer = undefined
-      this.#wait()
+  #look(): void {
+    this.#timer = undefined
+    for (const [place, { since, names }] of this.#waiting) {
+      if (performance.now() < since + patience) break
+      this.#waiting.delete(place)
+      if (!this.#hasCome(placeIn(place))) this.#onMissed(names)
     }
+    this.#wait()
   }
 }

@@ -92,7 +92,7 @@ export class Sessions {
   /**
    * The session of a client that wants to find it again when it comes back, durable when this resolves.
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws HoldLost @throws ThingwireError too_many_persistent_sessions; of the store
    */
   async resume(clientId: string, hold: TakenHold): Promise<BegunSession> {
     const present = this.#open.get(clientId)
@@ -112,7 +112,10 @@ export class Sessions {
   async #load(clientId: string): Promise<MqttSession> {
     const { nodes, live } = this.#parts
     const stored = await this.#stored.read(clientId)
-    if (!stored) return newSession(clientId, true, live.writeNumber)
+    if (!stored) {
+      await this.#stored.assertRoom(clientId)
+      return newSession(clientId, true, live.writeNumber)
+    }
     return storedSession(clientId, stored, { nodes, begin: this.#begin })
   }
 

@@ -1,6 +1,7 @@
 import type { Hold } from '../../core/holds.ts'
-import { listDocuments } from '../../core/list-documents.ts'
+import { listDocuments, listNames } from '../../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
+import { ThingwireError } from '../../errors.ts'
 import { topicQueueOf, topicSessionName } from '../relay/documents.ts'
 import { maximumMissed } from './missed.ts'
 import type { MqttSession } from './session.ts'
@@ -12,6 +13,9 @@ import {
   sessionName,
   sessionPrefix,
 } from './session-documents.ts'
+
+/** Persistent sessions of one principal at most (contract §9). */
+const mostOfPrincipal = 1_000
 
 /** A session of this node. */
 export interface Usage {
@@ -37,6 +41,13 @@ export class StoredSessions {
   /** @throws ThingwireError of the store */
   async read(clientId: string): Promise<MqttSessionDocument | undefined> {
     return (await this.#documents.get(sessionName(clientId))) as MqttSessionDocument | undefined
+  }
+
+  /** @throws ThingwireError too_many_persistent_sessions: the principal of a new session has as many as it may have */
+  async assertRoom(clientId: string): Promise<void> {
+    const scope = clientId.slice(0, clientId.indexOf(':') + 1)
+    const names = await this.#documents.names(sessionName(scope), { limit: mostOfPrincipal })
+    if (names.length >= mostOfPrincipal) throw new ThingwireError('too_many_persistent_sessions')
   }
 
   /** Puts a session as it is now, and that it was connected now. @param others put with it. @throws HoldLost */
@@ -98,15 +109,15 @@ export class StoredSessions {
       [topicSessionName(clientId)]: null,
     }
     for (const prefix of [inFlightOf(clientId), topicQueueOf(clientId)]) {
-      for await (const [rest] of listDocuments(this.#documents, prefix)) removal[`${prefix}${rest}`] = null
+      for await (const name of listNames(this.#documents, prefix)) removal[name] = null
     }
     return removal
   }
 
   /** The client ids of the sessions of a scope, such as `thing.<id>:`. @throws ThingwireError of the store */
   async *clientIdsIn(scope: string): AsyncGenerator<string> {
-    for await (const [rest] of listDocuments(this.#documents, sessionName(scope))) {
-      yield scope + decodeURIComponent(rest)
+    for await (const name of listNames(this.#documents, sessionName(scope))) {
+      yield decodeURIComponent(name.slice(sessionPrefix.length))
     }
   }
 

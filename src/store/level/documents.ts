@@ -3,8 +3,8 @@ import { documentOf, toTexts } from '../document-texts.ts'
 import type { Database } from './database/database.ts'
 import type { DiskSpace } from './database/disk-space.ts'
 import type { Head } from './database/head.ts'
-import { firstEntries } from './database/scan.ts'
-import { behind, documentKey, documentKeys, nameInDocumentKey } from './keys.ts'
+import { firstEntries, firstKeys } from './database/scan.ts'
+import { behind, documentKey, documentKeys, type KeyRange, nameInDocumentKey } from './keys.ts'
 
 /** Documents as the database has them; null removes. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
@@ -28,11 +28,13 @@ export function createDocuments(
     },
 
     async list(prefix, { after, limit }) {
-      const range = documentKeys(prefix)
-      const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
-      const rest = isInside ? { ...range, gte: behind(documentKey(after)) } : range
-      const entries = await database.read(() => firstEntries(database, rest, { limit }))
+      const entries = await database.read(() => firstEntries(database, rangeOf(prefix, after), { limit }))
       return entries.map(([key, bytes]) => [nameInDocumentKey(key), documentOf(bytes) ?? {}])
+    },
+
+    async names(prefix, { after, limit }) {
+      const keys = await database.read(() => firstKeys(database, rangeOf(prefix, after), limit))
+      return keys.map(nameInDocumentKey)
     },
 
     put(documents, ticket, _hold, purpose) {
@@ -66,6 +68,13 @@ export function createDocuments(
         }),
       ),
   }
+}
+
+/** The keys of the documents whose name starts with `prefix` and comes after `after`. */
+function rangeOf(prefix: string, after: string | undefined): KeyRange {
+  const range = documentKeys(prefix)
+  const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0
+  return isInside ? { ...range, gte: behind(documentKey(after)) } : range
 }
 
 export function encodeDocuments(documents?: DocumentPut): EncodedDocuments {

@@ -14,10 +14,9 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
 
   return {
     get: async name => read(name),
-    list: async (prefix, { after = '', limit }) => {
-      const names = [...stored.keys()].filter(name => name.startsWith(prefix) && name > after).sort()
-      return names.slice(0, limit).map(name => [name, read(name) as Document] as [string, Document])
-    },
+    list: async (prefix, options) =>
+      names(prefix, options).map(name => [name, read(name) as Document] as [string, Document]),
+    names: async (prefix, options) => names(prefix, options),
     put: (documents, ticket) => {
       const texts = toTexts(documents)
       const putting = commits.alone(async () => {
@@ -40,6 +39,11 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
       if (text === null) stored.delete(name)
       else stored.set(name, text)
     }
+  }
+
+  function names(prefix: string, { after = '', limit }: { after?: string; limit: number }): string[] {
+    const found = [...stored.keys()].filter(name => name.startsWith(prefix) && name > after)
+    return found.sort().slice(0, limit)
   }
 
   function read(name: string): Document | undefined {

@@ -43,12 +43,14 @@ export function createDocuments(
     },
 
     async list(prefix, { after, limit }) {
-      const isInside = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0
-      const from = isInside ? `(${after}` : `[${prefix}`
-      // No UTF-8 text has this byte.
-      const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
-      const found = pairsIn(await database.run(listDocuments, from, to, limit))
+      const found = pairsIn(await database.run(listDocuments, ...rangeOf(prefix, after), limit))
       return found.map(([name, json]) => [name, documentOf(json) ?? {}])
+    },
+
+    async names(prefix, { after, limit }) {
+      const range = rangeOf(prefix, after)
+      const names = await database.call('ZRANGEBYLEX', keys.documentNames, ...range, 'LIMIT', 0, limit)
+      return (names as readonly Buffer[]).map(name => name.toString())
     },
 
     put: (documents, ticket, hold) => commits.put(toTexts(documents), ticket, hold),
@@ -70,4 +72,12 @@ export function createDocuments(
         }
       }),
   }
+}
+
+/** The names that start with `prefix` and come after `after`, as ZRANGEBYLEX has them. */
+function rangeOf(prefix: string, after: string | undefined): [from: string, to: Buffer] {
+  const isInside = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0
+  // No UTF-8 text has this byte.
+  const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
+  return [isInside ? `(${after}` : `[${prefix}`, to]
 }

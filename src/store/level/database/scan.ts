@@ -123,6 +123,22 @@ export async function firstEntries(
   return found
 }
 
+/** The first keys of a range, at most `limit`: LevelDB's binding copies no values. */
+export async function firstKeys({ level }: Readable, range: KeyRange, limit: number): Promise<Buffer[]> {
+  const iterator = level.keys({ ...range, highWaterMarkBytes: usualBytesAtOnce })
+  const found: Buffer[] = []
+  try {
+    while (found.length < limit) {
+      const keys = await iterator.nextv(Math.min(mostAtOnce, limit - found.length))
+      if (keys.length === 0) break
+      found.push(...keys)
+    }
+    return found
+  } finally {
+    await iterator.close()
+  }
+}
+
 /** The last entry of a range. */
 export async function lastEntry(
   database: Readable,
