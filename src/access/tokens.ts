@@ -106,7 +106,7 @@ export class Tokens {
 }
 
 function use(hash: string, token: TokenDocument | undefined, code: ActivationCodeDocument | undefined) {
-  if (!token) return { put: {}, result: undefined }
+  if (!token) return { put: {}, result: undefined, purpose: 'essential' as const }
   const { activationCode, ...kept } = token
   const put: Record<string, Document | null> = { [tokenName(hash)]: { ...kept, used: true } }
   if (activationCode !== undefined && code?.last?.hash === hash) {

@@ -21,7 +21,7 @@ const rejected = { index: 0, field: 'key', reason: 'invalid_key', message: 'no' 
 export function documentsWithWrites({ test, capabilities }: Suite): void {
   test('append() puts and removes its documents', async stage => {
     const { records, documents } = await stage.open()
-    await documents.put({ old: { is: 1 }, other: { is: 2 } })
+    await documents.put({ old: { is: 1 }, other: { is: 2 } }, 'keep')
     await records.append(write([received('a')], { documents: { old: null, never: null, new: { is: 3 } } }))
     await records.append(write([received('b')], { documents: {} }))
     assert.deepEqual(await valuesOf(records), ['a', 'b'])
@@ -86,8 +86,12 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     const seen = await Promise.all(
       count(30).map(async round => {
         const appending = records.append(write([received(round)], { documents: { mark: { round } } }))
-        const putting = round % 3 === 0 ? documents.put({ mark: { round, put: true } }) : undefined
-        const reading = documents.transact(['mark'], ([mark]) => ({ put: { mark: null }, result: mark }))
+        const putting = round % 3 === 0 ? documents.put({ mark: { round, put: true } }, 'keep') : undefined
+        const reading = documents.transact(['mark'], ([mark]) => ({
+          put: { mark: null },
+          result: mark,
+          purpose: 'keep',
+        }))
         await Promise.all([appending, putting])
         return await reading
       }),
@@ -98,7 +102,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     )
     assert.equal(await documents.get('mark'), undefined)
     await Promise.all([
-      documents.put({ mark: { by: 'put' } }),
+      documents.put({ mark: { by: 'put' } }, 'keep'),
       records.append(write([received('last')], { documents: { mark: { by: 'append' } } })),
     ])
     assert.deepEqual(await documents.get('mark'), { by: 'append' })

@@ -7,7 +7,7 @@ async function put(
   documents: DocumentStore,
   changes: Readonly<Record<string, Document | null>>,
 ): Promise<void> {
-  await documents.transact(Object.keys(changes), () => ({ put: changes, result: undefined }))
+  await documents.transact(Object.keys(changes), () => ({ put: changes, result: undefined, purpose: 'keep' }))
 }
 
 export function documents({ test, capabilities }: Suite): void {
@@ -68,15 +68,19 @@ export function documents({ test, capabilities }: Suite): void {
   test('transact() reads the named documents in their order, and gives the result', async stage => {
     const { documents } = await stage.open()
     await put(documents, { a: { is: 'a' }, b: { is: 'b' } })
-    const seen = await documents.transact(['b', 'none', 'a'], read => ({ put: {}, result: read }))
+    const seen = await documents.transact(['b', 'none', 'a'], read => ({
+      put: {},
+      result: read,
+      purpose: 'keep',
+    }))
     assert.deepEqual(seen, [{ is: 'b' }, undefined, { is: 'a' }])
-    assert.equal(await documents.transact([], () => ({ put: {}, result: 1 })), 1)
+    assert.equal(await documents.transact([], () => ({ put: {}, result: 1, purpose: 'keep' })), 1)
   })
 
   test('transact() puts documents that it did not read', async stage => {
     const { documents } = await stage.open()
     await put(documents, { a: { count: 1 } })
-    const change = () => ({ put: { a: null, b: { count: 2 } }, result: undefined })
+    const change = () => ({ put: { a: null, b: { count: 2 } }, result: undefined, purpose: 'keep' }) as const
     await documents.transact(['c'], change)
     assert.equal(await documents.get('a'), undefined)
     assert.deepEqual(await documents.get('b'), { count: 2 })
@@ -100,7 +104,7 @@ export function documents({ test, capabilities }: Suite): void {
     const increments = count(100).map(() =>
       documents.transact(['counter'], ([counter]) => {
         const next = Number(counter?.value ?? 0) + 1
-        return { put: { counter: { value: next } }, result: next }
+        return { put: { counter: { value: next } }, result: next, purpose: 'keep' }
       }),
     )
     const results = await Promise.all(increments)
@@ -122,11 +126,13 @@ export function documents({ test, capabilities }: Suite): void {
           [to]: { has: Number(target?.has) + amount },
         },
         result: undefined,
+        purpose: 'keep',
       }))
     const sum = () =>
       documents.transact(['a', 'b'], read => ({
         put: {},
         result: read.reduce((held, document) => held + Number(document?.has), 0),
+        purpose: 'keep',
       }))
     const working = count(100).flatMap(amount => [
       move('a', 'b', amount).then(() => total),

@@ -44,11 +44,11 @@ export function holds({ test, capabilities }: Suite): void {
     test(`put() in the name of a hold that was taken meanwhile${where} puts and removes nothing`, async stage => {
       const [before, after] = await open(stage)
       const lost = await before.holds.take(name)
-      await before.documents.put({ kept: { is: 1 }, other: { is: 1 } }, lost)
+      await before.documents.put({ kept: { is: 1 }, other: { is: 1 } }, 'keep', lost)
       const taking = after.holds.take(name)
       if (before !== after) await taking
-      const putting = before.documents.put({ other: { is: 2 }, more: {} }, lost)
-      const removing = before.documents.put({ kept: null }, lost)
+      const putting = before.documents.put({ other: { is: 2 }, more: {} }, 'keep', lost)
+      const removing = before.documents.put({ kept: null }, 'keep', lost)
       await assert.rejects(putting, HoldLost)
       await assert.rejects(removing, HoldLost)
       await taking
@@ -77,7 +77,7 @@ export function holds({ test, capabilities }: Suite): void {
       const hold = await before.holds.take(name)
       const covered = [
         before.records.append(write([received(1)], { hold })),
-        before.documents.put({ mark: { is: 1 } }, hold),
+        before.documents.put({ mark: { is: 1 } }, 'keep', hold),
       ]
       await Promise.all([...covered, before.holds.release(hold)])
       await assert.rejects(before.records.append(write([received(2)], { hold })), HoldLost)
@@ -91,7 +91,7 @@ export function holds({ test, capabilities }: Suite): void {
       const lost = gather<Hold>(listener => before.holds.onLost(listener))
       const first = await before.holds.take(name)
       const other = await before.holds.take('client/other')
-      const putting = before.documents.put({ mark: { is: 1 } }, first)
+      const putting = before.documents.put({ mark: { is: 1 } }, 'keep', first)
       if (before !== after) await putting
       await after.holds.take(name)
       assert.deepEqual(await after.documents.get('mark'), { is: 1 })

@@ -25,8 +25,13 @@ export function inOrder({ test, capabilities }: Suite): void {
     const seen = count(30).map(round => {
       const calls = [
         () => records.append(write([received(round)], { documents: { mark: { round } } })),
-        () => documents.put({ mark: { round } }),
-        () => documents.transact(['mark'], () => ({ put: { mark: { round } }, result: undefined })),
+        () => documents.put({ mark: { round } }, 'keep'),
+        () =>
+          documents.transact(['mark'], () => ({
+            put: { mark: { round } },
+            result: undefined,
+            purpose: 'keep',
+          })),
       ]
       void calls[round % 3]?.()
       return documents.getInOrder('mark')

@@ -23,8 +23,9 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'documents.getInOrder': ({ documents }) => documents.getInOrder('a'),
   'documents.list': ({ documents }) => documents.list('a', { limit: 1 }),
   'documents.names': ({ documents }) => documents.names('a', { limit: 1 }),
-  'documents.put': ({ documents }) => documents.put({ a: {} }),
-  'documents.transact': ({ documents }) => documents.transact(['a'], () => ({ put: { a: {} }, result: 1 })),
+  'documents.put': ({ documents }) => documents.put({ a: {} }, 'keep'),
+  'documents.transact': ({ documents }) =>
+    documents.transact(['a'], () => ({ put: { a: {} }, result: 1, purpose: 'keep' })),
   'refused.add': ({ refused }) => refused.add(thing, refusal(1)),
   'refused.list': ({ refused }) => refused.list(thing, 1),
 }

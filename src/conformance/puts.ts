@@ -6,9 +6,9 @@ import { count, givenUp, putTo, readDuring, waitedFor } from './writes.ts'
 export function puts({ test, capabilities }: Suite): void {
   test('put() puts and removes documents, whatever is there, and leaves the others', async stage => {
     const { documents } = await stage.open()
-    await documents.put({ a: { is: 1 }, b: { is: 2 }, c: { is: 3 } })
-    await documents.put({ a: { was: 1 }, b: null, never: null })
-    await documents.put({})
+    await documents.put({ a: { is: 1 }, b: { is: 2 }, c: { is: 3 } }, 'keep')
+    await documents.put({ a: { was: 1 }, b: null, never: null }, 'keep')
+    await documents.put({}, 'keep')
     const all = await documents.list('', { limit: 10 })
     assert.deepEqual(all, [
       ['a', { was: 1 }],
@@ -19,7 +19,7 @@ export function puts({ test, capabilities }: Suite): void {
   test('put() takes the documents as they are when it is called', async stage => {
     const { documents } = await stage.open()
     const list = [1]
-    const putting = documents.put({ a: { list } })
+    const putting = documents.put({ a: { list } }, 'keep')
     list.push(2)
     await putting
     assert.deepEqual(await documents.get('a'), { list: [1] })
@@ -27,8 +27,10 @@ export function puts({ test, capabilities }: Suite): void {
 
   test('put() takes effect in the order of the calls', async stage => {
     const { documents } = await stage.open()
-    const calls = count(200).map(call => documents.put({ last: { call }, [`odd ${call % 2}`]: { call } }))
-    await Promise.all([...calls, documents.put({ 'odd 0': null })])
+    const calls = count(200).map(call =>
+      documents.put({ last: { call }, [`odd ${call % 2}`]: { call } }, 'keep'),
+    )
+    await Promise.all([...calls, documents.put({ 'odd 0': null }, 'keep')])
     assert.deepEqual(await documents.get('last'), { call: 199 })
     assert.deepEqual(await documents.get('odd 1'), { call: 199 })
     assert.equal(await documents.get('odd 0'), undefined)
@@ -39,10 +41,10 @@ export function puts({ test, capabilities }: Suite): void {
     const increment = () =>
       documents.transact(['counter'], ([counter]) => {
         const value = Number(counter?.value ?? 0) + 1
-        return { put: { counter: { value } }, result: value }
+        return { put: { counter: { value } }, result: value, purpose: 'keep' }
       })
     const rounds = count(20).map(async round => {
-      const putting = documents.put({ counter: { value: round * 100 } })
+      const putting = documents.put({ counter: { value: round * 100 } }, 'keep')
       const results = await Promise.all([increment(), increment()])
       await putting
       return results
@@ -51,7 +53,7 @@ export function puts({ test, capabilities }: Suite): void {
       await Promise.all(rounds),
       count(20).map(round => [round * 100 + 1, round * 100 + 2]),
     )
-    const last = [increment(), documents.put({ counter: { value: -1 } })]
+    const last = [increment(), documents.put({ counter: { value: -1 } }, 'keep')]
     await Promise.all(last)
     assert.deepEqual(await documents.get('counter'), { value: -1 })
   })
@@ -62,9 +64,10 @@ export function puts({ test, capabilities }: Suite): void {
       documents.transact([from, to], ([source, target]) => ({
         put: { [from]: { has: Number(source?.has) - 1 }, [to]: { has: Number(target?.has) + 1 } },
         result: Number(source?.has) + Number(target?.has),
+        purpose: 'keep',
       }))
     const sums = count(50).flatMap(round => {
-      const reset = documents.put({ a: { has: round }, b: { has: -round } }).then(() => 0)
+      const reset = documents.put({ a: { has: round }, b: { has: -round } }, 'keep').then(() => 0)
       return [reset, move('a', 'b'), move('b', 'a')]
     })
     assert.deepEqual(await Promise.all(sums), Array(150).fill(0))
@@ -74,7 +77,8 @@ export function puts({ test, capabilities }: Suite): void {
   test('put() shows several documents to readers as one', async stage => {
     const { documents } = await stage.open()
     const names = count(50).map(name => `together/${name}`)
-    const putAll = (round: number) => documents.put(Object.fromEntries(names.map(name => [name, { round }])))
+    const putAll = (round: number) =>
+      documents.put(Object.fromEntries(names.map(name => [name, { round }])), 'keep')
     await putAll(0)
     const putRounds = async () => {
       for (const round of count(50)) await putAll(round)
@@ -103,11 +107,11 @@ export function puts({ test, capabilities }: Suite): void {
 
   test('put() that resolved holds when the store is reopened, close() while it puts included', async stage => {
     const before = await stage.open()
-    await before.documents.put({ gone: {}, stays: { is: 1 } })
+    await before.documents.put({ gone: {}, stays: { is: 1 } }, 'keep')
     const acknowledged: string[] = []
     const putting = count(200).map(async round => {
       const name = `put/${String(round).padStart(3, '0')}`
-      await before.documents.put({ [name]: { round }, [`${name}/pair`]: { round }, gone: null })
+      await before.documents.put({ [name]: { round }, [`${name}/pair`]: { round }, gone: null }, 'keep')
       acknowledged.push(name)
     })
     await Promise.all([...putting, before.close()])

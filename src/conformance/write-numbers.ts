@@ -36,11 +36,11 @@ export function writeNumbers({ test, capabilities }: Suite): void {
 
   const puts: readonly (readonly [name: string, put: (store: Store, numbers: object) => Promise<unknown>])[] =
     [
-      ['put', ({ documents }, numbers) => documents.put({ mark: { numbers } })],
+      ['put', ({ documents }, numbers) => documents.put({ mark: { numbers } }, 'keep')],
       [
         'transact',
         ({ documents }, numbers) =>
-          documents.transact([], () => ({ put: { mark: { numbers } }, result: undefined })),
+          documents.transact([], () => ({ put: { mark: { numbers } }, result: undefined, purpose: 'keep' })),
       ],
       [
         'append',

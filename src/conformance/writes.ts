@@ -71,7 +71,7 @@ export function putTo(
   put: DocumentPut,
   waiting: Waiting,
 ): Promise<unknown> {
-  return promised(waiting, ticket => documents.put(put, ticket))
+  return promised(waiting, ticket => documents.put(put, 'keep', ticket))
 }
 
 /** Appends one record per value, each in a write of its own, all at once. */

@@ -43,7 +43,7 @@ export interface Append {
   readonly states?: readonly Latest[]
   /**
    * Documents to put in the same commit as the records: both are durable or neither. Put also where the write repeats
-   * an id, and where everything of it was stored before.
+   * an id, and where everything of it was stored before. With a write that takes no room they are `essential`.
    */
   readonly documents?: DocumentPut | undefined
   /** In whose name it is: refused with `HoldLost`, as a whole, if that is not held any more at the commit. */
@@ -295,14 +295,21 @@ export type DocumentPut = Readonly<Record<string, Document | null>>
 export interface DocumentChange<Result> {
   readonly put: DocumentPut
   readonly result: Result
-  readonly purpose?: PutPurpose
+  readonly purpose: PutPurpose
 }
 
 /**
- * Why documents are put, for a store that is short of space (`Store`, Space). `upkeep`: nobody asked for it, and the caller loses
- * little without it. `essential`: without it nothing can be removed, or the service cannot begin. Absent: a client asked.
+ * Why documents are put: whether a store that is short of space takes them (`Store`, Space; contract §9).
+ *
+ * | purpose | what is put | below `minFreeSpace` | disk full |
+ * |---|---|---|---|
+ * | `keep` | what grows with use: messages for sessions that are away, retained messages, new sessions and filters; and what nobody asked for and little is lost without | refused, like records | refused |
+ * | `register` | an entry of the registry that an operator or a thing asks for: a thing, token, session, code, name | put | refused |
+ * | `essential` | without it nothing is removed, revoked or acknowledged, or a client or the service cannot begin | put | put, from the reserve |
+ *
+ * A put that only removes documents is never refused.
  */
-export type PutPurpose = 'upkeep' | 'essential'
+export type PutPurpose = 'keep' | 'register' | 'essential'
 
 /** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
 export interface DocumentStore {
@@ -319,7 +326,7 @@ export interface DocumentStore {
    *
    * @param hold in whose name it is. @throws HoldLost if that is not held any more at the commit: nothing is put
    */
-  put(documents: DocumentPut, hold?: Hold, purpose?: PutPurpose): Promise<void>
+  put(documents: DocumentPut, purpose: PutPurpose, hold?: Hold): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

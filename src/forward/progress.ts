@@ -78,7 +78,7 @@ export class Progress {
   /** Notes that the server is run without forwarding. @returns undefined: it has never forwarded. @throws ThingwireError of the store */
   static async leave(documents: DocumentStore): Promise<Progress | undefined> {
     const cursor = await documents.transact([cursorName], ([document]) => {
-      if (!document) return { put: {}, result: undefined }
+      if (!document) return { put: {}, result: undefined, purpose: 'essential' }
       const left: CursorDocument = { leftAt: Date.now(), ...(document as CursorDocument) }
       return { put: { [cursorName]: left }, result: left, purpose: 'essential' }
     })
@@ -133,7 +133,7 @@ export class Progress {
     }
     try {
       // It lets the log be cut.
-      await this.#documents.put(put, hold, 'essential')
+      await this.#documents.put(put, 'essential', hold)
     } catch (error) {
       this.#refused.unshift(...refused)
       throw error

@@ -69,7 +69,7 @@ export class AppliedMarks {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
       const put = isOlder ? { [throughName]: { writeNumber: through } } : {}
-      return { put, result: undefined, purpose: 'upkeep' }
+      return { put, result: undefined, purpose: 'keep' }
     })
   }
 

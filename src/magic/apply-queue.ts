@@ -174,7 +174,8 @@ export class ApplyQueue {
       const step = await nextStep(lane, this.#parts)
       if (step) {
         if (step.draft.states.length > 0) await this.#append(lane, step)
-        else if (step.documents) await this.#parts.documents.put(step.documents, this.#parts.hold)
+        else if (step.documents)
+          await this.#parts.documents.put(step.documents, 'essential', this.#parts.hold)
         this.#finish(lane, step)
       }
       this.#goOn(lane)

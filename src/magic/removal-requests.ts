@@ -57,7 +57,7 @@ export class RemovalRequests {
    */
   async ask(thingId: string, key: string, onPut: (request: RemovalRequest) => void): Promise<void> {
     const name = `${prefix}${thingId}/${randomBytes(9).toString('base64url')}/${key}`
-    const putting = this.#documents.put({ [name]: {} }, undefined, 'essential')
+    const putting = this.#documents.put({ [name]: {} }, 'essential')
     const done = new Promise<void>((resolve, reject) => this.#asked.set(name, { putting, resolve, reject }))
     try {
       const put = putting.then(() => onPut({ name, thingId, key }))

@@ -102,9 +102,9 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * latest record.
  *
  * **Space.** A store that is short of space rejects with `store_full` what would take some: first appends that keep records, and
- * puts whose purpose is `upkeep`; where there is next to none, every put but those that remove a document and those that are
- * `essential`. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its space from others,
- * as one that is `shared` does, may take the purpose for nothing.
+ * puts whose purpose is `keep`; where there is next to none, every put but those that are `essential` (`PutPurpose`). A put that only
+ * removes is never refused. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its space
+ * from others, as one that is `shared` does, may take the purpose for nothing.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
  * it, but breaks off a backup, whose reader may be slow, and may break off `aggregate`, which is then rejected like the calls after
@@ -197,7 +197,7 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | '
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder'> {
-  put(documents: DocumentPut, ticket: CommitTicket<unknown>, hold?: Hold, purpose?: PutPurpose): undefined
+  put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, hold?: Hold): undefined
 }
 
 /** Holds of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Hold`. */

@@ -91,13 +91,15 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     documents: {
       get: name => life.run(() => documents.get(name)),
       getInOrder: name =>
-        life.run(() => documents.transact([name], ([document]) => ({ put: {}, result: document }))),
+        life.run(() =>
+          documents.transact([name], ([document]) => ({ put: {}, result: document, purpose: 'essential' })),
+        ),
       list: (...query) => life.run(() => documents.list(...query)),
       names: (...query) => life.run(() => documents.names(...query)),
-      put: (put, hold, purpose) =>
+      put: (put, purpose, hold) =>
         life.run(async () => {
           assertHeld(hold)
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, own, hold, purpose), hold))
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, purpose, own, hold), hold))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },

@@ -6,6 +6,7 @@ import type {
   DocumentPut,
   DriverDocuments,
   DriverRecords,
+  PutPurpose,
   Receipt,
   StoreDriver,
 } from '../../src/store/contract.ts'
@@ -13,7 +14,12 @@ import type {
 /** An append whose outcome is a promise: easier to be changed on its way than a ticket is. */
 export type PromisedAppend = (write: Append, waiting: Waiting) => Promise<Receipt>
 
-export type PromisedPut = (documents: DocumentPut, waiting: Waiting, hold?: Hold) => Promise<unknown>
+export type PromisedPut = (
+  documents: DocumentPut,
+  purpose: PutPurpose,
+  waiting: Waiting,
+  hold?: Hold,
+) => Promise<unknown>
 
 /** Gives the driver another `append`, made of the one that it has. */
 export function alterAppends(
@@ -29,8 +35,10 @@ export function alterAppends(
 /** Gives the driver another `put`, made of the one that it has. */
 export function alterPuts({ documents }: StoreDriver, alter: (put: PromisedPut) => PromisedPut): void {
   const driver = { put: documents.put.bind(documents) }
-  const altered = alter((put, waiting, hold) => promised(waiting, ticket => driver.put(put, ticket, hold)))
-  const put: DriverDocuments['put'] = (documents, ticket, hold) =>
-    settle(ticket, altered(documents, ticket, hold))
+  const altered = alter((put, purpose, waiting, hold) =>
+    promised(waiting, ticket => driver.put(put, purpose, ticket, hold)),
+  )
+  const put: DriverDocuments['put'] = (documents, purpose, ticket, hold) =>
+    settle(ticket, altered(documents, purpose, ticket, hold))
   Object.assign(documents, { put })
 }

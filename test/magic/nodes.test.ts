@@ -147,7 +147,7 @@ describe('RetainedState that starts', () => {
             list: async (prefix: string, page: Parameters<typeof documents.list>[1]) => {
               if (prefix === removals) {
                 await acknowledged
-                await documents.put({ [`${removals}${startThing}/random/$settings`]: {} })
+                await documents.put({ [`${removals}${startThing}/random/$settings`]: {} }, 'keep')
               }
               return await documents.list(prefix, page)
             },

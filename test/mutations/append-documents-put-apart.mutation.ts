@@ -8,7 +8,7 @@ export const mutation: Mutation = {
     withRecords(driver, {
       append: async ({ documents = {}, ...write }, ticket) => {
         const receipt = await driver.records.append(write, ticket)
-        await driver.documents.put(documents, waitedFor())
+        await driver.documents.put(documents, 'keep', waitedFor())
         return receipt
       },
     }),

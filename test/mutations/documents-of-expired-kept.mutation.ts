@@ -7,7 +7,7 @@ export const mutation: Mutation = {
   mutate: driver =>
     withRecords(driver, {
       append: (write, ticket) => {
-        if (ticket.expired) void driver.documents.put(write.documents ?? {}, waitedFor())
+        if (ticket.expired) void driver.documents.put(write.documents ?? {}, 'keep', waitedFor())
         return driver.records.append(write, ticket)
       },
     }),

@@ -8,7 +8,7 @@ export const mutation: Mutation = {
     ...driver,
     documents: {
       ...driver.documents,
-      put: documents => driver.documents.put(documents, waitedFor()),
+      put: (documents, purpose) => driver.documents.put(documents, purpose, waitedFor()),
     },
   }),
 }

@@ -6,6 +6,7 @@ import type {
   DocumentPut,
   DriverDocuments,
   DriverRecords,
+  PutPurpose,
   Receipt,
   StoreDriver,
 } from '../../src/store/contract.ts'
@@ -21,7 +22,7 @@ export interface PromisedRecords extends Omit<DriverRecords, 'append'> {
 }
 
 export interface PromisedDocuments extends Omit<DriverDocuments, 'put'> {
-  put(documents: DocumentPut, waiting: Waiting, hold?: Hold): Promise<unknown>
+  put(documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, hold?: Hold): Promise<unknown>
 }
 
 export function promisedDriver(driver: StoreDriver): PromisedDriver {
@@ -31,8 +32,8 @@ export function promisedDriver(driver: StoreDriver): PromisedDriver {
       append: (write: Append, waiting: Waiting) => appendTo(driver.records, write, waiting),
     }),
     documents: replacing(driver.documents, {
-      put: (documents: DocumentPut, waiting: Waiting, hold?: Hold) =>
-        promised(waiting, ticket => driver.documents.put(documents, ticket, hold)),
+      put: (documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, hold?: Hold) =>
+        promised(waiting, ticket => driver.documents.put(documents, purpose, ticket, hold)),
     }),
   }
 }
@@ -46,7 +47,7 @@ export function settlingDriver(driver: PromisedDriver): StoreDriver {
       append: (write, ticket) => settle(ticket, records.append(write, ticket)),
     } satisfies Pick<DriverRecords, 'append'>),
     documents: replacing(documents, {
-      put: (put, ticket, hold) => settle(ticket, documents.put(put, ticket, hold)),
+      put: (put, purpose, ticket, hold) => settle(ticket, documents.put(put, purpose, ticket, hold)),
     } satisfies Pick<DriverDocuments, 'put'>),
   }
 }

@@ -7,9 +7,9 @@ export const mutation: Mutation = {
     ...driver,
     documents: {
       ...driver.documents,
-      put: async (documents, ticket) => {
+      put: async (documents, purpose, ticket) => {
         for (const [name, document] of Object.entries(documents)) {
-          await driver.documents.put({ [name]: document }, ticket)
+          await driver.documents.put({ [name]: document }, purpose, ticket)
         }
       },
     },

@@ -7,9 +7,9 @@ export const mutation: Mutation = {
     ...driver,
     documents: {
       ...driver.documents,
-      put: async (documents, ticket) => {
+      put: async (documents, purpose, ticket) => {
         await new Promise(resolve => setImmediate(resolve))
-        await driver.documents.put(documents, ticket)
+        await driver.documents.put(documents, purpose, ticket)
       },
     },
   }),

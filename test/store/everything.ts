@@ -102,14 +102,17 @@ async function fillAs({ records, documents, refused }: Store, show: (time: numbe
       excerpt,
     })
   }
-  await documents.put({
-    [`things/${thing}`]: { name: 'Boat', createdAt: 1 },
-    'tokens/0123': { thingId: thing },
-    'sessions/4567': { things: '*', access: 'read' },
-    'activation-codes/abc': { uses: 3 },
-    'mqtt-in-flight/thing%3Aa/7': { write: 281_474_976_710_655 },
-    'mqtt-wills/8': { thingId: thing, body: 'e30=' },
-  })
+  await documents.put(
+    {
+      [`things/${thing}`]: { name: 'Boat', createdAt: 1 },
+      'tokens/0123': { thingId: thing },
+      'sessions/4567': { things: '*', access: 'read' },
+      'activation-codes/abc': { uses: 3 },
+      'mqtt-in-flight/thing%3Aa/7': { write: 281_474_976_710_655 },
+      'mqtt-wills/8': { thingId: thing, body: 'e30=' },
+    },
+    'keep',
+  )
 }
 
 /** Everything that the ports show, but for write numbers. */

@@ -158,7 +158,7 @@ describe('migrate()', () => {
   test('refuses a store in Redis that holds something', async () => {
     const options = await stage()
     const target = await openStore(createRedisStore(options))
-    await target.documents.put({ 'things/other': {} })
+    await target.documents.put({ 'things/other': {} }, 'keep')
     await target.close()
     await expect(migrate(options)).rejects.toThrow('migrate needs an empty one')
     const again = await open(createRedisStore(options))

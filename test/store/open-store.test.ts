@@ -92,9 +92,11 @@ describe('openStore()', () => {
   it('put() takes the time limit of an append, and drops what has not begun by then', async () => {
     const { driver, letThrough } = heldStore()
     const { documents } = await open(driver, 20)
-    await expect(documents.put({ a: { is: 'late' } })).rejects.toMatchObject({ reason: 'store_timeout' })
+    await expect(documents.put({ a: { is: 'late' } }, 'keep')).rejects.toMatchObject({
+      reason: 'store_timeout',
+    })
     letThrough()
-    await documents.put({ b: { is: 'in time' } })
+    await documents.put({ b: { is: 'in time' } }, 'keep')
     expect(await documents.list('', { limit: 10 })).toEqual([['b', { is: 'in time' }]])
   })
 
@@ -156,7 +158,7 @@ describe('openStore()', () => {
   it('close() waits for a put that the driver still has after its time limit', async () => {
     const { driver, closed, letThrough } = heldStore()
     const { documents, close } = await open(driver, 20)
-    await expect(documents.put({ a: {} })).rejects.toMatchObject({ reason: 'store_timeout' })
+    await expect(documents.put({ a: {} }, 'keep')).rejects.toMatchObject({ reason: 'store_timeout' })
     const closing = close()
     await new Promise(resolve => setImmediate(resolve))
     expect(closed).toEqual([])

@@ -31,7 +31,7 @@ export async function endSessions(
       const left = thing?.sessions?.filter(({ sessionId }) => !isOver.has(sessionId))
       if (left) put[thingName(thingId)] = { ...thing, sessions: left }
     }
-    return { put: { ...put, ...endOf(sessions) }, result: sessions }
+    return { put: { ...put, ...endOf(sessions) }, result: sessions, purpose: 'essential' }
   })
 }
 

@@ -53,7 +53,7 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
         if (missing !== undefined) {
           throw new ThingwireError('unknown_thing', `there is no thing ${missing.slice(thingPrefix.length)}`)
         }
-        return { put: session.put, result: undefined }
+        return { put: session.put, result: undefined, purpose: 'register' }
       })
       return session.minted
     },
@@ -84,7 +84,7 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
           ...session.put,
           [thingName(thingId)]: { ...thing, sessions: [...live, entry] },
         }
-        return { put, result: over }
+        return { put, result: over, purpose: 'register' }
       })
       if (over.length > 0) onEnd(endedWith(over))
       return session.minted

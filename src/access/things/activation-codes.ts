@@ -36,7 +36,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
       const codes = Array.from({ length: count }, createCode)
       const document: ActivationCodeDocument = { createdAt: Date.now(), usesLeft: uses }
       const put = Object.fromEntries(codes.map(code => [activationCodeName(code), document]))
-      await documents.transact(Object.keys(put), () => ({ put, result: undefined }))
+      await documents.transact(Object.keys(put), () => ({ put, result: undefined, purpose: 'register' }))
       return codes
     },
 
@@ -72,6 +72,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     return await documents.transact([name], ([document]) => ({
       put: document ? { [name]: null } : {},
       result: document !== undefined,
+      purpose: 'essential',
     }))
   }
 
@@ -80,9 +81,13 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     const { thingId, token, put } = newThing('', { activationCode: code })
     return await documents.transact([name], ([document]) => {
       const { usesLeft, last } = (document ?? { usesLeft: 0 }) as ActivationCodeDocument
-      if (usesLeft === 0 || last) return { put: {}, result: undefined }
+      if (usesLeft === 0 || last) return { put: {}, result: undefined, purpose: 'register' }
       const taken = { ...document, usesLeft: usesLeft - 1, last: { thingId, hash: token.entry.hash } }
-      return { put: { ...put, [name]: taken }, result: { thingId, thingToken: token.thingToken } }
+      return {
+        put: { ...put, [name]: taken },
+        result: { thingId, thingToken: token.thingToken },
+        purpose: 'register',
+      }
     })
   }
 
@@ -93,9 +98,10 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     const names = [name, thingName(thingId), tokenName(hash)]
     return await documents.transact(names, ([document, thing, token]) => {
       const present = document as ActivationCodeDocument | undefined
-      if (present?.last?.hash !== hash) return { put: {}, result: undefined }
+      if (present?.last?.hash !== hash) return { put: {}, result: undefined, purpose: 'register' }
       // The operator has removed the token, or the thing: the code must not undo that.
-      if (!thing || !token) return { put: { [name]: withoutLast(present) }, result: undefined }
+      if (!thing || !token)
+        return { put: { [name]: withoutLast(present) }, result: undefined, purpose: 'register' }
       const { tokens } = thing as ThingDocument
       const put = {
         [name]: { ...document, last: { thingId, hash: fresh.entry.hash } },
@@ -107,7 +113,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
         [tokenName(hash)]: null,
         ...fresh.put,
       }
-      return { put, result: { thingId, thingToken: fresh.thingToken } }
+      return { put, result: { thingId, thingToken: fresh.thingToken }, purpose: 'register' }
     })
   }
 }

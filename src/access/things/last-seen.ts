@@ -98,7 +98,7 @@ export class LastSeen {
         const isNews = seen.at !== known?.at || seen.written !== known?.written
         if (found[index] && isNews) put[seenName(thingId)] = seen
       }
-      return { put, result: undefined, purpose: 'upkeep' }
+      return { put, result: undefined, purpose: 'keep' }
     })
   }
 }

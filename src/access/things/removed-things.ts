@@ -58,6 +58,7 @@ export class RemovedThings {
     await this.#documents.transact([removedThingName(thingId)], () => ({
       put: { [removedThingName(thingId)]: null },
       result: undefined,
+      purpose: 'essential',
     }))
   }
 }

@@ -1,4 +1,4 @@
-import type { Document, DocumentStore } from '../../core/ports.ts'
+import type { Document, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import { createThingId } from '../../core/token.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -44,7 +44,7 @@ export function createRegistry({
       assertName(name)
       assertGrants(topics)
       const { thingId, token, put } = newThing(name, { topics })
-      await documents.transact([thingName(thingId)], () => ({ put, result: undefined }))
+      await documents.transact([thingName(thingId)], () => ({ put, result: undefined, purpose: 'register' }))
       return { thingId, thingToken: token.thingToken }
     },
 
@@ -55,7 +55,7 @@ export function createRegistry({
 
     async rename(thingId, name) {
       assertName(name)
-      await change(thingId, thing => ({
+      await change('register', thingId, thing => ({
         put: { [thingName(thingId)]: { ...thing, name } },
         result: undefined,
       }))
@@ -63,7 +63,8 @@ export function createRegistry({
 
     async setTopics(thingId, topics) {
       assertGrants(topics)
-      await change(thingId, ({ topics: _, ...thing }) => ({
+      // It may take rights away.
+      await change('essential', thingId, ({ topics: _, ...thing }) => ({
         put: { [thingName(thingId)]: { ...thing, ...given(topics) } },
         result: undefined,
       }))
@@ -72,7 +73,7 @@ export function createRegistry({
 
     async remove(thingId) {
       const removal: RemovedThingDocument = { startedAt: Date.now() }
-      const ended = await change(thingId, thing => {
+      const ended = await change('essential', thingId, thing => {
         const tokens = thing.tokens.map(token => token.hash)
         const { sessions = [] } = thing
         const put: Record<string, Document | null> = {
@@ -89,7 +90,7 @@ export function createRegistry({
 
     async addToken(thingId) {
       const token = issueToken(thingId)
-      const added = await change(thingId, thing => {
+      const added = await change('register', thingId, thing => {
         if (thing.tokens.length >= maximumTokens) return { put: {}, result: false }
         const tokens = [...thing.tokens, token.entry]
         return { put: { ...token.put, [thingName(thingId)]: { ...thing, tokens } }, result: true }
@@ -106,7 +107,7 @@ export function createRegistry({
     },
 
     async removeToken(thingId, tokenId) {
-      const ended = await change(thingId, thing => {
+      const ended = await change('essential', thingId, thing => {
         const entry = thing.tokens.find(token => token.tokenId === tokenId)
         if (!entry) return { put: {}, result: undefined }
         const tokens = thing.tokens.filter(token => token !== entry)
@@ -125,13 +126,14 @@ export function createRegistry({
   }
 
   async function change<Result>(
+    purpose: PutPurpose,
     thingId: string,
     decide: (thing: ThingDocument) => { put: Record<string, Document | null>; result: Result },
   ): Promise<Result> {
     const outcome = await documents.transact([thingName(thingId)], ([document]) => {
-      if (!document) return { put: {}, result: undefined }
+      if (!document) return { put: {}, result: undefined, purpose }
       const { put, result } = decide(document as ThingDocument)
-      return { put, result: { result } }
+      return { put, result: { result }, purpose }
     })
     if (!outcome) throw new ThingwireError('unknown_thing')
     return outcome.result

@@ -35,7 +35,7 @@ export class EventIds {
     const id = randomBytes(6).toString('base64url')
     const epochs = await documents.transact([epochsName], ([document]) => {
       const before = document ? (document as EpochsDocument).runs : []
-      if (document && from === undefined) return { put: {}, result: before }
+      if (document && from === undefined) return { put: {}, result: before, purpose: 'essential' }
       const result = [...before, { id, from: from ?? 0 }].slice(-maximumEpochs)
       return { put: { [epochsName]: { runs: result } }, result, purpose: 'essential' }
     })

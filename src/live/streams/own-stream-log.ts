@@ -54,7 +54,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
     // It lets the log be cut.
-    await this.#documents.put(documents, undefined, 'essential')
+    await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
       return since !== undefined && commit.writeNumber > since && isStreamed(commit)
@@ -126,7 +126,8 @@ export class OwnStreamLog implements StreamLog, LogReader {
 
   async #begin(thing: StreamedThing): Promise<void> {
     await this.#live.catchUp(() => thing.begin(this.#live.keptWriteNumber))
-    await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } })
+    // One small document a thing, without which nothing of it could be read as it comes.
+    await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } }, 'essential')
   }
 
   #expireLater(thing: StreamedThing): void {
@@ -141,7 +142,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
   /** Never rejects. */
   async #end(thing: StreamedThing): Promise<void> {
     try {
-      await this.#documents.put({ [documentName(thing.thingId)]: null })
+      await this.#documents.put({ [documentName(thing.thingId)]: null }, 'essential')
       this.#live.unsubscribe(thing.thingId, thing)
       this.#things.delete(thing.thingId)
     } catch {

@@ -236,7 +236,8 @@ export class PublishDoor {
   /** Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash. */
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
-    await this.#parts.documents.put({ [inFlightName(clientId, messageId)]: null }, this.#connection.hold)
+    const name = inFlightName(clientId, messageId)
+    await this.#parts.documents.put({ [name]: null }, 'essential', this.#connection.hold)
   }
 
   #session(): MqttSession {

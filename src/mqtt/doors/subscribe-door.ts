@@ -147,7 +147,7 @@ export class SubscribeDoor {
     const { session, live, socket, broker, relayed } = connection
     const ours = unsubscriptions.filter(filter => isOurs(connection, filter))
     live.unsubscribe(await Promise.all(ours.map(filter => canonicalFilter(filter, things.access))))
-    if (session) await sessions.save(session)
+    if (session) await sessions.save(session, 'essential')
     // The broker closes the connection at one that it takes for none: there is no subscription that could be meant.
     const others = unsubscriptions.filter(filter => !isOurs(connection, filter) && isTopicFilter(filter))
     if (relayed) await this.#forget(connection, relayed, others)
@@ -194,9 +194,17 @@ export class SubscribeDoor {
       await ownership.prove(connection, thingId)
     }
     const added = granted.map(({ subscription }) => subscription)
+    const before = new Set([...session.interests].map(({ filter }) => filter))
+    const more = added.map(({ filter }) => filter).filter(filter => !before.has(filter))
     sessions.cover(session, added)
     await live.subscribe(added)
-    await sessions.save(session)
+    try {
+      await sessions.save(session, more.length > 0 ? 'keep' : 'essential')
+    } catch (error) {
+      // Or the session would be kept with them when the connection ends.
+      live.unsubscribe(more)
+      throw error
+    }
     return spelled
   }
 

@@ -290,7 +290,7 @@ export class OutgoingQueue {
 
   async #put(put: DocumentPut): Promise<void> {
     const hold = this.#hold
-    await this.#parts.documents.put(put, hold).catch(async (error: unknown) => {
+    await this.#parts.documents.put(put, 'essential', hold).catch(async (error: unknown) => {
       if (!(error instanceof HoldLost) || this.#hold === hold) throw error
       await this.#put(put)
     })

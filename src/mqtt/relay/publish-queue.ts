@@ -1,6 +1,6 @@
 import type { Aedes, AedesPublishPacket } from 'aedes'
 import type { Hold } from '../../core/holds.ts'
-import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import type { QoS } from '../packets/packet.ts'
 import {
@@ -125,15 +125,16 @@ export class PublishQueue {
     if (qos > 0) return
     const message: RetainedMessage = { topic, payload: bytesOf(payload), qos }
     const put = this.#parts.retained.change(message)
-    this.#putAll(put, undefined).catch(this.#parts.onFailed)
+    this.#putAll(put, purposeOf(put), undefined).catch(this.#parts.onFailed)
   }
 
   /** Aedes asks to keep a message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const publishing = this.#starting
     const { documents, hold } = publishing?.together ?? {}
-    const put = { ...documents, ...this.#putsOf(packet) }
-    const putting = Object.keys(put).length > 0 ? this.#putAll(put, hold) : undefined
+    const kept = this.#putsOf(packet)
+    const put = { ...documents, ...kept }
+    const putting = Object.keys(put).length > 0 ? this.#putAll(put, purposeOf(kept), hold) : undefined
     putting?.catch(() => {})
     const before = this.#put
     const done = putting ? before.then(() => putting) : before
@@ -169,14 +170,19 @@ export class PublishQueue {
     return put
   }
 
-  async #putAll(put: DocumentPut, hold: Hold | undefined): Promise<void> {
+  async #putAll(put: DocumentPut, purpose: PutPurpose, hold: Hold | undefined): Promise<void> {
     const { documents, retained } = this.#parts
     try {
-      await documents.put(put, hold)
+      await documents.put(put, purpose, hold)
     } catch (error) {
       const names = Object.keys(put).filter(name => name.startsWith(topicRetainedPrefix))
       await Promise.all(names.map(name => retained.hear(name))).catch(() => {})
       throw error
     }
   }
+}
+
+/** A message that nothing is kept of, or that removes a retained one, is put for its packet id or its will alone. */
+function purposeOf(kept: DocumentPut): PutPurpose {
+  return Object.values(kept).some(document => document !== null) ? 'keep' : 'essential'
 }

@@ -127,7 +127,7 @@ export class QueueBounds {
     let removed = 0
     let some: string[] = []
     const remove = async () => {
-      await documents.put(Object.fromEntries(some.map(name => [name, null])))
+      await documents.put(Object.fromEntries(some.map(name => [name, null])), 'essential')
       removed += some.length
       some = []
     }

@@ -18,6 +18,7 @@ import {
   topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
+  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
@@ -251,8 +252,15 @@ export class Relay implements RelayStore {
     hold: Hold | undefined,
   ): Promise<void> {
     if (!isPersistent) return
+    const before = new Set(this.#subscriptions.of(clientId).map(({ filter }) => filter))
+    const purpose = subscriptions.every(({ filter }) => before.has(filter)) ? 'essential' : 'keep'
     this.#subscriptions.set(clientId, subscriptions)
-    await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), hold)
+    try {
+      await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), purpose, hold)
+    } catch (error) {
+      await this.#subscriptions.hear(topicSessionName(clientId)).catch(this.#onFailed)
+      throw error
+    }
     await this.#link.settle()
   }
 
@@ -292,7 +300,7 @@ export class Relay implements RelayStore {
     const kept = all.filter(({ filter }) => mayRead(grants, filter))
     if (kept.length === all.length) return all
     this.#subscriptions.set(clientId, kept)
-    await this.#parts.documents.put(TopicSubscriptions.put(clientId, kept), hold)
+    await this.#parts.documents.put(TopicSubscriptions.put(clientId, kept), 'essential', hold)
     return kept
   }
 
@@ -376,7 +384,7 @@ export class Relay implements RelayStore {
     this.#subscriptions.set(clientId, [])
     const put: Record<string, null> = {}
     for await (const name of listNames(documents, topicQueueOf(clientId))) put[name] = null
-    await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, hold)
+    await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, 'essential', hold)
   }
 
   /** What the store fails is told by whoever waits for it. */

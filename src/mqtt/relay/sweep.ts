@@ -103,7 +103,7 @@ export class Sweep {
     for (const place of unowed) left.push(topicMessagePrefix + place)
     for (let from = 0; from < left.length; from += removedAtOnce) {
       const some = left.slice(from, from + removedAtOnce)
-      await documents.put(Object.fromEntries(some.map(name => [name, null])))
+      await documents.put(Object.fromEntries(some.map(name => [name, null])), 'essential')
     }
   }
 
@@ -114,7 +114,11 @@ export class Sweep {
       const [order = '', brokerId = '', bytes] = placeTextIn(name).split('.')
       if (bytes !== undefined) continue
       const copy = await documents.get(name)
-      if (copy) await documents.put({ [name]: null, ...split(copy, clientIdOfQueued(name), order, brokerId) })
+      if (copy)
+        await documents.put(
+          { [name]: null, ...split(copy, clientIdOfQueued(name), order, brokerId) },
+          'essential',
+        )
     }
   }
 }

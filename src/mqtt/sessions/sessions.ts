@@ -1,6 +1,6 @@
 import { type Hold, type Holds, type TakenHold, unlessLost } from '../../core/holds.ts'
 import type { Nodes } from '../../core/nodes.ts'
-import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { Live } from '../../live/index.ts'
 import { clientHold } from './client-hold.ts'
 import type { Subscription } from './interest.ts'
@@ -103,8 +103,10 @@ export class Sessions {
     if (isPresent) this.#open.set(clientId, open)
     const left = await this.#stored.inFlight(clientId)
     // Of one that goes on in memory the store says that it is in use.
-    if (!isPresent || !present.isInUse)
-      await this.#keep(open, session.wasPresent ? {} : removalOf(clientId, left))
+    if (!isPresent || !present.isInUse) {
+      if (session.wasPresent) await this.#keep(open, 'essential')
+      else await this.#keep(open, 'keep', removalOf(clientId, left))
+    }
     this.#open.set(clientId, open)
     return { session, inFlight: session.wasPresent ? left : [] }
   }
@@ -131,7 +133,7 @@ export class Sessions {
     if (open?.session !== session) return
     open.isInUse = false
     try {
-      await this.#parts.retries.run(() => this.#keep(open))
+      await this.#parts.retries.run(() => this.#keep(open, 'essential'))
       if (this.#open.get(clientId) === open) this.#open.delete(clientId)
     } catch (error) {
       noteLoss(open, error)
@@ -152,15 +154,20 @@ export class Sessions {
     if (isPersistent) this.#parts.log.cover(clientId, [...interests, ...added])
   }
 
-  /** Keeps the session as it is, and that it was in use now. @throws HoldLost @throws ThingwireError of the store */
-  async save(session: MqttSession): Promise<void> {
+  /**
+   * Keeps the session as it is, and that it was in use now.
+   *
+   * @param purpose `keep` where it has got more filters
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async save(session: MqttSession, purpose: PutPurpose): Promise<void> {
     const open = this.#open.get(session.clientId)
-    if (open?.session === session) await this.#keep(open)
+    if (open?.session === session) await this.#keep(open, purpose)
   }
 
-  async #keep(usage: Usage, others: DocumentPut = {}): Promise<void> {
+  async #keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
     this.#parts.log.cover(usage.session.clientId, usage.session.interests)
-    await this.#stored.keep(usage, others)
+    await this.#stored.keep(usage, purpose, others)
   }
 
   /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
@@ -180,7 +187,7 @@ export class Sessions {
 
   /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
   async sweep(): Promise<void> {
-    for (const open of this.#open.values()) await this.#keep(open).catch(unlessLost)
+    for (const open of this.#open.values()) await this.#keep(open, 'essential').catch(unlessLost)
     const isClosed = (clientId: string) => !this.#open.has(clientId)
     for await (const clientId of this.#stored.forgetOlder(Date.now() - sessionLifetime, isClosed)) {
       this.#parts.log.cover(clientId, [])

@@ -50,26 +50,32 @@ export class StoredSessions {
     if (names.length >= mostOfPrincipal) throw new ThingwireError('too_many_persistent_sessions')
   }
 
-  /** Puts a session as it is now, and that it was connected now. @param others put with it. @throws HoldLost */
-  async keep(usage: Usage, others: DocumentPut = {}): Promise<void> {
-    await this.#put(usage, this.#stateOf(usage), others)
+  /**
+   * Puts a session as it is now, and that it was connected now.
+   *
+   * @param purpose `keep` where it is new, or has got more filters
+   * @param others put with it
+   * @throws HoldLost @throws ThingwireError of the store
+   */
+  async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
+    await this.#put(usage, this.#stateOf(usage), purpose, others)
   }
 
   /** Puts a session that the store has otherwise. @throws HoldLost */
   async keepChanged(usage: Usage): Promise<void> {
     const state = this.#stateOf(usage)
-    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, {}, 'upkeep')
+    if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, 'keep')
   }
 
   async #put(
     { session, hold }: Usage,
     state: Omit<MqttSessionDocument, 'lastConnected'>,
+    purpose: PutPurpose,
     others: DocumentPut = {},
-    purpose?: PutPurpose,
   ): Promise<void> {
     const document: MqttSessionDocument = { ...state, lastConnected: Date.now() }
     try {
-      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, hold, purpose)
+      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, hold)
       this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
       // It may be there all the same.
@@ -100,7 +106,7 @@ export class StoredSessions {
 
   /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
   async forget(clientId: string, hold: Hold): Promise<void> {
-    await this.#documents.put(await this.#removalOf(clientId), hold)
+    await this.#documents.put(await this.#removalOf(clientId), 'essential', hold)
   }
 
   async #removalOf(clientId: string): Promise<DocumentPut> {
@@ -138,6 +144,7 @@ export class StoredSessions {
       const isForgotten = await this.#documents.transact([sessionName(clientId)], ([stored]) => ({
         put: isOld(stored) ? removal : {},
         result: isOld(stored),
+        purpose: 'essential',
       }))
       if (isForgotten) yield clientId
     }

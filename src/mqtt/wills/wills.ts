@@ -62,13 +62,13 @@ export class Wills {
   async keep(will: KeptWillContent, hold: Hold | undefined): Promise<string> {
     const name = `${willsOf(will.owner)}${randomUUID()}`
     const kept: Will = { ...will, node: this.#parts.nodes.self, holder: hold?.holder ?? '' }
-    await this.#parts.documents.put({ [name]: kept }, hold)
+    await this.#parts.documents.put({ [name]: kept }, 'essential', hold)
     return name
   }
 
   /** The client took leave as it should, or its will has been written. @throws HoldLost */
   async discard(name: string, hold: Hold | undefined): Promise<void> {
-    await this.#parts.documents.put({ [name]: null }, hold)
+    await this.#parts.documents.put({ [name]: null }, 'essential', hold)
   }
 
   /**
@@ -102,6 +102,7 @@ export class Wills {
           some.flatMap((name, place) => leftIn(name, wills[place] as Will | undefined)),
         ),
         result: undefined,
+        purpose: 'essential',
       }))
     }
   }

@@ -37,7 +37,7 @@ export function createDocuments(
       return keys.map(nameInDocumentKey)
     },
 
-    put(documents, ticket, _hold, purpose) {
+    put(documents, purpose, ticket) {
       const encoded = encodeDocuments(documents)
       try {
         space.assertFor(encoded, purpose)

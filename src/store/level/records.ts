@@ -1,5 +1,5 @@
 import type { Observer } from '../../core/observer.ts'
-import type { Append, Commit, DriverRecords, Receipt } from '../contract.ts'
+import type { Commit, DriverRecords, Receipt } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { Listeners } from '../listeners.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
@@ -84,12 +84,6 @@ export function createRecords(
   const records: DriverRecords = {
     append(write, ticket) {
       const documents = encodeDocuments(write.documents)
-      try {
-        space.assertFor(documents, removesStates(write) ? 'essential' : undefined)
-      } catch (error) {
-        ticket.reject(error)
-        return undefined
-      }
       return commits.push({ write, documents, ticket, receivedAt: Number.NaN })
     },
     answerOf: async (thingId, id, now) =>
@@ -147,9 +141,4 @@ export function createRecords(
       await database.write(batch, { sync: true })
     }
   }
-}
-
-/** Whether it does nothing else with states, and keeps no record. */
-function removesStates({ records, states = [] }: Append): boolean {
-  return records.length === 0 && states.length > 0 && states.every(({ record }) => record === undefined)
 }

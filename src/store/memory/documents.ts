@@ -17,7 +17,7 @@ export function createMemoryDocuments(commits: Pick<GroupCommit<never, unknown>,
     list: async (prefix, options) =>
       names(prefix, options).map(name => [name, read(name) as Document] as [string, Document]),
     names: async (prefix, options) => names(prefix, options),
-    put: (documents, ticket) => {
+    put: (documents, _purpose, ticket) => {
       const texts = toTexts(documents)
       const putting = commits.alone(async () => {
         if (ticket.expired) throw new ThingwireError('store_timeout')

@@ -53,7 +53,7 @@ export function createDocuments(
       return (names as readonly Buffer[]).map(name => name.toString())
     },
 
-    put: (documents, ticket, hold) => commits.put(toTexts(documents), ticket, hold),
+    put: (documents, _purpose, ticket, hold) => commits.put(toTexts(documents), ticket, hold),
 
     transact: (names, change) =>
       commits.alone(async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Revocation } from '../../../src/access/access.ts'
-import type { DocumentPut } from '../../../src/core/ports.ts'
 import { hashToken } from '../../../src/core/token.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
@@ -17,8 +16,7 @@ async function openNodes(intercept: (driver: StoreDriver) => StoreDriver = drive
   const put: string[] = []
   const transact: typeof memory.documents.transact = (names, change) =>
     memory.documents.transact(names, found => {
-      const outcome: { put: DocumentPut; result: Awaited<ReturnType<typeof change>>['result'] } =
-        change(found)
+      const outcome = change(found)
       put.push(...Object.keys(outcome.put))
       return outcome
     })

@@ -50,7 +50,7 @@ describe('OwnStreamLog', () => {
 
   it('goes on after a restart with what the run before has kept, for 10 min', async () => {
     const things = await openThings()
-    await things.documents.put({ [`streams/${thingId}`]: { since: 0 } })
+    await things.documents.put({ [`streams/${thingId}`]: { since: 0 } }, 'keep')
     const log = await OwnStreamLog.open(things.documents, things.live)
     await append(things, 'before it is streamed')
     const streamed = await log.enter(thingId)

@@ -76,7 +76,7 @@ describe('a QoS 2 PUBLISH that the store is late with, sent again on the next co
     const connecting = service.connectThing(thing, session)
     await first.untilClosed()
     // Behind the packet: it has failed when this has.
-    await expect(service.things.documents.put({ mark: {} })).rejects.toMatchObject({
+    await expect(service.things.documents.put({ mark: {} }, 'keep')).rejects.toMatchObject({
       reason: 'store_timeout',
     })
     disk.open()

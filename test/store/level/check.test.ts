@@ -42,7 +42,7 @@ beforeAll(async () => {
   await first.close()
   await change(template, level => level.compactRange(Buffer.from([0]), Buffer.from([255])))
   const second = await openStore(createLevelStore({ location: template }))
-  await second.documents.put({ 'things/late': { name: 'in the log' } })
+  await second.documents.put({ 'things/late': { name: 'in the log' } }, 'keep')
   await second.close()
 })
 

@@ -33,12 +33,12 @@ test('put() shares its commit with the appends and puts that wait with it', asyn
     batches++
     await write()
   })
-  await Promise.all(many.map(index => store.documents.put({ [`a/${index}`]: { index } })))
+  await Promise.all(many.map(index => store.documents.put({ [`a/${index}`]: { index } }, 'keep')))
   const ofPuts = batches
   await Promise.all(
     many.flatMap(index => [
       store.records.append(write(index, { documents: { [`b/${index}`]: { index } } })),
-      store.documents.put({ [`a/${index}`]: null }),
+      store.documents.put({ [`a/${index}`]: null }, 'keep'),
     ]),
   )
   expect([ofPuts, batches - ofPuts]).toEqual([1, 1])
@@ -49,12 +49,12 @@ test('put() shares its commit with the appends and puts that wait with it', asyn
 
 test('a commit that fails although it is on the disk is taken back, its documents too', async () => {
   const { location, store } = await open()
-  await store.documents.put({ changed: { is: 'before' }, removed: { is: 'before' } })
+  await store.documents.put({ changed: { is: 'before' }, removed: { is: 'before' } }, 'keep')
   failNextBatch()
   const documents = { changed: { is: 'after' }, removed: null, added: { is: 'after' } }
   const failed = [
     store.records.append(write(1, { id: 'a', documents })),
-    store.documents.put({ changed: { is: 'put' }, other: {} }),
+    store.documents.put({ changed: { is: 'put' }, other: {} }, 'keep'),
   ]
   for (const each of failed) await expect(each).rejects.toMatchObject({ reason: 'store_unavailable' })
   const before = [

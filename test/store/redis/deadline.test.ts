@@ -76,7 +76,7 @@ test('append() and put() that were given up have no effect when they arrive late
   const append = () => away.records.append(write([received('back')], { id: 'b' })).catch(() => undefined)
   await expect.poll(append).toBeDefined()
   const putting = path.hold()
-  await expect(away.documents.put({ a: {} })).rejects.toMatchObject(late)
+  await expect(away.documents.put({ a: {} }, 'keep')).rejects.toMatchObject(late)
   await putting()
   expect(await there.documents.get('a')).toBeUndefined()
 })
@@ -84,11 +84,11 @@ test('append() and put() that were given up have no effect when they arrive late
 test('transact() that was given up has no effect when it arrives later', async () => {
   const [away, there] = [await open(path.port), await open(redis.port)]
   // So that the script is there, and Redis' clock known.
-  await away.documents.transact([], () => ({ put: { before: {} }, result: undefined }))
+  await away.documents.transact([], () => ({ put: { before: {} }, result: undefined, purpose: 'keep' }))
   let deliver = async () => {}
   const transacting = away.documents.transact(['a'], () => {
     deliver = path.hold()
-    return { put: { a: {} }, result: undefined }
+    return { put: { a: {} }, result: undefined, purpose: 'keep' }
   })
   await expect(transacting).rejects.toMatchObject(late)
   await deliver()

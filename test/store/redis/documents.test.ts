@@ -46,7 +46,7 @@ async function node(
       const put = Object.fromEntries(encoded.map(([name, json]) => [name, json && JSON.parse(json)]))
       settle(
         ticket,
-        documents.transact([], () => ({ put, result: 0 })),
+        documents.transact([], () => ({ put, result: 0, purpose: 'keep' })),
       )
     },
     alone: task => oneByOne.alone(task),
@@ -56,7 +56,7 @@ async function node(
 
 const increment = ([counter]: readonly (Document | undefined)[]): DocumentChange<number> => {
   const value = Number(counter?.value ?? 0) + 1
-  return { put: { counter: { value } }, result: value }
+  return { put: { counter: { value } }, result: value, purpose: 'keep' }
 }
 
 test('transact() loses no increment of two nodes', async () => {
@@ -78,7 +78,7 @@ test('transact() begins anew where one of what it read was changed, made or remo
   const seen: unknown[] = []
   await documents.transact(['changed', 'removed', 'made'], read => {
     seen.push(read)
-    return { put: { rounds: { count: seen.length } }, result: undefined }
+    return { put: { rounds: { count: seen.length } }, result: undefined, purpose: 'keep' }
   })
   expect(seen).toEqual([
     [{ is: 1 }, { is: 1 }, undefined],
@@ -92,7 +92,7 @@ test('transact() begins anew where one of what it read was changed, made or remo
 test('transact() puts where nothing of what it read has changed, whatever else has', async () => {
   const { client, documents } = await node([() => client.hset(keys.documents, 'b', '{}')])
   let rounds = 0
-  const change = () => ({ put: { a: { rounds: ++rounds } }, result: undefined })
+  const change = () => ({ put: { a: { rounds: ++rounds } }, result: undefined, purpose: 'keep' }) as const
   await documents.transact(['a'], change)
   expect(await documents.list('', { limit: 10 })).toEqual([['a', { rounds: 1 }]])
 })
@@ -101,7 +101,7 @@ test('names and contents agree, whatever was put and removed', async () => {
   const { client, documents } = await node()
   await putTo(documents, { a: {}, b: {}, 'ä/\u{1f600}': {} }, waitedFor())
   await putTo(documents, { a: { is: 2 }, b: null, never: null }, waitedFor())
-  await documents.transact(['a'], () => ({ put: { a: null, c: {} }, result: undefined }))
+  await documents.transact(['a'], () => ({ put: { a: null, c: {} }, result: undefined, purpose: 'keep' }))
   const names = ['c', 'ä/\u{1f600}']
   expect(await client.zrange(keys.documentNames, 0, -1)).toEqual(names)
   expect((await client.hkeys(keys.documents)).toSorted()).toEqual(names)
@@ -110,7 +110,11 @@ test('names and contents agree, whatever was put and removed', async () => {
 test('list() gives names that are not ASCII by their bytes, thousands at once', async () => {
   const { documents } = await node()
   const put = Object.fromEntries(Array.from({ length: 2_500 }, (_, index) => [`ä/${index}`, { index }]))
-  await documents.transact([], () => ({ put: { ...put, ä0: {}, ä: {}, '\u{1f600}/1': {} }, result: 0 }))
+  await documents.transact([], () => ({
+    put: { ...put, ä0: {}, ä: {}, '\u{1f600}/1': {} },
+    result: 0,
+    purpose: 'keep',
+  }))
   const listed = await documents.list('ä/', { limit: 10_000 })
   expect(listed).toHaveLength(2_500)
   expect(listed.every(([name, { index }]) => name === `ä/${index}`)).toBe(true)
@@ -123,10 +127,14 @@ test('list() gives names that are not ASCII by their bytes, thousands at once', 
 
 test('transact() changes documents when Redis has no memory left', async () => {
   const { client, documents } = await node()
-  await documents.transact([], () => ({ put: { gone: {}, stays: { is: 1 } }, result: 0 }))
+  await documents.transact([], () => ({ put: { gone: {}, stays: { is: 1 } }, result: 0, purpose: 'keep' }))
   await client.config('SET', 'maxmemory', '1')
   try {
-    await documents.transact(['gone'], () => ({ put: { gone: null, stays: { is: 2 } }, result: 0 }))
+    await documents.transact(['gone'], () => ({
+      put: { gone: null, stays: { is: 2 } },
+      result: 0,
+      purpose: 'keep',
+    }))
     expect(await documents.list('', { limit: 10 })).toEqual([['stays', { is: 2 }]])
   } finally {
     await client.config('SET', 'maxmemory', '0')

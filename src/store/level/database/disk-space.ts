@@ -45,7 +45,7 @@ export class DiskSpace {
     this.#reserve = new Reserve(location)
   }
 
-  /** Whether there is less free disk than there must be: no record is taken, and nothing that nobody asked for. */
+  /** Whether there is less free disk than there must be: no record is taken, and no put whose purpose is `keep`. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
   }
@@ -55,7 +55,7 @@ export class DiskSpace {
     return this.#isBelow(await this.#free()) || this.isShort
   }
 
-  /** Whether nothing is taken but removals and what they need: they take the reserve. */
+  /** Whether nothing is taken but removals and what is `essential`: they take the reserve. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -63,13 +63,11 @@ export class DiskSpace {
   /** @throws ThingwireError store_full if these documents are not to be put now */
   assertFor(
     documents: readonly (readonly [key: unknown, content: object | null])[],
-    purpose: PutPurpose | undefined,
+    purpose: PutPurpose,
   ): void {
-    const isRefused = purpose === 'upkeep' ? this.isShort : this.#isFull && purpose !== 'essential'
-    // What removes a document may be what makes space.
-    if (isRefused && documents.length > 0 && documents.every(([, bytes]) => bytes !== null)) {
-      throw new ThingwireError('store_full')
-    }
+    const isRefused = { keep: this.isShort, register: this.#isFull, essential: false }[purpose]
+    // What only removes may be what makes space.
+    if (isRefused && documents.some(([, bytes]) => bytes !== null)) throw new ThingwireError('store_full')
   }
 
   /** The directory is there. Resolves when it is known how much is free. */

@@ -16,7 +16,11 @@ test('backup() gives what restoreLevelStore() makes the same store of', async ()
   const directory = await temporaryDirectory()
   const store = await openStore(createPackingStore({ location: join(directory, 'store') }, noPacking))
   await append(store, 0, 2_500)
-  await store.documents.transact([], () => ({ put: { 'things/a': { name: 'boat' } }, result: undefined }))
+  await store.documents.transact([], () => ({
+    put: { 'things/a': { name: 'boat' } },
+    result: undefined,
+    purpose: 'keep',
+  }))
   const { keys } = await restoreLevelStore(store.backup(), join(directory, 'copy'))
   // Resource, its index, runs of records, head, number of the batch, format, identity and document.
   expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 5)

@@ -45,7 +45,7 @@ async function expectLost({ store, lost }: Opened): Promise<void> {
   expect(store.isReady()).toBe(false)
   const failed = { reason: 'store_unavailable' }
   await expect(store.records.append(write(3))).rejects.toMatchObject(failed)
-  await expect(store.documents.put({ a: {} })).rejects.toMatchObject(failed)
+  await expect(store.documents.put({ a: {} }, 'keep')).rejects.toMatchObject(failed)
   await expect(store.records.read(thingId, 'depth', { order: 'asc', limit: 1 })).rejects.toMatchObject(failed)
 }
 

@@ -255,8 +255,8 @@ describe('lead()', () => {
 it('onDocuments() is not told what comes and goes with each message', async () => {
   const [one, other] = [await open(), await open()]
   const told = gather<readonly string[] | undefined>(listener => other.nodes.onDocuments(listener))
-  await one.documents.put({ 'mqtt-in-flight/client/2': {} })
-  await one.documents.put({ 'mqtt-in-flight/client/2': null, a: {} })
+  await one.documents.put({ 'mqtt-in-flight/client/2': {} }, 'keep')
+  await one.documents.put({ 'mqtt-in-flight/client/2': null, a: {} }, 'keep')
   expect(await told.first(1)).toEqual([['a']])
   expect(await client.xlen(keys.log)).toBe(1)
 })
