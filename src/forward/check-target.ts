@@ -54,13 +54,13 @@ function notReached(error: unknown): LinkDown | undefined {
 }
 
 /** @returns undefined: it may be right, and away for now */
-async function faultOf({ url }: Target, down: LinkDown): Promise<string | undefined> {
+async function faultOf({ url, redactor }: Target, down: LinkDown): Promise<string | undefined> {
   if (down instanceof NoMqttServer) return down.message
   const { protocol, hostname, port } = new URL(url)
   const isCut = (down.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
   if (protocol !== 'mqtts:' || !isCut) return undefined
   // A listener without TLS closes such a connection, and so does a proxy whose server is away.
-  const withoutTls = { url: `mqtt://${hostname}:${port || 8883}` }
+  const withoutTls = { url: `mqtt://${hostname}:${port || 8883}`, redactor }
   const cut = await reach(withoutTls).then(() => undefined, notReached)
   return cut ? undefined : 'it answers without TLS: is it the port for mqtts?'
 }

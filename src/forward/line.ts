@@ -1,4 +1,6 @@
 import { connect, type IClientOptions, type MqttClient } from 'mqtt'
+import type { Redactor } from '../core/refusals/redactor.ts'
+import { isToken } from '../core/token.ts'
 import type { Target } from './target.ts'
 
 /** The central server cannot be reached, or a connection to it has ended: it is to be tried again. */
@@ -10,7 +12,7 @@ export class NoMqttServer extends LinkDown {}
 /** The central server does not take what is a thing's alone, or is no Thingwire: the other things may still go on. */
 export class ThingHeld extends Error {}
 
-/** What the central server says of a write that it has refused for good (contract §7.2, `errors`). */
+/** What the central server says of a write that it has refused for good (contract §7.2, `errors`), redacted (§1.1). */
 export interface Refusal {
   readonly reason: string
   readonly message: string
@@ -24,6 +26,11 @@ export interface Refusal {
 const connectTimeout = 30_000
 /** How long a Thingwire may take for what it sends right behind SUBACK, milliseconds. */
 const answerTimeout = 10_000
+/** Characters of a text of the central server that are kept, and of a reason. */
+const longestText = 1_000
+const longestReason = 64
+/** As many records as a Thingwire blames in one refusal. */
+const mostErrors = 20
 const noMqtt = 'it does not answer as an MQTT server'
 
 /**
@@ -33,14 +40,16 @@ const noMqtt = 'it does not answer as an MQTT server'
 export class Line {
   readonly #client: MqttClient
   readonly #topic: string
+  readonly #redactor: Redactor
   /** Write id of the write that is under way, and its refusal. */
   #id = ''
   #refusal: Refusal | undefined
   #isClosed = false
   readonly #onClosed = new Set<(why: Error) => void>()
 
-  private constructor(client: MqttClient, token: string) {
+  private constructor(client: MqttClient, token: string, redactor: Redactor) {
     this.#client = client
+    this.#redactor = redactor
     this.#topic = `things/${token}/write`
     let problem: Error | undefined
     client.on('error', error => {
@@ -57,9 +66,9 @@ export class Line {
    */
   static async open(target: Target, token: string, clientId: string): Promise<Line> {
     const client = connectTo(target, { username: token, clientId })
-    const line = new Line(client, token)
+    const line = new Line(client, token, target.redactor)
     try {
-      await connected(client)
+      await connected(client, target)
       await line.#greeted(token)
       return line
     } catch (error) {
@@ -83,7 +92,7 @@ export class Line {
     this.#refusal = undefined
     await this.#untilClosed<void>((resolve, reject) => {
       this.#client.publish(this.#topic, payload, { qos: 1 }, error => {
-        if (error) reject(new LinkDown(error.message))
+        if (error) reject(new LinkDown(faultText(error, this.#redactor)))
         else resolve()
       })
     })
@@ -101,7 +110,7 @@ export class Line {
     let timer: NodeJS.Timeout | undefined
     const greeted = this.#untilClosed<void>((resolve, reject) => {
       this.#client.on('message', (topic, payload) => {
-        if (topic === errors) this.#takeRefusal(parseRefusal(payload))
+        if (topic === errors) this.#takeRefusal(parseRefusal(payload, this.#redactor))
         else if (topic === date) resolve()
       })
       this.#client.subscribe([errors, date], { qos: 0 }, error => {
@@ -141,7 +150,7 @@ export class Line {
   #close(problem?: Error): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    const why = new LinkDown(problem?.message ?? 'the connection was closed')
+    const why = new LinkDown(problem ? faultText(problem, this.#redactor) : 'the connection was closed')
     for (const closed of this.#onClosed) closed(why)
     this.#onClosed.clear()
     end(this.#client)
@@ -152,7 +161,7 @@ export class Line {
 export async function reach(target: Target): Promise<void> {
   const client = connectTo(target, {})
   try {
-    await connected(client)
+    await connected(client, target)
   } finally {
     end(client)
   }
@@ -163,7 +172,7 @@ export async function activate(target: Target, code: string): Promise<string> {
   const client = connectTo(target, {})
   let timer: NodeJS.Timeout | undefined
   try {
-    await connected(client)
+    await connected(client, target)
     return await new Promise<string>((resolve, reject) => {
       client.once('close', () => reject(new LinkDown('the connection was closed')))
       client.on('message', (_topic, payload) => {
@@ -197,14 +206,14 @@ function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
   })
 }
 
-function connected(client: MqttClient): Promise<void> {
+function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     client.once('connect', () => resolve())
     client.on('error', (error: Error & { code?: unknown }) => {
       // CONNACK 4 and 5; 3 says that it cannot tell now.
       if (error.code === 4 || error.code === 5) reject(new ThingHeld('it refuses the token'))
       else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
-      else reject(new LinkDown(error.message || String(error.code), { cause: error }))
+      else reject(new LinkDown(faultText(error, redactor), { cause: error }))
     })
     client.once('close', () => reject(new LinkDown(noMqtt)))
   })
@@ -214,6 +223,12 @@ function connected(client: MqttClient): Promise<void> {
 function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
   if (code === undefined) return message !== 'connack timeout'
   return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
+}
+
+/** For the operator. What is no error of the system may quote the central server, such as the names in its certificate. */
+function faultText(error: Error & { code?: unknown; syscall?: unknown }, redactor: Redactor): string {
+  const text = error.message || String(error.code)
+  return error.syscall === undefined ? redactor.redact(text, longestText) : text
 }
 
 /** SUBACK 128. */
@@ -227,21 +242,29 @@ function end(client: MqttClient): void {
   client.end(true)
 }
 
-function parseRefusal(payload: Buffer): Refusal | undefined {
-  try {
-    const refusal = JSON.parse(payload.toString()) as Partial<Refusal>
-    const { reason = 'refused', message = '' } = refusal
-    return { ...refusal, reason: String(reason), message: String(message) }
-  } catch {
-    return undefined
-  }
+/** @returns undefined: it is none */
+function parseRefusal(payload: Buffer, redactor: Redactor): Refusal | undefined {
+  const { id, errors, ...refusal } = objectIn(payload)
+  const saidIn = ({ reason, message }: Readonly<Record<string, unknown>>) => ({
+    reason: redactor.redact(typeof reason === 'string' ? reason : 'refused', longestReason),
+    message: redactor.redact(typeof message === 'string' ? message : '', longestText),
+  })
+  const blamed = (Array.isArray(errors) ? errors.slice(0, mostErrors) : []).flatMap(error =>
+    Number.isSafeInteger(error?.index) ? [{ index: error.index as number, ...saidIn(error) }] : [],
+  )
+  return typeof id === 'string' ? { ...saidIn(refusal), errors: blamed, id } : undefined
 }
 
 function tokenIn(payload: Buffer): string | undefined {
+  const { thingToken } = objectIn(payload)
+  return typeof thingToken === 'string' && isToken(thingToken) ? thingToken : undefined
+}
+
+/** Empty where it is no JSON object. */
+function objectIn(payload: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const { thingToken } = JSON.parse(payload.toString()) as { thingToken?: unknown }
-    return typeof thingToken === 'string' ? thingToken : undefined
+    return { ...JSON.parse(payload.toString()) }
   } catch {
-    return undefined
+    return {}
   }
 }

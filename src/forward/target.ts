@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Redactor } from '../core/refusals/redactor.ts'
 
 /** The central server. */
 export interface Target {
@@ -6,6 +7,8 @@ export interface Target {
   readonly url: string
   /** Certificates to trust in place of those of the system, PEM. */
   readonly ca?: Buffer
+  /** For what the central server says: it may repeat a credential. */
+  readonly redactor: Redactor
 }
 
 /** Completes the sentence "must be …". */
@@ -29,12 +32,12 @@ export function parseTargetUrl(text: string): string | undefined {
 }
 
 /** @throws Error with one line for the operator */
-export function readTarget(text: string, caFile: string | undefined): Target {
+export function readTarget(text: string, caFile: string | undefined, redactor: Redactor): Target {
   const url = parseTargetUrl(text)
   if (url === undefined) throw new Error(`forward must be ${targetRule}`)
-  if (caFile === undefined) return { url }
+  if (caFile === undefined) return { url, redactor }
   try {
-    return { url, ca: readFileSync(caFile) }
+    return { url, ca: readFileSync(caFile), redactor }
   } catch (error) {
     throw new Error(`cannot read the certificates ${caFile}: ${(error as Error).message}`)
   }

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { LogQuery } from '../../src/core/ports.ts'
+import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { ByteBudget } from '../../src/forward/byte-budget.ts'
 import { Lane } from '../../src/forward/lane.ts'
 import { Lanes } from '../../src/forward/lanes.ts'
@@ -38,7 +39,7 @@ it('sends the record of one thing though others write all the time, so that ther
     }
     const nothing = () => {}
     const told = { onPassed: nothing, onSent: nothing, onRefused: nothing, onHeld: nothing, onFreed: nothing }
-    const link = new Link({ url: 'mqtt://127.0.0.1:1' }, nothing)
+    const link = new Link({ redactor: new Redactor(), url: 'mqtt://127.0.0.1:1' }, nothing)
     const parts = { thingId, link, budget: new ByteBudget(undefined), stop: stop.signal, token, ...told }
     return new Lane(parts, filledTo, isBehind)
   }

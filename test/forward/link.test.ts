@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { Link } from '../../src/forward/link.ts'
 import { createThing } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
@@ -6,7 +7,7 @@ import { serverOfTest } from '../helpers/of-test.ts'
 it('has 200 connections at most, and gives one to each in turn', async () => {
   const server = await serverOfTest()
   const { thingToken } = await createThing(server)
-  const link = new Link({ url: server.mqttUrl }, () => {})
+  const link = new Link({ url: server.mqttUrl, redactor: new Redactor() }, () => {})
   onTestFinished(() => link.close())
   const { signal } = new AbortController()
   const holders = Array.from({ length: 230 }, () => ({ isIdle: false }))

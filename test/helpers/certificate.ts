@@ -1,12 +1,14 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** A self-signed certificate for `localhost` and `127.0.0.1`, and its key, PEM. */
+/** A self-signed certificate for a name and `127.0.0.1`, and its key, PEM. */
 export interface TestCertificate {
   readonly cert: string
   readonly key: string
 }
 
-export interface TestValidity {
+export interface TestCertificateSetup {
+  /** The name beside 127.0.0.1. Default: `localhost`. */
+  readonly host?: string
   /** Default: yesterday. */
   readonly from?: Date
   /** Default: tomorrow. */
@@ -16,8 +18,8 @@ export interface TestValidity {
 const day = 86_400_000
 
 /** Makes a certificate (RFC 5280), each with a key of its own. A client trusts it with `ca: cert`. */
-export function createCertificate(validity: TestValidity = {}): TestCertificate {
-  const { from = new Date(Date.now() - day), to = new Date(Date.now() + day) } = validity
+export function createCertificate(setup: TestCertificateSetup = {}): TestCertificate {
+  const { host = 'localhost', from = new Date(Date.now() - day), to = new Date(Date.now() + day) } = setup
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(set(sequence(oid('550403'), der(0x0c, Buffer.from('Thingwire test')))))
   const body = sequence(
@@ -28,7 +30,7 @@ export function createCertificate(validity: TestValidity = {}): TestCertificate 
     sequence(time(from), time(to)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(sequence(oid('551d11'), der(0x04, alternativeNames)))),
+    der(0xa3, sequence(sequence(oid('551d11'), der(0x04, alternativeNames(host))))),
   )
   const signature = sign('sha256', body, privateKey)
   const certificate = sequence(body, ecdsaWithSha256, der(0x03, Buffer.of(0), signature))
@@ -73,4 +75,7 @@ function pem(certificate: Buffer): string {
 }
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'))
-const alternativeNames = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.of(127, 0, 0, 1)))
+
+function alternativeNames(host: string): Buffer {
+  return sequence(der(0x82, Buffer.from(host)), der(0x87, Buffer.of(127, 0, 0, 1)))
+}

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { Redactor } from '../../core/refusals/redactor.ts'
 import type { ForwardLog } from '../../forward/forward-notices.ts'
 import type { ForwardOptions } from '../../forward/forwarder.ts'
 import { readTarget } from '../../forward/target.ts'
@@ -20,7 +21,7 @@ export function forwardingOf(options: ServerOptions, log: ForwardLog): ForwardOp
     throw new Error(
       'forward is set but not forwardThings: give a file with the token of each thing at the central server (docs/use/forward.md)',
     )
-  const target = readTarget(forward, forwardCa)
+  const target = readTarget(forward, forwardCa, new Redactor(options.adminKey))
   if (isOwnAddress(target.url, options))
     throw new Error(`${target.url} is the address of this server itself: forward must be that of another one`)
   return {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
+import { strikeOut } from '../../../core/refusals/redactor.ts'
 import type { Client } from '../script.ts'
 import { parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
 import { endWhenSilent } from './silence.ts'
@@ -53,7 +54,7 @@ export async function openClient(url: string): Promise<Client> {
  * @throws Error as `openClient`
  */
 export async function duplicateForBlocking(client: Client): Promise<Client> {
-  if (client instanceof Cluster) return await connect(client.duplicate(), [])
+  if (client instanceof Cluster) return await connect(client.duplicate(), [client.options.redisOptions ?? {}])
   return await connect(client.duplicate(), [client.options])
 }
 
@@ -118,7 +119,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   } catch (error) {
     client.disconnect()
     throw new Error(
-      `cannot use Redis at ${addresses.map(shownAddress).join(', ')}: ${reasonIn(refusal ?? newest ?? error)}`,
+      `cannot use Redis at ${addresses.map(shownAddress).join(', ')}: ${reasonIn(refusal ?? newest ?? error, addresses)}`,
     )
   }
 }
@@ -149,7 +150,7 @@ async function inItsDatabase(client: Redis): Promise<Redis> {
   } catch (error) {
     client.disconnect()
     throw new Error(
-      `cannot use database ${db} of Redis at ${shownAddress(client.options)}: ${reasonIn(error)}`,
+      `cannot use database ${db} of Redis at ${shownAddress(client.options)}: ${reasonIn(error, [client.options])}`,
     )
   }
 }
@@ -163,11 +164,15 @@ async function isOfCluster(client: Redis): Promise<boolean> {
   }
 }
 
-function reasonIn(error: unknown): string {
+/** @param addresses whose passwords are struck from it: a server that has no such command quotes what it was sent */
+function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
     return 'this Redis is not a cluster: give only one URL'
   }
   // Where a name has several addresses, and none answers, Node says so without a message.
-  return message || code || 'unknown reason'
+  return addresses.reduce(
+    (text, { password }) => (password ? strikeOut(password, text.replaceAll(password, '[redacted]')) : text),
+    message || code || 'unknown reason',
+  )
 }

@@ -54,6 +54,24 @@ describe('openClient()', () => {
     }
   })
 
+  test.each([
+    ['short', 'sesame'],
+    ['long', password.repeat(20)],
+  ])('says what is wrong without a %s password that the server quotes', async (_, secret) => {
+    const include = join(await temporaryDirectory(), 'without-auth.conf')
+    await writeFile(include, 'rename-command AUTH ""\n')
+    const { port } = await redisOfTest({ config: { include, requirepass: 'other' } })
+    const urls = [`redis://:${encodeURIComponent(secret)}@127.0.0.1:${port}`]
+    for (const url of [...urls, ...urls.map(url => `${url},redis://127.0.0.1:1`)]) {
+      const { message } = await openClient(url).then(
+        () => new Error('connected'),
+        (error: Error) => error,
+      )
+      expect(message).toMatch(/^cannot use Redis at /)
+      expect(message).not.toContain(secret.slice(0, 24))
+    }
+  })
+
   test('rejects where nothing answers the connection', async () => {
     const silent = createServer(socket => void socket.on('error', () => {})).listen(0, '127.0.0.1')
     await once(silent, 'listening')
