@@ -153,7 +153,10 @@ export async function createThings(options: ThingsOptions, ready: ReadyServerOpt
     forward,
     hasLeftForwarding,
     storeSize: () => store.size(),
-    backup: () => store.backup(),
+    backup: async function* () {
+      await access.keepTimes()
+      yield* store.backup()
+    },
     isReady: () => store.isReady(),
     close: async () => {
       ingest.hurry()

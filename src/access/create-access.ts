@@ -34,6 +34,8 @@ export interface AccessServices {
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
+  /** Writes when things were last seen and written to, which is otherwise done once a minute. Never rejects. */
+  keepTimes(): Promise<void>
   /** Writes what is only in memory; to be called before the store is closed. */
   close(): Promise<void>
 }
@@ -116,6 +118,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       onEnd,
     }),
     activationCodes: createActivationCodes(documents),
+    keepTimes: () => lastSeen.keep(),
     close: async () => {
       stopTelling()
       stopNoting()

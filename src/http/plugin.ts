@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
@@ -27,6 +27,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { streamRoute } from './routes/stream.ts'
 import { thingSessionRoute } from './routes/thing-sessions.ts'
 import { visibleThingsRoute } from './routes/visible-things.ts'
+import { writeRecords } from './routes/write.operation.ts'
 import { writeRoute } from './routes/write.ts'
 
 export interface ThingsHttpOptions {
@@ -93,6 +94,7 @@ async function registerDoor(
   await scope.register(
     async v2 => {
       allowOrigins(v2, allowedOrigins)
+      keepOutOfCaches(v2)
       v2.setErrorHandler((error, request, reply) => {
         const judged =
           error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
@@ -117,6 +119,21 @@ async function registerDoor(
     },
     { prefix: '/v2' },
   )
+}
+
+/**
+ * What is answered is for whoever has asked, and may be a credential. The rule of caches that leaves out what was asked with
+ * Authorization does not see a token in a path. The ack of a write has nothing to keep, and stays small.
+ */
+function keepOutOfCaches(v2: FastifyInstance): void {
+  v2.addHook('onRoute', route => {
+    if (route.config?.operation !== writeRecords) route.onRequest = [noStore, route.onRequest ?? []].flat()
+  })
+}
+
+const noStore: onRequestHookHandler = (_request, reply, done) => {
+  reply.header('cache-control', 'no-store')
+  done()
 }
 
 /** Of the client; empty if the connection is gone. */

@@ -12,7 +12,7 @@ interface Times {
 
 /**
  * When each thing was last seen, and last written to by whomever, on whichever node. What has not reached the store is lost
- * with the process: at most a minute of it.
+ * with a process that is killed: at most a minute of it.
  */
 export class LastSeen {
   readonly #documents: DocumentStore
@@ -52,10 +52,15 @@ export class LastSeen {
     this.#written.delete(thingId)
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
+  /** Writes to the store what it does not have yet, as far as that takes it. Never rejects. */
+  async keep(): Promise<void> {
     await this.#flushing
     await this.#flush()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.keep()
   }
 
   #flush(): Promise<void> {

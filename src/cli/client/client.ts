@@ -1,3 +1,4 @@
+import { Redactor } from '../../core/refusals/redactor.ts'
 import { catalogue, type FieldError, type Reason } from '../../errors.ts'
 import { CommandError, exitStatus } from '../exit.ts'
 import type { Credential } from './credential.ts'
@@ -52,13 +53,11 @@ interface RequestOptions {
 export class ServerClient {
   /** Without a slash at its end. */
   readonly url: string
-  readonly #authorization: string
-  readonly #source: string
+  readonly #credential: Credential
 
-  constructor(url: string, { text, source }: Credential) {
+  constructor(url: string, credential: Credential) {
     this.url = url
-    this.#authorization = `Bearer ${text}`
-    this.#source = source
+    this.#credential = credential
   }
 
   /**
@@ -70,7 +69,7 @@ export class ServerClient {
   async open(path: string, { headers = {}, ...options }: RequestOptions = {}): Promise<Response> {
     let response: Response
     try {
-      const credential = { authorization: this.#authorization }
+      const credential = { authorization: `Bearer ${this.#credential.text}` }
       // A redirect would carry the credential elsewhere, and the server sends none.
       response = await fetch(this.url + path, {
         ...options,
@@ -82,7 +81,7 @@ export class ServerClient {
       throw new UnreachableError(this.url, error)
     }
     if (response.ok) return response
-    throw refusal(response, await response.text().catch(() => ''), this.#source)
+    throw refusal(response, await response.text().catch(() => ''), this.#credential)
   }
 
   /** The JSON of a successful answer. @throws as `open` */
@@ -173,8 +172,12 @@ function unreachableText(url: string, cause: unknown): string {
   return `${text}; is the server running (thingwire serve), and is --url right?`
 }
 
-function refusal({ status, headers }: Response, text: string, source: string): RefusedError {
-  const answer = errorAnswer(text)
+function refusal(
+  { status, headers }: Response,
+  body: string,
+  { text, source }: Pick<Credential, 'text' | 'source'>,
+): RefusedError {
+  const answer = errorAnswer(body, new Redactor(text))
   const { reason } = answer
   // A credential that is refused does not become a valid one by waiting.
   const isRetryable =
@@ -185,10 +188,26 @@ function refusal({ status, headers }: Response, text: string, source: string): R
   return new RefusedError(status, answer, { source, retryAfter: isRetryable ? seconds || 1 : undefined })
 }
 
-function errorAnswer(text: string): ErrorAnswer {
+/** Redacted: where a command runs by itself others read what it says, and what has answered may have repeated the credential. */
+function errorAnswer(body: string, redactor: Redactor): ErrorAnswer {
+  const { reason, message, errors } = objectIn(body)
+  const said = (text: unknown) => (typeof text === 'string' ? redactor.redact(text) : '')
+  return {
+    reason: said(reason),
+    ...(typeof message === 'string' && { message: said(message) }),
+    errors: (Array.isArray(errors) ? errors : []).flatMap(error => {
+      if (!Number.isSafeInteger(error?.index)) return []
+      // One that the catalogue does not have is shown like any other.
+      const reason = said(error.reason) as Reason
+      return [{ index: error.index, field: said(error.field), reason, message: said(error.message) }]
+    }),
+  }
+}
+
+/** Empty where it is no JSON object. */
+function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const answer: unknown = JSON.parse(text)
-    return typeof answer === 'object' && answer !== null ? answer : {}
+    return { ...JSON.parse(text) }
   } catch {
     return {}
   }

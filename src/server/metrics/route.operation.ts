@@ -7,7 +7,7 @@ export const readMetrics: Operation = {
   group: 'Service',
   summary: 'Read the metrics',
   description:
-    'For Prometheus. A program on the same machine needs no admin key, unless it asks through a proxy. With the option `publicMetrics` nobody needs it.',
+    'For Prometheus. A program on the same machine needs no admin key if it asks for `localhost` or a loopback address (`Host`), and through no proxy. With the option `publicMetrics` nobody needs it.',
   credential: 'admin',
   answers: {
     200: {

@@ -11,7 +11,7 @@ const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as con
 
 /**
  * `GET /metrics` (contract §6): what docs/reference/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
- * machine that ask without a proxy; with `publicMetrics` for everybody.
+ * machine that ask without a proxy, and by a name of loopback; with `publicMetrics` for everybody.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
@@ -29,6 +29,17 @@ export function metricsRoute(app: FastifyInstance, sources: MetricSources): void
   })
 }
 
+/**
+ * A page elsewhere may have its name resolved to this machine, so that the browser of somebody here asks for it (DNS rebinding): the
+ * browser then sends that name as Host.
+ */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
-  return isLoopback(socket.remoteAddress ?? '') && proxyHeaders.every(name => headers[name] === undefined)
+  if (proxyHeaders.some(name => headers[name] !== undefined)) return false
+  return isLoopback(socket.remoteAddress ?? '') && isNameOfLoopback(headers.host)
+}
+
+/** @param host of a request; undefined: a simple client left it out, which no browser does */
+function isNameOfLoopback(host = 'localhost'): boolean {
+  const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
+  return name.toLowerCase() === 'localhost' || isLoopback(name)
 }

@@ -68,9 +68,9 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
 }
 
-/** Without the credential that a URL may have been given. */
+/** Without the credential that a URL may have been given, and whatever its characters are. */
 function shown(value: unknown): string {
-  return JSON.stringify(value).replaceAll(/\/\/[^/@]*@/g, '//[redacted]@')
+  return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
 }
 
 function fromFlags(flags: Readonly<Record<string, string | undefined>>, typed: TypedNames): OptionSource {

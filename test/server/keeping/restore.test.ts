@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
+import { ask, createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
 import { serverOfTest } from '../../helpers/of-test.ts'
 import { runCli, startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 describe('thingwire restore', () => {
   let backup: Buffer
   let thing: Thing
+  let listed: object
 
   beforeAll(async () => {
     let remove = async () => {}
@@ -18,6 +19,7 @@ describe('thingwire restore', () => {
     const server = await startServer({ dataDir })
     thing = await createThing(server)
     await write(server, thing, { values: [{ key: 'n', value: 'kept' }] })
+    listed = await ask(server, 'GET', '/v2/admin/things')
     const headers = { authorization: `Bearer ${server.adminKey}` }
     const response = await fetch(`${server.url}/v2/admin/backup`, { method: 'POST', headers })
     expect(response.status).toBe(200)
@@ -36,6 +38,10 @@ describe('thingwire restore', () => {
     const dataDir = join(await temporaryDirectory(), 'new')
     expect(await restore(backup, dataDir)).toMatchObject({ code: 0, stderr: '' })
     const server = await serverOfTest({ dataDir })
+    expect(await ask(server, 'GET', '/v2/admin/things')).toEqual(listed)
+    expect(listed).toMatchObject({
+      things: [{ lastSeen: expect.any(String), lastWrite: expect.any(String) }],
+    })
     expect(await readAll(server, thing, 'n')).toMatchObject([{ key: 'n', value: 'kept' }])
     expect(await write(server, thing, { values: [{ key: 'n', value: 'more' }] })).toMatchObject({
       status: 201,

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThing, write } from '../../helpers/http-client.ts'
 import { startServer } from '../../helpers/server-process.ts'
@@ -16,9 +18,9 @@ describe('GET /metrics', () => {
     const before = await fetch(`${service.url}/metrics`)
     expect(before.status).toBe(200)
     expect(before.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
-    const text = await before.text()
-    expect([...limitsMet(text)]).toEqual([...service.things.limits.met.keys()].map(limit => [limit, 0]))
-    expect(text).toContain('process_cpu_seconds_total')
+    const figures = await before.text()
+    expect([...limitsMet(figures)]).toEqual([...service.things.limits.met.keys()].map(limit => [limit, 0]))
+    expect(figures).toContain('process_cpu_seconds_total')
 
     const thing = await createThing(service)
     const values = Array.from({ length: 100 }, (_, value) => ({ key: 'n', value }))
@@ -44,6 +46,34 @@ describe('GET /metrics', () => {
       expect((await ask({ authorization: `Bearer ${service.adminKey}` })).status).toBe(200)
     },
   )
+
+  it.each([
+    ['127.0.0.1', 200],
+    ['127.0.0.1:8080', 200],
+    ['127.255.1.2', 200],
+    ['localhost', 200],
+    ['LocalHost:8080', 200],
+    ['[::1]', 200],
+    ['[::1]:8080', 200],
+    ['[::ffff:127.0.0.1]:8080', 200],
+    [undefined, 200],
+    ['rebound.example', 401],
+    ['rebound.example:8080', 401],
+    ['localhost.rebound.example', 401],
+    ['127.0.0.1.rebound.example', 401],
+    ['rebound.example:127.0.0.1', 401],
+    ['192.0.2.1', 401],
+    ['2130706433', 401],
+    ['0.0.0.0:8080', 401],
+    ['', 401],
+  ])('answers a program on this machine that asks for %j with %i', async (host, status) => {
+    const service = await DoorService.start()
+    const { hostname, port } = new URL(service.url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    const named = host === undefined ? '' : `Host: ${host}\r\n`
+    socket.write(`GET /metrics HTTP/1.1\r\n${named}Connection: close\r\n\r\n`)
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  })
 
   it('asks nobody for a credential with publicMetrics', async () => {
     const dataDir = await temporaryDirectory()
