@@ -46,6 +46,7 @@ describe('a successful answer under /v2', () => {
       ['DELETE', `/v2/admin/activation-codes/${unused}`],
       ['POST', '/v2/admin/sessions', { things: '*', access: 'read' }],
       ['GET', '/v2/admin/sessions'],
+      ['GET', `/v2/admin/sessions/${session.sessionId}`],
       ['DELETE', `/v2/admin/sessions/${session.sessionId}`],
       ['GET', '/v2/admin/forward'],
       ['POST', '/v2/admin/backup'],
@@ -63,7 +64,7 @@ describe('a successful answer under /v2', () => {
       answers.push([method, path, response.ok, response.headers.get('cache-control')])
     }
     expect(answers).toEqual(asked.map(([method, path]) => [method, path, true, 'no-store']))
-    expect(await described(server.url)).toEqual(operationsIn(asked, [thingId, thingToken]))
+    expect(await described(server.url)).toEqual(operationsIn(asked, [thingId, thingToken, `${tokenId}`]))
   })
 })
 
