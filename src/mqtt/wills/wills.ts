@@ -89,7 +89,25 @@ export class Wills {
     for (const [name, will] of found) {
       if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, hold)
       // A connection that was refused is forgotten when its will is gone.
-      else if (await documents.get(name)) await this.#append(name, will, hold)
+      else if (await documents.get(name)) await this.#writeOrDrop(name, will, hold)
+    }
+  }
+
+  /** Short of room, a store does not keep the client out until it can write the will, which may say no more than that it is away. */
+  async #writeOrDrop(name: string, will: Will, hold: Hold): Promise<void> {
+    try {
+      await this.#append(name, will, hold)
+    } catch (error) {
+      if (!(error instanceof ThingwireError) || error.reason !== 'store_full') throw error
+      await this.discard(name, hold)
+      const { thingId, body } = will
+      if (thingId === undefined) return
+      await this.#parts.ingest.noteRefused({
+        thingId,
+        door: 'mqtt',
+        error,
+        body: Buffer.from(body, 'base64'),
+      })
     }
   }
 

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events'
-import { rm, stat, writeFile } from 'node:fs/promises'
+import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import type { RefusedWrite } from '../../../../src/store/contract.ts'
+import type { DocumentPut, PutPurpose, RefusedWrite } from '../../../../src/store/contract.ts'
 import { DiskSpace } from '../../../../src/store/level/database/disk-space.ts'
 import { Reserve } from '../../../../src/store/level/database/reserve.ts'
 import { createLevelStore } from '../../../../src/store/level/index.ts'
@@ -55,7 +55,7 @@ function refusal(message: string): RefusedWrite {
   return { datetime: 1, door: 'http', reason: 'invalid_key', message, excerpt: '' }
 }
 
-test('a store short of disk puts no refused write and nothing that nobody asked for', async () => {
+test('a store short of disk puts no refused write', async () => {
   const location = join(await temporaryDirectory(), 'store')
   const wide = await openStore(createLevelStore({ location }))
   for (const message of ['a', 'b']) await wide.refused.add(thingId, refusal(message))
@@ -67,13 +67,6 @@ test('a store short of disk puts no refused write and nothing that nobody asked 
     (await store.refused.list(thingId, limit)).map(({ message }) => message)
   expect(await messages(short)).toEqual(['d', 'c', 'b', 'a'])
   expect(await messages(short, 3)).toEqual(['d', 'c', 'b'])
-  const storeFull = { reason: 'store_full' }
-  await expect(short.documents.put({ seen: {} }, 'keep')).rejects.toMatchObject(storeFull)
-  const change = () => ({ put: { seen: {} }, result: undefined, purpose: 'keep' }) as const
-  await expect(short.documents.transact(['seen'], change)).rejects.toMatchObject(storeFull)
-  await short.documents.put({ seen: null }, 'keep')
-  await short.documents.put({ asked: {} }, 'register')
-  await short.documents.put({ needed: {} }, 'essential')
   for (let number = 0; number < 150; number++) await short.refused.add(thingId, refusal(String(number)))
   expect(await messages(short, 1_000)).toHaveLength(100)
   await short.close()
@@ -85,6 +78,48 @@ test('a store short of disk puts no refused write and nothing that nobody asked 
   expect(await messages(reopened)).toEqual([])
   await reopened.close()
 })
+
+const puts = {
+  keep: { wide: 'put', short: 'refused', full: 'refused' },
+  register: { wide: 'put', short: 'put', full: 'refused' },
+  essential: { wide: 'put', short: 'put', full: 'put' },
+} as const satisfies Record<PutPurpose, unknown>
+
+test.each(['wide', 'short', 'full'] as const)(
+  'what is put on a disk that is %s, by its purpose',
+  async disk => {
+    const { path } = await smallFileSystem('tmpfs', 64 * 1024 * 1024, onTestFinished)
+    const location = join(path, 'store')
+    const before = await openStore(createLevelStore({ location }))
+    await before.documents.put({ old: {} }, 'essential')
+    await vi.waitFor(() => stat(join(location, 'RESERVE')), { timeout: 60_000 })
+    await before.close()
+    const { bavail, bsize } = await statfs(path)
+    if (disk === 'full') await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize - 1024 * 1024))
+    const store = await openStore(createLevelStore({ location, minFreeSpace: disk === 'wide' ? 0 : full }))
+    onTestFinished(() => store.close())
+    const names = async () => (await store.documents.list('', { limit: 9 })).map(([name]) => name)
+    for (const purpose of Object.keys(puts) as PutPurpose[]) {
+      const isPut = puts[purpose][disk] === 'put'
+      const put = (documents: DocumentPut) => store.documents.put(documents, purpose)
+      const transact = (documents: DocumentPut) =>
+        store.documents.transact([], () => ({ put: documents, result: undefined, purpose }))
+      for (const call of [put, transact]) {
+        // A put that removes something is no removal.
+        const putting = call({ new: { purpose }, old: null })
+        if (isPut) await putting
+        else await expect(putting).rejects.toMatchObject({ reason: 'store_full' })
+        expect(await names()).toEqual(isPut ? ['new'] : ['old'])
+        await call({ new: null })
+        await store.documents.put({ old: {} }, 'essential')
+        await call({})
+      }
+    }
+    // With a write that takes no room, documents are essential.
+    await store.records.append({ ...write, store: false, documents: { with: {} } })
+    expect(await store.documents.get('with')).toEqual({})
+  },
+)
 
 /** Has batches fail as on a full disk from now on, while `isFull` says so. */
 function failForSpace(isFull: () => boolean): void {
