@@ -7,7 +7,7 @@ const advices: Partial<Record<Reason, string>> = {
   invalid_values: 'send {"values":[{"key":"temperature","value":21.5}]}, with at least one record',
   too_many_records: 'send fewer records in a write, and more writes',
   not_a_write_topic:
-    'publish readings on things/<token>/write, and on other topics only if the operator has given them to the thing',
+    'publish readings on things/<token>/write, on other topics only if the operator has given them to the thing, and on none with a control character',
   subscription_refused:
     'a thing subscribes to topics of its own thing, and to other topics only if the operator has given them to it',
   connect_refused: 'connect as the text says; docs/use/devices.md has a CONNECT that is taken',

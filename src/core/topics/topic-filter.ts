@@ -11,9 +11,29 @@ export function isTopicFilter(filter: string): boolean {
   return levels.every(level => level === '+' || !/[+#]/.test(level))
 }
 
-/** Whether a topic may be published on: not empty and without wildcards (MQTT-3.3.2-2, -4.7.3-1), and its levels are not too many. */
+/**
+ * Control characters and noncharacters, and halves of characters. A receiver may close the connection that brings it a topic with one
+ * (MQTT-1.5.3): libmosquitto does, for exactly these.
+ */
+const forbidden = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u
+
+/** Whether a topic or filter has a character with which it would cut off some of those who are sent it. */
+export function hasForbiddenCharacter(topic: string): boolean {
+  return forbidden.test(topic)
+}
+
+/** A topic or filter for people: forbidden characters are escaped, as in `a\u000d`. */
+export function spelledOut(topic: string): string {
+  return topic.replace(new RegExp(forbidden, 'gu'), character => {
+    const number = (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
+    return number.length > 4 ? `\\u{${number}}` : `\\u${number}`
+  })
+}
+
+/** Whether a topic may be published on: no wildcard (MQTT-3.3.2-2), no forbidden character, 1 to 100 levels (-4.7.3-1). */
 export function isTopicName(topic: string): boolean {
-  return topic !== '' && !/[+#]/.test(topic) && topic.split('/', maximumLevels + 1).length <= maximumLevels
+  if (topic === '' || /[+#]/.test(topic) || hasForbiddenCharacter(topic)) return false
+  return topic.split('/', maximumLevels + 1).length <= maximumLevels
 }
 
 /** Whether a filter matches a topic. A wildcard in its first level matches no topic that begins with `$` (MQTT-4.7.2-1). */

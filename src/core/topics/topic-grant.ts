@@ -1,4 +1,4 @@
-import { isTopicFilter, isWithin } from './topic-filter.ts'
+import { hasForbiddenCharacter, isTopicFilter, isTopicName, isWithin, spelledOut } from './topic-filter.ts'
 
 /** Topics beside those of things that a principal may use: `read` to subscribe, `write` to publish. Neither includes the other. */
 export type TopicGrant = {
@@ -11,13 +11,14 @@ export const maximumGrants = 100
 /** Bytes. */
 const longestFilter = 1_024
 
-/** Whether everything that a filter matches may be read. */
+/** Whether everything that a filter, or topic, matches may be read. */
 export function mayRead(grants: readonly TopicGrant[], filter: string): boolean {
+  if (hasForbiddenCharacter(filter)) return false
   return grants.some(grant => grant.access === 'read' && isWithin(filter, grant.filter))
 }
 
 export function mayWrite(grants: readonly TopicGrant[], topic: string): boolean {
-  return grants.some(grant => grant.access === 'write' && isWithin(topic, grant.filter))
+  return isTopicName(topic) && grants.some(grant => grant.access === 'write' && isWithin(topic, grant.filter))
 }
 
 /** Whether one of the grants before allows more than all of these. */
@@ -38,7 +39,8 @@ export function servedGrants(
 /** What is wrong with the filter of a grant; undefined: nothing. @param served filters of the option `topics` */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
   if (served.length === 0) return 'the server serves no topics beside those of things: set its option topics'
-  if (!isTopicFilter(filter) || hasForbiddenCharacter(filter)) return `${filter} is no topic filter`
+  if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
+  if (!isTopicFilter(filter)) return `${filter} is no topic filter`
   if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
   if (served.some(outer => isWithin(filter, outer))) return undefined
   return `${filter} is not within the option topics (${served.join(', ')})`
@@ -52,7 +54,7 @@ export function faultOfServed(filter: string): string | undefined {
   const levels = filter.split('/')
   const [first = ''] = levels
   if (filter === '') return 'an empty text is no topic filter (is there a comma too many?)'
-  if (hasForbiddenCharacter(filter)) return `${JSON.stringify(filter)} has a character that no topic may have`
+  if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
   if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
   if (levels.slice(0, -1).includes('#')) return `${filter}: # must be the last level`
   if (levels.some(level => level.length > 1 && /[+#]/.test(level)))
@@ -64,7 +66,4 @@ export function faultOfServed(filter: string): string | undefined {
   return undefined
 }
 
-/** NUL, or half of a character: no topic has them (MQTT-1.5.3-1, -2). */
-function hasForbiddenCharacter(filter: string): boolean {
-  return filter.includes('\0') || Buffer.from(filter).toString() !== filter
-}
+const hasForbidden = (filter: string) => `"${spelledOut(filter)}" has a character that no topic may have`

@@ -4,9 +4,9 @@ import type { Access, Principal } from '../../access/access.ts'
 import { principalName } from '../../access/principal.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
-import { isTopicName } from '../../core/topics/topic-filter.ts'
+import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
-import { toldTopic } from '../told-topic.ts'
+import { forbiddenCharacter, toldTopic } from '../told-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
@@ -161,7 +161,7 @@ async function messageWillOf(
 ): Promise<WillContent | undefined> {
   if (!will || isThingwireTopic(will.topic)) return undefined
   const { topic, payload, qos = 0, retain } = will
-  if (!isTopicName(topic) || !mayWrite(await access.topicsOf(principal), topic)) return undefined
+  if (!mayWrite(await access.topicsOf(principal), topic)) return undefined
   return {
     message: { topic, qos, isRetained: retain === true },
     credentialHash: hashToken(credential),
@@ -171,5 +171,6 @@ async function messageWillOf(
 
 function willElsewhere(topic: string, redactor: Redactor): string {
   const told = toldTopic(topic, redactor)
+  if (hasForbiddenCharacter(topic)) return `the will is on ${told}: ${forbiddenCharacter}`
   return `the will is on ${told}, neither the write topic of the client's thing nor another topic that it was given to publish on`
 }

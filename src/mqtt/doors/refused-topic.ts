@@ -1,9 +1,9 @@
 import type { Access } from '../../access/access.ts'
 import type { Principal } from '../../access/principal.ts'
-import { isWithin } from '../../core/topics/topic-filter.ts'
+import { hasForbiddenCharacter, isWithin } from '../../core/topics/topic-filter.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Connection } from '../connection/connection.ts'
-import { longestTold } from '../told-topic.ts'
+import { forbiddenCharacter, longestTold } from '../told-topic.ts'
 
 /**
  * For people: why a client may not use a topic or filter beside those of things on a server that relays some, and what to do.
@@ -16,6 +16,7 @@ export async function whyNotGranted(
   topic: string,
   access: Access,
 ): Promise<string> {
+  if (hasForbiddenCharacter(topic)) return forbiddenCharacter
   const served = await access.topicsOf({ kind: 'admin' })
   if (!served.some(({ filter }) => isWithin(topic, filter)))
     return 'not within the option `topics` of the server.'

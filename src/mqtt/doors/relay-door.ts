@@ -2,7 +2,6 @@ import type { Access } from '../../access/access.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { WriteRate } from '../../core/ports.ts'
-import { isTopicName } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -33,7 +32,7 @@ export class RelayDoor {
   }
 
   mayPublish(topic: string): boolean {
-    return isTopicName(topic) && mayWrite(this.#relayed.grants, topic)
+    return mayWrite(this.#relayed.grants, topic)
   }
 
   /**

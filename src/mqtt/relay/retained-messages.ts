@@ -35,6 +35,7 @@ export class RetainedMessages {
       const name = topicRetainedPrefix + rest
       names.delete(name)
       this.#set(name, messageOf(document))
+      if (!isTopicName(document.topic)) await this.#documents.put({ [name]: null })
     }
     for (const name of names) this.#set(name, undefined)
   }
@@ -82,7 +83,9 @@ export class RetainedMessages {
     return this.#messages.get(retainedName(topic))?.payload === payload
   }
 
-  #set(name: string, message: RetainedMessage | undefined): void {
+  #set(name: string, given: RetainedMessage | undefined): void {
+    // Others are of an older build, which took every character: kept, or from its node.
+    const message = given && isTopicName(given.topic) ? given : undefined
     this.#bytes += weightOf(message) - weightOf(this.#messages.get(name))
     if (message) this.#messages.set(name, message)
     else this.#messages.delete(name)

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { isTopicFilter, isTopicName, isWithin, matchesTopic } from '../../../src/core/topics/topic-filter.ts'
+import {
+  isTopicFilter,
+  isTopicName,
+  isWithin,
+  matchesTopic,
+  spelledOut,
+} from '../../../src/core/topics/topic-filter.ts'
 import { FilterTree } from '../../../src/mqtt/relay/filter-tree.ts'
 
 test('isTopicName() takes what may be published on', () => {
@@ -10,6 +16,25 @@ test('isTopicName() takes what may be published on', () => {
   for (const topic of ['', '+', '#', 'a/+', 'a/#', 'a+b', 'a#', '/'.repeat(100)]) {
     expect(isTopicName(topic), topic).toBe(false)
   }
+})
+
+test('isTopicName() takes the characters that libmosquitto takes, and spelledOut() shows the others', () => {
+  // As `mosquitto_validate_utf8` of libmosquitto has it.
+  const isRefused = (number: number) =>
+    number <= 0x1f ||
+    (number >= 0x7f && number <= 0x9f) ||
+    (number >= 0xd800 && number <= 0xdfff) ||
+    (number >= 0xfdd0 && number <= 0xfdef) ||
+    (number & 0xfffe) === 0xfffe
+  const others = []
+  for (let number = 0; number <= 0x10ffff; number++) {
+    const topic = `a/${String.fromCodePoint(number)}b`
+    if (number === 0x2b || number === 0x23) continue
+    const isShown = spelledOut(topic) !== topic
+    if (isTopicName(topic) === isRefused(number) || isShown !== isRefused(number)) others.push(number)
+  }
+  expect(others).toEqual([])
+  expect(spelledOut('a\r/ü\u{1ffff}\ud800')).toBe('a\\u000d/ü\\u{1ffff}\\ud800')
 })
 
 test('isTopicFilter() knows where wildcards may stand, and takes 100 levels', () => {
