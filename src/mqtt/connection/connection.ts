@@ -8,7 +8,7 @@ import { LiveClient, type Receiver } from '../delivery/live-client.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { disconnect, encodeConnack, pingresp } from '../packets/encode.ts'
-import { MalformedPacket, type Packet } from '../packets/packet.ts'
+import { type Connect, MalformedPacket, type Packet } from '../packets/packet.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { unlessRefused } from '../unless-refused.ts'
@@ -69,6 +69,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly #signs = new SignsOfLife()
   #handler: PacketHandler | undefined
   #messageId = 0
+  /** Protocol level of its CONNECT. */
+  protocolVersion: Connect['protocolVersion'] = 4
   /** On the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
   /** Whom its credential names; known before it is decided whether it is let in. */
@@ -131,7 +133,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   take(packet: Packet, now: number): Promise<void> | undefined {
     this.#signs.heard(now)
-    if (packet.cmd === 'connect') this.#signs.connected(packet.keepalive, now)
+    if (packet.cmd === 'connect') {
+      this.protocolVersion = packet.protocolVersion
+      this.#signs.connected(packet.keepalive, now)
+    }
     if (packet.cmd === 'pingreq') this.#signs.answered(now)
     return this.#handler?.take(packet)
   }
@@ -142,7 +147,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     // The broker hears nothing before its persistence has answered. Whether the client lives is watched here.
     if (this.connectPacket) this.connectPacket.keepalive = 0
     this.connectPacket = undefined
-    this.socket.write(encodeConnack(0, this.session?.wasPresent))
+    // Of a session that was present, MQTT 3.1 knows nothing.
+    this.socket.write(encodeConnack(0, this.protocolVersion > 3 && this.session?.wasPresent))
     this.goOn()
   }
 

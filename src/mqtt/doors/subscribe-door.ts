@@ -49,7 +49,7 @@ export class SubscribeDoor {
    * @throws ThingwireError of the store
    */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
-    const { socket, live, broker } = connection
+    const { socket, live, broker, protocolVersion } = connection
     const crowded = new Set<string>()
     const granted = await this.#grant(
       connection,
@@ -66,7 +66,9 @@ export class SubscribeDoor {
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
       crowded,
     )
-    const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : refused))
+    // MQTT 3.1 has no answer for a filter that is refused: its clients would take this one for a QoS (3.1, section 3.8).
+    const otherwise = protocolVersion === 3 ? undefined : refused
+    const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : (otherwise ?? qos)))
     if (socket.destroyed) return
     socket.write(encodeSuback(messageId, answers))
     broker.release()

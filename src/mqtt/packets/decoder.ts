@@ -1,6 +1,14 @@
 import { decodeConnect } from './decode-connect.ts'
 import { Fields } from './fields.ts'
-import { assertFirstByte, assertLength, type Header, headerAt, qosOf, typeOf } from './header.ts'
+import {
+  assertFirstByte,
+  assertLength,
+  type Header,
+  headerAt,
+  qosOf,
+  typeOf,
+  withoutUnusedFlags,
+} from './header.ts'
 import {
   type Ack,
   type AskedFilter,
@@ -46,6 +54,8 @@ const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
 export class Decoder {
   readonly #longest: number
   #isFirst = true
+  /** What the connection speaks is MQTT 3.1. */
+  #isOld = false
   /** Where the packet is that is being handed on. */
   #current: Buffer = nothing
   #start = 0
@@ -65,7 +75,7 @@ export class Decoder {
     return this.#unfinished?.bytes
   }
 
-  /** The packet that is being handed on, as it came. */
+  /** The packet that is being handed on, as it came; of MQTT 3.1, with flags as 3.1.1 has them: Aedes knows no others. */
   get raw(): Buffer {
     return this.#current.subarray(this.#start, this.#end)
   }
@@ -119,6 +129,7 @@ export class Decoder {
   }
 
   #headerAt(bytes: Buffer, place: number): Header | undefined {
+    if (this.#isOld) bytes[place] = withoutUnusedFlags(bytes[place] ?? 0)
     assertFirstByte(bytes[place] ?? 0, this.#isFirst)
     const header = headerAt(bytes, place)
     if (header) assertLength(header, this.#longest)
@@ -134,8 +145,11 @@ export class Decoder {
     }
     const fields = new Fields(bytes.subarray(start, end))
     switch (type) {
-      case types.connect:
-        return decodeConnect(fields)
+      case types.connect: {
+        const connect = decodeConnect(fields)
+        this.#isOld = connect.protocolVersion === 3
+        return connect
+      }
       case types.subscribe:
         return decodeSubscribe(fields)
       case types.unsubscribe:

@@ -69,6 +69,17 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   }
 }
 
+/**
+ * The first byte of a packet of MQTT 3.1 as 3.1.1 has it. In 3.1, DUP says that SUBSCRIBE, UNSUBSCRIBE or PUBREL is sent again, and
+ * other flags than those of PUBLISH are not used (3.1, section 2.1).
+ */
+export function withoutUnusedFlags(firstByte: number): number {
+  const type = typeOf(firstByte)
+  if (type === types.publish && qosOf(firstByte) === 0) return firstByte & ~publishFlags.duplicate
+  const flags = fixed.get(type)?.flags
+  return flags === undefined ? firstByte : (type << 4) | flags
+}
+
 /** @param longest that is taken, bytes. @throws MalformedPacket */
 export function assertLength({ firstByte, length }: Header, longest: number): void {
   if (length > longest) {

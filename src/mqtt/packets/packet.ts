@@ -26,6 +26,8 @@ export type QoS = 0 | 1 | 2
 /** What else it says is read of the packet that the broker makes of it. */
 export interface Connect {
   readonly cmd: 'connect'
+  /** Protocol level: 3 is MQTT 3.1, 4 is 3.1.1. */
+  readonly protocolVersion: 3 | 4
   /** Seconds; 0: none. */
   readonly keepalive: number
 }
@@ -74,7 +76,7 @@ export interface Signal {
 
 export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
 
-/** A packet that breaks MQTT 3.1.1: it ends the connection (MQTT-4.8.0-1). */
+/** A packet that breaks the protocol of its connection: it ends the connection (MQTT-4.8.0-1). */
 export class MalformedPacket extends Error {
   /** CONNACK to be sent before, if any. */
   readonly returnCode: number | undefined

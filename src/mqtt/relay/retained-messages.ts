@@ -35,7 +35,7 @@ export class RetainedMessages {
       const name = topicRetainedPrefix + rest
       names.delete(name)
       this.#set(name, messageOf(document))
-      if (!isTopicName(document.topic)) await this.#documents.put({ [name]: null })
+      if (!isTopicName(document.topic)) await this.#documents.put({ [name]: null }, 'essential')
     }
     for (const name of names) this.#set(name, undefined)
   }

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { Aedes, type Client } from 'aedes'
+import { generate, type Packet } from 'mqtt-packet'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { attachThings } from '../../../src/mqtt/index.ts'
-import { isMessageOn } from '../../helpers/mqtt-client.ts'
+import { isMessageOn, isOf } from '../../helpers/mqtt-client.ts'
 import { hostTraffic } from './host-traffic.ts'
 import {
   connectTo,
@@ -65,6 +66,29 @@ describe('a SUBSCRIBE of a client of the host', () => {
     await user.ping()
     expect(user.received.filter(isMessageOn('plant/a'))).toHaveLength(1)
   })
+})
+
+test('a client of the host that speaks MQTT 3.1 is answered when it sends something again with DUP', async () => {
+  attachThings(host.broker, host.things)
+  const user = await connectTo(await host.serve(), {
+    protocolVersion: 3,
+    clientId: 'old',
+    username: 'old',
+    password: 'old password',
+  })
+  const again = (packet: Packet) => {
+    const bytes = generate(packet)
+    bytes[0] = (bytes[0] ?? 0) | 0x08
+    user.sendBytes(bytes)
+  }
+  again({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'plant/#', qos: 2 }] })
+  expect(await user.next(isOf('suback', 1))).toMatchObject({ granted: [2] })
+  const messageId = await user.publishUntilPubrec('plant/a', 'once', { messageId: 2 })
+  again({ cmd: 'pubrel', messageId })
+  await user.next(isOf('pubcomp', 2))
+  await user.next(isMessageOn('plant/a'))
+  again({ cmd: 'unsubscribe', messageId: 3, unsubscriptions: ['plant/#'] })
+  await user.next(isOf('unsuback', 3))
 })
 
 describe('a thing at a host', () => {

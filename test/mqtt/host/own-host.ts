@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { createThings, type Things } from '../../../src/things.ts'
-import type { ConnectOptions, MqttClient } from '../../helpers/mqtt-client.ts'
+import type { ConnectOptions, MqttAddress, MqttClient } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../../helpers/of-test.ts'
 
 /** A call of one of the host's hooks. */
@@ -76,7 +76,10 @@ export async function openOwnHost(): Promise<OwnHost> {
 }
 
 /** A connection that ends with the test. */
-export async function connectTo(url: string, options: ConnectOptions = {}): Promise<MqttClient> {
+export async function connectTo(
+  url: string,
+  options: ConnectOptions & Pick<MqttAddress, 'protocolVersion'> = {},
+): Promise<MqttClient> {
   return await mqttOfTest({ url, ...options })
 }
 

@@ -3,6 +3,7 @@ import { connects } from './connect.ts'
 import { filters } from './filters.ts'
 import { firstBytes } from './first-bytes.ts'
 import { lengths } from './lengths.ts'
+import { oldProtocol } from './old-protocol.ts'
 import { order } from './order.ts'
 import { otherTopics } from './other-topics.ts'
 import { packetIds } from './packet-ids.ts'
@@ -14,6 +15,7 @@ import { topics } from './topics.ts'
 export const hostileCases: Readonly<Record<string, readonly MqttCase[]>> = {
   'protocol names and levels': protocol,
   'a CONNECT': connects,
+  'MQTT 3.1': oldProtocol,
   text: texts,
   'first bytes': firstBytes,
   'the order of packets': order,
