@@ -61,6 +61,10 @@ export async function chooseStore(
       onCreated: () => {
         isNew = true
       },
+      onNewFormat: ({ before, now }) =>
+        log.info(
+          `the store had format ${before} and has format ${now} now: no older version opens it any more`,
+        ),
     }),
     isNew: () => isNew,
     adminKey: await loadAdminKey({ configured: adminKey, file: join(resolve(dataDir), 'admin-key') }),

@@ -4,6 +4,7 @@ import { backUp } from './database/backup.ts'
 import { Database } from './database/database.ts'
 import { bytesOfStore } from './database/directory-size.ts'
 import { DiskSpace } from './database/disk-space.ts'
+import { formatVersion } from './database/identity.ts'
 import { createDocuments } from './documents.ts'
 import { type Packing, usualPacking } from './packing/packer.ts'
 import { createRecords } from './records.ts'
@@ -22,6 +23,8 @@ export interface LevelStoreOptions {
   readonly observer?: Pick<Observer, 'committed'>
   /** Told if the store was made by `open`. Default: nobody. */
   readonly onCreated?: () => void
+  /** Told if `open` has given the store a newer format: no older version opens it from then on. Default: nobody. */
+  readonly onNewFormat?: (formats: { readonly before: string; readonly now: string }) => void
   /**
    * Told, once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
    * acknowledged or read. Default: nobody.
@@ -36,7 +39,7 @@ export function createLevelStore(options: LevelStoreOptions): StoreDriver {
 
 /** @param packing when records are packed */
 export function createPackingStore(options: LevelStoreOptions, packing: Packing): StoreDriver {
-  const { observer, onCreated, onLost } = options
+  const { observer, onCreated, onNewFormat, onLost } = options
   const space = new DiskSpace(options.location, options.minFreeSpace ?? 0)
   const database = new Database(options.location, { create: true, space, onLost })
   const { records, commits, head, clock, refused, packer } = createRecords(
@@ -59,12 +62,13 @@ export function createPackingStore(options: LevelStoreOptions, packing: Packing)
     isReady: () => database.isUsable(),
     size: async () => ({ bytes: await bytesOfStore(options.location) }),
     async open() {
-      const isCreated = await database.open()
+      const { isCreated, formatBefore: before } = await database.open()
       await head.load(database)
       clock.start(head.counters.newestReceipt)
       await space.start()
       packer.start()
       if (isCreated) onCreated?.()
+      if (before !== undefined) onNewFormat?.({ before, now: String(formatVersion) })
     },
     async close() {
       clock.stop()

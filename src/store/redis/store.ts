@@ -5,7 +5,7 @@ import type { StoreDriver } from '../contract.ts'
 import { connectToServerOf, duplicateForBlocking, openClient } from './connection/connection.ts'
 import { RedisDatabase } from './connection/database.ts'
 import { checkDurability, type DurabilityOptions } from './connection/durability.ts'
-import { openFormat } from './connection/format.ts'
+import { formatVersion, openFormat } from './connection/format.ts'
 import { memorySize } from './connection/memory-size.ts'
 import { NumberedWrites } from './connection/numbered-writes.ts'
 import { waitingForReplicas } from './connection/replicas.ts'
@@ -51,7 +51,13 @@ export function createRedisStore(options: RedisStoreOptions): StoreDriver {
         const { statements, warnings } = await checkDurability(client, options)
         for (const text of statements) onStatement({ level: 'info', text })
         for (const text of warnings) onStatement({ level: 'warn', text })
-        await openFormat(client, prefix)
+        const before = await openFormat(client, prefix)
+        if (before !== undefined) {
+          onStatement({
+            level: 'info',
+            text: `the store had format ${before} and has format ${formatVersion} now: no older version opens it any more`,
+          })
+        }
         parts = await openParts(client, redisKeys(prefix), options)
       } catch (error) {
         client.disconnect()

@@ -99,9 +99,8 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
 }
 
 async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
-  const format = await level.get(formatKey)
   // That it is missing is a fault like others.
-  const problem = format && formatProblem(format)
+  const problem = (await level.get(formatKey)) && (await formatProblem(level))
   if (problem !== undefined) throw new Error(`cannot check the store: ${problem}`)
 }
 

@@ -4,14 +4,16 @@ import { ClassicLevel } from 'classic-level'
 import { makeDirectory } from '../../../core/files/make-directory.ts'
 import { everyKey, identityKey } from '../keys.ts'
 import type { Database } from './database.ts'
-import { newIdentity } from './identity.ts'
+import { formatProblem, formatVersion, newIdentity } from './identity.ts'
 import { scan } from './scan.ts'
 
 /**
- * A backup is a line of text, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
+ * A backup is a line of text, which no version takes that does not know the format of the store, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
  * both), then a closing frame: length 0xffffffff, and the SHA-256 of all frames. docs/reference/storage.md draws it.
  */
-const firstLine = 'thingwire backup 1\n'
+const firstLine = `thingwire backup ${formatVersion}\n`
+/** Of every store before it. */
+const olderFirstLine = 'thingwire backup 1\n'
 const closing = 0xffffffff
 const digestLength = 32
 /** Longer than any key or value can be: a length beyond it is damage, not a reason to take so much memory. */
@@ -44,7 +46,7 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called now and then with the number of keys written
- * @throws Error with a message for the operator: no backup, damaged, cut off or longer (nothing is left then), not empty
+ * @throws Error with a message for the operator: no backup, damaged, cut off or longer, of a store that this version cannot use (nothing is left then), not empty
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,
@@ -66,7 +68,11 @@ export async function restoreLevelStore(
       batch = level.batch()
       onProgress(keys)
     }
-    await batch.put(identityKey, newIdentity()).write({ sync: true })
+    await batch.write()
+    const problem = await formatProblem(level)
+    if (problem !== undefined)
+      throw new Error(`cannot restore: the store in the backup cannot be used, ${problem}`)
+    await level.put(identityKey, newIdentity(), { sync: true })
     await level.close()
     return { keys }
   } catch (error) {
@@ -78,7 +84,8 @@ export async function restoreLevelStore(
 
 async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Buffer, Buffer]> {
   const bytes = new ByteReader(source)
-  if ((await bytes.take(firstLine.length)).toString('latin1') !== firstLine) {
+  const line = (await bytes.take(firstLine.length)).toString('latin1')
+  if (line !== firstLine && line !== olderFirstLine) {
     throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
   }
   const digest = createHash('sha256')

@@ -4,7 +4,7 @@ import { ThingwireError } from '../../../errors.ts'
 import { batchKey, counterBytes, identityKey } from '../keys.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import type { DiskSpace } from './disk-space.ts'
-import { identityOf, mayHoldNewStore } from './identity.ts'
+import { identityOf, mayHoldNewStore, takeFormat } from './identity.ts'
 import { hasCode, isOutOfSpace } from './level-errors.ts'
 import { openError } from './open-error.ts'
 import type { Level } from './scan.ts'
@@ -44,7 +44,7 @@ export interface Undo {
 const noUndo: Undo = { added: [], before: [] }
 
 interface DatabaseParts {
-  /** Makes the database if there is none. Default: that is an error. */
+  /** Makes the database if there is none, and gives one of an older format today's. Default: the first is an error, the second stays. */
   readonly create?: boolean
   /** Gives space up when the disk is full. Default: none is held back. */
   readonly space?: DiskSpace
@@ -95,8 +95,11 @@ export class Database {
     this.#watch = new DirectoryWatch(location, why => this.#lose(why))
   }
 
-  /** @returns whether it was made @throws Error for the operator: another format, held by another process, unreadable, not there */
-  async open(): Promise<boolean> {
+  /**
+   * @returns whether it was made, and which other format it had before
+   * @throws Error for the operator: another format, held by another process, unreadable, not there
+   */
+  async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
     const level = new ClassicLevel<Buffer, Buffer>(this.#location, {
       keyEncoding: 'buffer',
@@ -106,8 +109,10 @@ export class Database {
       createIfMissing,
     })
     await this.#openFirst(level)
+    let formatBefore: string | undefined
     try {
       this.#identity = await identityOf(level)
+      if (this.#parts.create) formatBefore = await takeFormat(level)
       this.#batchNumber = await storedBatchNumber(level)
       await this.#watch.start()
     } catch (error) {
@@ -115,7 +120,7 @@ export class Database {
       throw error
     }
     this.#opened = level
-    return createIfMissing
+    return { isCreated: createIfMissing, formatBefore }
   }
 
   async #openFirst(level: Level): Promise<void> {

@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import type { ClassicLevel } from 'classic-level'
-import { everyKey, formatKey, identityKey } from '../keys.ts'
-import { lastEntry } from './scan.ts'
+import { everyKey, formatKey, identityKey, keysOf, prefix } from '../keys.ts'
+import { type Level, lastEntry } from './scan.ts'
 
-/** Version of the layout in keys.ts, ../runs (record-run.ts) and ../../record-value.ts; any other is refused. */
-export const formatVersion = 1
+/**
+ * Version of the layout in keys.ts, ../runs (record-run.ts), ../../record-value.ts and of what documents contain. Each new kind of
+ * entry has a new one, which none before has had: a build takes a number that it knows for its own layout. docs/reference/storage.md
+ * lists them all.
+ */
+export const formatVersion = 4
+
+/** All its entries are read by this version, and written by it in no other way. */
+const readFormat = '1'
 
 const identityLength = 16
 
@@ -32,24 +38,49 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
  *
  * @throws Error with one line for the operator: another format, no store of Thingwire
  */
-export async function identityOf(level: ClassicLevel<Buffer, Buffer>): Promise<Buffer> {
+export async function identityOf(level: Level): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
   if (!format && !identity && (await lastEntry({ level }, everyKey)) === undefined)
     return await putIdentity(level)
-  const problem = formatProblem(format) ?? (identity ? undefined : 'it has no identity')
+  const problem = (await formatProblem(level)) ?? (identity ? undefined : 'it has no identity')
   if (problem !== undefined) throw new Error(`cannot open the store in ${level.location}: ${problem}`)
   return identity ?? Buffer.alloc(0)
 }
 
-/** Why this version cannot use a store, by what it has under `formatKey`. */
-export function formatProblem(stored: Buffer | undefined): string | undefined {
+/** Why this version cannot use a store, by its format. */
+export async function formatProblem(level: Level): Promise<string | undefined> {
+  const [stored, identity] = await level.getMany([formatKey, identityKey])
   const format = stored?.toString()
   if (format === String(formatVersion)) return undefined
   if (format === undefined) return 'it is no store of Thingwire'
-  return `it has format ${format}, and this version knows format ${formatVersion}`
+  const isRead = format === readFormat && identity !== undefined
+  if (isRead && (await hasResourcesByKey(level))) return undefined
+  // Of before stores had an identity.
+  const isOld = isRead || (identity === undefined && ['1', '2', '3'].includes(format))
+  if (isOld) {
+    return `it has format ${format} of an early version, which this one does not read: have that version export the readings, and import them into a new store`
+  }
+  if (format === '2' || format === '3') {
+    return `it has format ${format}, which an older version has written into a store of a newer one: restore a backup from before`
+  }
+  return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup from before`
 }
 
-async function putIdentity(level: ClassicLevel<Buffer, Buffer>): Promise<Buffer> {
+/** Writes down that this version may have written to a store. @returns its format from before, if that was another */
+export async function takeFormat(level: Level): Promise<string | undefined> {
+  const before = (await level.get(formatKey))?.toString()
+  if (before === undefined || before === String(formatVersion)) return undefined
+  await level.put(formatKey, Buffer.from(String(formatVersion)), { sync: true })
+  return before
+}
+
+/** Not in the oldest stores, whose format was 1, too; a backup of one could be restored, and has got an identity then. */
+async function hasResourcesByKey(level: Level): Promise<boolean> {
+  const isThere = async (kind: string) => (await lastEntry({ level }, keysOf(kind))) !== undefined
+  return (await isThere(prefix.resourceByKey)) || !(await isThere(prefix.resource))
+}
+
+async function putIdentity(level: Level): Promise<Buffer> {
   const identity = newIdentity()
   await level
     .batch()
