@@ -11,8 +11,8 @@ const digestBytes = 6
 
 /** A QoS 2 PUBLISH that is not released. */
 export interface InFlightPacket {
-  /** Digest of its target and payload; undefined until the target is known. */
-  write: number | undefined
+  /** Digest of its target and payload; undefined until the target is known; `any` where none was stored. */
+  write: number | 'any' | undefined
   /** Settles when its write is committed. */
   committing: Promise<unknown>
 }
@@ -37,7 +37,9 @@ export class InFlight {
 
   /** Of the session that the connection has: packets whose writes are stored. */
   resume(packets: readonly InFlightWrite[]): void {
-    for (const [messageId, write] of packets) this.#packets.set(messageId, { write, committing: committed })
+    for (const [messageId, write = 'any'] of packets) {
+      this.#packets.set(messageId, { write, committing: committed })
+    }
   }
 
   /** @param deal of a packet that has come, what comes of its write */
@@ -84,7 +86,7 @@ export class InFlight {
  */
 export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
   packet.write = digestOfWrite(target, payload)
-  return dup && before?.write === packet.write
+  return dup && (before?.write === 'any' || before?.write === packet.write)
 }
 
 /** What is put with the write of a packet, so that its resend is known in a later connection; undefined: the session has none. */
@@ -93,7 +95,7 @@ export function inFlightDocuments(
   messageId: number,
   { packet }: Arrival,
 ): DocumentPut | undefined {
-  if (!isPersistent || packet.write === undefined) return undefined
+  if (!isPersistent || typeof packet.write !== 'number') return undefined
   const document: InFlightDocument = { write: packet.write }
   return { [inFlightName(clientId, messageId)]: document }
 }

@@ -54,11 +54,11 @@ export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURICom
 
 /** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
 export type InFlightDocument = {
-  /** Digest of its target and payload. */
-  readonly write: number
+  /** Digest of its target and payload; undefined where a version from before 26 November 2026 has put it. */
+  readonly write?: number
 }
 
 /** What such a document says. */
-export type InFlightWrite = readonly [messageId: number, write: number]
+export type InFlightWrite = readonly [messageId: number, write: number | undefined]
 
 export const inFlightName = (clientId: string, messageId: number) => `${inFlightOf(clientId)}${messageId}`
