@@ -132,7 +132,8 @@ export async function createThings(options: ThingsOptions, ready: ReadyServerOpt
     onDefect,
   })
   live.log.keepFor(retained)
-  const retention = new Retention({ records, nodes, clock, rules: options.retention ?? [], onDefect })
+  const rules = options.retention ?? []
+  const retention = await Retention.open({ records, documents, nodes, clock, rules, onDefect })
   return {
     ...access,
     limits,
@@ -152,6 +153,7 @@ export async function createThings(options: ThingsOptions, ready: ReadyServerOpt
     retention,
     forward,
     hasLeftForwarding,
+    believedTime: () => retention.believedTime(),
     storeSize: () => store.size(),
     backup: async function* () {
       await access.keepTimes()

@@ -24,6 +24,12 @@ export interface MqttThings {
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog
   readonly clock: ReceiptClock
+  /**
+   * The time by which what is kept for an absent client is too old (contract §4.5), milliseconds since 1970.
+   *
+   * @throws ThingwireError of the store
+   */
+  believedTime(): Promise<number>
   /** Told of acknowledgements, and of messages that are not delivered. */
   readonly observer?: Observer | undefined
   /** Whether a write could be taken now. */

@@ -1,10 +1,10 @@
-import { rest } from '../core/async/retry-until.ts'
+import { rest, retryUntil } from '../core/async/retry-until.ts'
 import type { Hold } from '../core/holds.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { RecordStore } from '../core/ports.ts'
+import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import type { ReceiptClock } from '../core/time/clock.ts'
 import { ThingwireError } from '../errors.ts'
-import { BelievedClock } from './believed-clock.ts'
+import { type Belief, BelievedClock, firstBelief, shownBy } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
 /** So often in the least age of a rule it is looked what is too old. */
@@ -22,11 +22,16 @@ const restPerWork = 6
 /** Milliseconds. What is written faster than this removes it would fill the disk after all. */
 const leastRest = 1
 const mostRest = 50
+/** The document of what is known of the time. */
+const beliefName = 'believed-clock'
+/** How often it is kept, milliseconds: of a run the rest is not counted. */
+const keepEvery = 600_000
 
 export interface RetentionParts {
   readonly records: Pick<RecordStore, 'things' | 'resources' | 'removeOld'>
+  readonly documents: Pick<DocumentStore, 'get' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'lead'>
-  readonly clock: Pick<ReceiptClock, 'now' | 'newest'>
+  readonly clock: Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
   /** None: everything is kept. */
   readonly rules: readonly RetentionRule[]
   /** Told of what is no error of the store. */
@@ -36,7 +41,8 @@ export interface RetentionParts {
 /**
  * Removes records that are older than their rule allows, in the background and on one node at a time: at the start and every
  * so often it asks what is too old, so that what was broken off goes on by itself. The newest record of a resource stays
- * however old it is; states and what is latest are not touched.
+ * however old it is; states and what is latest are not touched. The node that does so keeps the believed time for whatever else
+ * ends by it, without rules too.
  */
 export class Retention {
   /** How many records this node has removed. */
@@ -44,39 +50,90 @@ export class Retention {
   /** When this node has last looked through everything, milliseconds since 1970. */
   lastRun: number | undefined
   readonly #parts: RetentionParts
-  readonly #clock: BelievedClock
   /** Ends within a piece; what is left is too old the next time as well. */
   readonly close: () => Promise<void>
 
-  constructor(parts: RetentionParts) {
+  private constructor(parts: RetentionParts) {
     this.#parts = parts
-    this.#clock = new BelievedClock(parts.clock)
-    this.close =
-      parts.rules.length === 0
-        ? async () => {}
-        : parts.nodes.lead('retention', (...term) => this.#work(...term))
+    this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
+  }
+
+  /**
+   * To be called before anything is received: a store that has no belief yet takes its first one from what is there.
+   *
+   * @throws ThingwireError of the store
+   */
+  static async open(parts: RetentionParts): Promise<Retention> {
+    const first = { [beliefName]: { ...firstBelief(parts.clock) } }
+    await parts.documents.transact([beliefName], ([belief]) => ({
+      put: belief ? {} : first,
+      result: undefined,
+      purpose: 'essential',
+    }))
+    return new Retention(parts)
+  }
+
+  /**
+   * The time by which data are too old (contract §4.5), milliseconds since 1970; on a node that does not keep it, as it was
+   * kept last.
+   *
+   * @throws ThingwireError of the store
+   */
+  async believedTime(): Promise<number> {
+    const { time } = await this.#belief()
+    return Math.min(time, shownBy(this.#parts.clock))
+  }
+
+  async #belief(): Promise<Belief> {
+    const { documents, clock } = this.#parts
+    return ((await documents.get(beliefName)) as Belief | undefined) ?? firstBelief(clock)
   }
 
   async #work(stop: AbortSignal, hold: Hold): Promise<void> {
+    const belief = await retryUntil(() => this.#belief(), { every: retryAfter, stop })
+    if (!belief) return
+    const clock = new BelievedClock(this.#parts.clock, belief)
+    await Promise.all([this.#keep(clock, stop, hold), this.#removeOn(clock, stop, hold)])
+  }
+
+  async #keep(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+    clock.now()
+    for (;;) {
+      await rest(keepEvery, stop)
+      if (stop.aborted) return
+      clock.now()
+      // What fails is kept the next time.
+      await this.#parts.documents
+        .put({ [beliefName]: { ...clock.belief } }, hold, 'essential')
+        .catch(this.#note)
+    }
+  }
+
+  async #removeOn(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+    if (this.#parts.rules.length === 0) return
     while (!stop.aborted) {
       let wait = this.#interval()
       try {
-        await this.#removeAll(stop, hold)
+        await this.#removeAll(clock, stop, hold)
       } catch (error) {
-        if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
+        this.#note(error)
         wait = Math.min(wait, retryAfter)
       }
       await rest(wait, stop)
     }
   }
 
-  async #removeAll(stop: AbortSignal, hold: Hold): Promise<void> {
+  readonly #note = (error: unknown): void => {
+    if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
+  }
+
+  async #removeAll(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
     const { records } = this.#parts
     for (let after: string | undefined; ; ) {
       const things = await records.things({ limit: thingsAtOnce, ...(after === undefined ? {} : { after }) })
       for (const thingId of things) {
         for (const key of await records.resources(thingId)) {
-          await this.#removeOld(thingId, key, stop, hold)
+          await this.#removeOld(thingId, key, clock, stop, hold)
           if (stop.aborted) return
         }
       }
@@ -86,10 +143,16 @@ export class Retention {
     this.lastRun = Date.now()
   }
 
-  async #removeOld(thingId: string, key: string, stop: AbortSignal, hold: Hold): Promise<void> {
+  async #removeOld(
+    thingId: string,
+    key: string,
+    clock: BelievedClock,
+    stop: AbortSignal,
+    hold: Hold,
+  ): Promise<void> {
     const age = ageOf(key, this.#parts.rules)
     if (age === undefined) return
-    const before = this.#clock.now() - age
+    const before = clock.now() - age
     let from: string | undefined
     do {
       const begin = performance.now()

@@ -14,10 +14,11 @@ it('Retention of several nodes is done by one, and by another when that one is c
   const open = async () => {
     const store = await openStore(createRedisStore({ url: redis.url }))
     onTestFinished(() => store.close())
-    const { records, nodes, clock } = store
+    const { records, documents, nodes, clock } = store
     const rules = [{ pattern: '*', age: 1_000 }]
     const onDefect = (error: unknown) => expect.unreachable(String(error))
-    return { records, retention: new Retention({ records, nodes, clock, rules, onDefect }) }
+    const retention = await Retention.open({ records, documents, nodes, clock, rules, onDefect })
+    return { records, retention }
   }
   const [one, other] = [await open(), await open()]
   const old = [3, 2, 1].map(hours => measured(Date.now() - hours * hour, hours))

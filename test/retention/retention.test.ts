@@ -23,8 +23,11 @@ async function memoryStore() {
   return store
 }
 
-function retain(parts: Omit<RetentionParts, 'rules' | 'onDefect'>, ...rules: readonly string[]): Retention {
-  const retention = new Retention({
+async function retain(
+  parts: Omit<RetentionParts, 'rules' | 'onDefect'>,
+  ...rules: readonly string[]
+): Promise<Retention> {
+  const retention = await Retention.open({
     ...parts,
     rules: rules.flatMap(rule => parseRetentionRule(rule) ?? []),
     onDefect: error => expect.unreachable(String(error)),
@@ -51,7 +54,7 @@ it('Retention removes what is older than its rule allows, of all things, and lea
       { thingId: otherThing },
     ),
   )
-  const retention = retain(store, '4h', 'debug.*=1h', 'kept=1d')
+  const retention = await retain(store, '4h', 'debug.*=1h', 'kept=1d')
   await expect.poll(() => retention.lastRun).toBeGreaterThan(0)
   expect(await valuesOf(records)).toEqual([3, 1])
   expect(await valuesOf(records, { key: 'debug.a' })).toEqual([7])
@@ -63,7 +66,7 @@ it('Retention removes what is older than its rule allows, of all things, and lea
 
 it('Retention looks again for what has become too old', async () => {
   const store = await memoryStore()
-  const retention = retain(store, '1s')
+  const retention = await retain(store, '1s')
   await expect.poll(() => retention.lastRun).toBeGreaterThan(0)
   await store.records.append(write([ofHoursAgo(2), ofHoursAgo(1)]))
   await expect.poll(() => retention.removed).toBe(1)
@@ -76,15 +79,19 @@ it('Retention goes through more things than it lists at once', async () => {
   for (const thingId of things) {
     await store.records.append(write([ofHoursAgo(3), ofHoursAgo(2)], { thingId }))
   }
-  const retention = retain(store, '1h')
+  const retention = await retain(store, '1h')
   await expect.poll(() => retention.removed).toBe(250)
   for (const thingId of things) expect(await readAll(store.records, { thingId })).toHaveLength(1)
 })
 
-it('Retention without rules removes nothing, and asks for nothing', async () => {
-  const lead = () => expect.unreachable('it leads')
-  const { records, clock } = await memoryStore()
-  await retain({ records, nodes: { lead }, clock }).close()
+it('Retention without rules removes nothing, and asks for nothing but the believed time', async () => {
+  const store = await memoryStore()
+  const things = () => expect.unreachable('it looks for things')
+  const before = Date.now()
+  const retention = await retain({ ...store, records: { ...store.records, things } })
+  expect(await retention.believedTime()).toBeGreaterThanOrEqual(before)
+  expect(await retention.believedTime()).toBeLessThanOrEqual(Date.now())
+  await retention.close()
 })
 
 it('Retention goes on after an error of the store', async () => {
@@ -98,7 +105,7 @@ it('Retention goes on after an error of the store', async () => {
       return await store.records.removeOld(...piece)
     },
   }
-  const retention = retain({ records: failing, nodes: store.nodes, clock: store.clock }, '1s')
+  const retention = await retain({ ...store, records: failing }, '1s')
   await expect.poll(() => retention.removed).toBe(1)
 })
 
@@ -110,7 +117,7 @@ it('Retention.close() ends within a piece of a long removal', async () => {
     ...store.records,
     removeOld: async (_thing: string, _key: string) => ({ count: 1, next: String(++pieces) }),
   }
-  const retention = retain({ records: endless, nodes: store.nodes, clock: store.clock }, `${key}=1h`)
+  const retention = await retain({ ...store, records: endless }, `${key}=1h`)
   await expect.poll(() => pieces).toBeGreaterThan(2)
   await retention.close()
   const done = pieces

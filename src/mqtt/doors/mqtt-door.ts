@@ -50,7 +50,7 @@ export class MqttDoor {
     this.#options = options
     const retries = new StoreRetries(options.onOutage)
     const onForgotten = (clientId: string) => relay?.forget(clientId)
-    const sessions = new Sessions({ documents, nodes, holds, live, log, retries, onForgotten })
+    const sessions = new Sessions({ documents, nodes, holds, live, log, retries, things, onForgotten })
     const turnedAway = new TurnedAwayConnections(ingest)
     const clientHolds = new ClientHolds(holds, (...replaced) => turnedAway.replaced(...replaced))
     const isRefused = (holder: string) => clientHolds.isRefused(holder)

@@ -2,6 +2,7 @@ import { type Hold, type Holds, type TakenHold, unlessLost } from '../../core/ho
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { Live } from '../../live/index.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import { clientHold } from './client-hold.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
@@ -40,6 +41,7 @@ export interface SessionsParts {
   /** Covers the sessions in the store. */
   readonly log: SessionLog
   readonly retries: StoreRetries
+  readonly things: Pick<MqttThings, 'clock' | 'believedTime'>
   /** There is no session of this client any more, and the store has nothing of it. */
   readonly onForgotten: (clientId: string) => void
 }
@@ -61,7 +63,7 @@ export class Sessions {
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
-    this.#stored = new StoredSessions(parts.documents, parts.nodes.self)
+    this.#stored = new StoredSessions(parts.documents, parts.nodes.self, parts.things.clock)
     this.#begin = parts.live.writeNumber
     this.#timers = [
       setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
@@ -189,7 +191,8 @@ export class Sessions {
   async sweep(): Promise<void> {
     for (const open of this.#open.values()) await this.#keep(open, 'essential').catch(unlessLost)
     const isClosed = (clientId: string) => !this.#open.has(clientId)
-    for await (const clientId of this.#stored.forgetOlder(Date.now() - sessionLifetime, isClosed)) {
+    const before = (await this.#parts.things.believedTime()) - sessionLifetime
+    for await (const clientId of this.#stored.forgetOlder(before, isClosed)) {
       this.#parts.log.cover(clientId, [])
       this.#parts.onForgotten(clientId)
     }

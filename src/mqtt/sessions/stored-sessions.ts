@@ -2,6 +2,7 @@ import type { Hold } from '../../core/holds.ts'
 import { listDocuments, listNames } from '../../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { topicQueueOf, topicSessionName } from '../relay/documents.ts'
 import { maximumMissed } from './missed.ts'
 import type { MqttSession } from './session.ts'
@@ -30,12 +31,14 @@ export class StoredSessions {
   readonly #documents: DocumentStore
   /** Name of this node. */
   readonly #node: string
+  readonly #clock: Pick<ReceiptClock, 'now'>
   /** What the store has of sessions of this node, as JSON. */
   readonly #kept = new WeakMap<MqttSession, string>()
 
-  constructor(documents: DocumentStore, node: string) {
+  constructor(documents: DocumentStore, node: string, clock: Pick<ReceiptClock, 'now'>) {
     this.#documents = documents
     this.#node = node
+    this.#clock = clock
   }
 
   /** @throws ThingwireError of the store */
@@ -73,7 +76,7 @@ export class StoredSessions {
     purpose: PutPurpose,
     others: DocumentPut = {},
   ): Promise<void> {
-    const document: MqttSessionDocument = { ...state, lastConnected: Date.now() }
+    const document: MqttSessionDocument = { ...state, lastConnected: this.#clock.now() }
     try {
       await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, hold)
       this.#kept.set(session, JSON.stringify(state))

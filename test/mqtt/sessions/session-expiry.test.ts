@@ -34,8 +34,9 @@ describe('a persistent session', () => {
     }
     const isAt = (hours: number) => vi.setSystemTime(start + hours * hour)
     /** The look at all sessions that is taken every hour, a minute past this one; less what `expect.poll` took of it. */
-    const look = (hours: number) => {
+    const look = async (hours: number, believed = hours) => {
       vi.setSystemTime(start + (hours - 1) * hour + minute)
+      await service.things.documents.put({ 'believed-clock': { time: start + believed * hour + minute } })
       vi.advanceTimersByTime(hour)
     }
     const days = lifetime / hour
@@ -51,9 +52,11 @@ describe('a persistent session', () => {
     await clients[0]?.disconnect()
     await clients[1]?.destroy()
     await eventually(lastConnected).toEqual({ 'in-use': 0, left: 2, lost: 2, older: 1 })
-    look(1 + days)
+    await look(1 + days, days)
+    await eventually(lastConnected).toEqual({ 'in-use': 1 + days, left: 2, lost: 2, older: 1 })
+    await look(1 + days)
     await eventually(lastConnected).toEqual({ 'in-use': 1 + days, left: 2, lost: 2 })
-    look(2 + days)
+    await look(2 + days)
     await eventually(lastConnected).toEqual({ 'in-use': 2 + days })
     expect(await service.documents('mqtt-in-flight/')).toHaveLength(1)
 
