@@ -24,14 +24,16 @@ const leastRest = 1
 const mostRest = 50
 /** The document of what is known of the time. */
 const beliefName = 'believed-clock'
-/** How often it is kept, milliseconds: of a run the rest is not counted. */
-const keepEvery = 600_000
+/** How often it is kept, milliseconds: the rest of a run is not counted. */
+const usualKeepEvery = 600_000
 
 export interface RetentionParts {
   readonly records: Pick<RecordStore, 'things' | 'resources' | 'removeOld'>
   readonly documents: Pick<DocumentStore, 'get' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'lead'>
   readonly clock: Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
+  /** How often the believed time is kept, milliseconds. Default: every 10 minutes. */
+  readonly keepEvery?: number
   /** None: everything is kept. */
   readonly rules: readonly RetentionRule[]
   /** Told of what is no error of the store. */
@@ -97,15 +99,14 @@ export class Retention {
   }
 
   async #keep(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+    const { documents, keepEvery = usualKeepEvery } = this.#parts
     clock.now()
     for (;;) {
       await rest(keepEvery, stop)
       if (stop.aborted) return
       clock.now()
       // What fails is kept the next time.
-      await this.#parts.documents
-        .put({ [beliefName]: { ...clock.belief } }, hold, 'essential')
-        .catch(this.#note)
+      await documents.put({ [beliefName]: { ...clock.belief } }, 'essential', hold).catch(this.#note)
     }
   }
 

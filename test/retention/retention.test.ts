@@ -10,12 +10,15 @@ import {
   write,
 } from '../../src/conformance/writes.ts'
 import { ThingwireError } from '../../src/errors.ts'
+import type { Belief } from '../../src/retention/believed-clock.ts'
 import { Retention, type RetentionParts } from '../../src/retention/retention.ts'
 import { parseRetentionRule } from '../../src/retention/rules.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
 const hour = 3_600_000
+/** A store's clock. */
+const ahead = { now: () => Date.now() + 1_000 * hour, behind: () => 0 }
 
 async function memoryStore() {
   const store = await openStore(createMemoryStore())
@@ -92,6 +95,23 @@ it('Retention without rules removes nothing, and asks for nothing but the believ
   expect(await retention.believedTime()).toBeGreaterThanOrEqual(before)
   expect(await retention.believedTime()).toBeLessThanOrEqual(Date.now())
   await retention.close()
+})
+
+it('Retention keeps the believed time, and for how long the clock was ahead of it, over restarts', async () => {
+  const store = await memoryStore()
+  await store.records.append(write([ofHoursAgo(0)]))
+  const clock = { ...ahead, newest: () => store.clock.newest() }
+  const belief = async () => (await store.documents.get('believed-clock')) as Belief | undefined
+  for (let starts = 1; starts <= 2; starts++) {
+    const before = await belief()
+    const retention = await retain({ ...store, clock, keepEvery: 10 })
+    const ran = async () => ((await belief())?.ahead?.ran ?? 0) - (before?.ahead?.ran ?? 0)
+    await expect.poll(ran).toBeGreaterThan(20)
+    const [after, believed] = [await belief(), await retention.believedTime()]
+    expect(after?.time).toBeGreaterThan(before?.time ?? 0)
+    expect(believed).toBeLessThanOrEqual(Date.now())
+    await retention.close()
+  }
 })
 
 it('Retention goes on after an error of the store', async () => {

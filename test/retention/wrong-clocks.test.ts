@@ -53,7 +53,7 @@ async function redis(): Promise<Place> {
 async function changeIn(driver: Parameters<typeof openStore>[0], change: (belief: Belief) => Belief) {
   const { documents, close } = await openStore(driver)
   const belief = (await documents.get('believed-clock')) as unknown as Belief
-  await documents.put({ 'believed-clock': { ...change(belief) } })
+  await documents.put({ 'believed-clock': { ...change(belief) } }, 'essential')
   await close()
 }
 

@@ -81,11 +81,7 @@ export class RelayedClient {
    * @returns null: nothing, now or at all
    */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
-    if (!mayRead(this.grants, packet.topic)) {
-      // It has come all the same: of a message of another node that is in the store, and does not come, the client is closed.
-      if (packet.qos > 0 && !packet.retain && packet.messageId === undefined) this.queue?.admits(packet)
-      return null
-    }
+    if (!mayRead(this.grants, packet.topic)) return null
     // Out of the queue: that knows its QoS.
     if (packet.messageId !== undefined) return packet
     const granted = this.#qosOf(packet.topic)

@@ -107,7 +107,7 @@ export class Sweep {
     }
   }
 
-  /** Before format 2 each session had a copy of the message, under a name without its size. */
+  /** Before format 4 (3 in Redis) each session had a copy of the message, under a name without its size. */
   async #splitCopies(): Promise<void> {
     const { documents } = this.#parts
     for await (const name of listNames(documents, topicQueuePrefix)) {
