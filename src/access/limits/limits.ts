@@ -24,7 +24,7 @@ export const defaultLimits: LimitOptions = {
   recordsPerSecond: 20_000,
   resourcesPerThing: 10_000,
   streamsPerThing: 20,
-  subscriptionsPerConnection: 100,
+  subscriptionsPerConnection: 5_000,
   connectionsPerAddress: 1_000,
   failedCredentialsPerMinute: 20,
 }

@@ -40,6 +40,8 @@ interface Refusal {
 export function adviceFor({ reason, message, excerpt }: Refusal): string {
   if (!Object.hasOwn(catalogue, reason)) return 'see docs/reference/errors.md'
   if (reason === 'invalid_json') return jsonAdvice(message, excerpt)
+  if (reason === 'subscription_refused' && message.includes('subscriptionsPerConnection'))
+    return 'raise the option subscriptionsPerConnection, or subscribe with wildcards to more topics at once'
   return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/reference/errors.md)`
 }
 

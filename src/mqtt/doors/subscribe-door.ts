@@ -49,7 +49,7 @@ export class SubscribeDoor {
    * @throws ThingwireError of the store
    */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
-    const { socket, live, broker, protocolVersion } = connection
+    const { socket, live, broker, relayed, protocolVersion } = connection
     const crowded = new Set<string>()
     const granted = await this.#grant(
       connection,
@@ -59,8 +59,9 @@ export class SubscribeDoor {
     const others = subscriptions.filter(({ topic }) => !isOurs(connection, topic) && isTopicFilter(topic))
     // A filter that is named twice is the broker's once, and answered twice (MQTT-3.8.4-5).
     const lastOf = [...new Map(others.map(asked => [asked.topic, asked])).values()]
-    for (const topic of await this.#subscribeAtBroker(connection, messageId, lastOf, crowded))
-      granted.add(topic)
+    const sendRetained = lastOf.length > 0 ? relayed?.beginRetained() : undefined
+    const relayedTopics = await this.#subscribeAtBroker(connection, messageId, lastOf, crowded)
+    for (const topic of relayedTopics) granted.add(topic)
     await this.#tellRefused(
       connection,
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
@@ -72,7 +73,8 @@ export class SubscribeDoor {
     if (socket.destroyed) return
     socket.write(encodeSuback(messageId, answers))
     broker.release()
-    live.sendRetained().catch((error: Error) => connection.close(error))
+    for (const sending of [live.sendRetained(), sendRetained?.(relayedTopics)])
+      sending?.catch((error: Error) => connection.close(error))
   }
 
   /** Lists on the thing, or tells the operator, which filters are refused: of SUBACK 128 devices and programs say nothing. */
@@ -102,7 +104,10 @@ export class SubscribeDoor {
 
   async #whyRefused(connection: Connection, filter: string, crowded: ReadonlySet<string>): Promise<string> {
     const { things, relay } = this.#parts
-    if (crowded.has(filter)) return 'the connection has as many subscriptions as it may have.'
+    if (crowded.has(filter)) {
+      const most = things.limits.options.subscriptionsPerConnection
+      return `the connection has ${most} subscriptions, and the option subscriptionsPerConnection allows no more.`
+    }
     if (!isTopicFilter(filter)) return 'no topic filter.'
     if (relay && !isThingwireTopic(filter))
       return await whyNotGranted(connection, 'read', filter, things.access)
@@ -122,9 +127,9 @@ export class SubscribeDoor {
     const { relay } = this.#parts
     if (!relay || !relayed) return await granted(asked)
     const readable = asked.filter(({ topic }) => mayRead(relayed.grants, topic))
-    const others = [...(session?.interests ?? [])].length
+    const others = session?.interests.size ?? 0
     const wanted = readable.filter(({ topic, qos }) => {
-      if (!relayed.isSubscribed(topic) && !this.#hasRoom(others + relayed.subscriptions.length)) {
+      if (!relayed.isSubscribed(topic) && !this.#hasRoom(others + relayed.size)) {
         crowded.add(topic)
         return false
       }
@@ -163,7 +168,8 @@ export class SubscribeDoor {
   /** Nothing that is published from here on is kept for these. */
   async #forget({ hold }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
     const all = relayed.subscriptions
-    const left = all.filter(({ filter }) => !filters.includes(filter))
+    const gone = new Set(filters)
+    const left = all.filter(({ filter }) => !gone.has(filter))
     if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, hold)
   }
 
@@ -239,7 +245,7 @@ export class SubscribeDoor {
   ): readonly Wanted[] {
     const filters = new Set([...(session?.interests ?? [])].map(({ filter }) => filter))
     return wanted.filter(({ spelled, subscription: { filter } }) => {
-      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.subscriptions.length ?? 0))) {
+      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.size ?? 0))) {
         crowded.add(spelled)
         return false
       }

@@ -124,17 +124,18 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   /**
-   * Subscribes one filter after the other: of several at once, a broker that keeps its sessions in Redis may answer none. What
-   * the broker has for the client waits from here on until `release`.
+   * Subscribes a client of the host's to one filter after the other: of several at once, a broker that keeps its sessions in Redis may
+   * answer none. What the broker has for the client waits from here on until `release`.
    *
+   * @param filters one or more
    * @returns the granted QoS, or 128, of each
    */
   async subscribe(messageId: number, filters: readonly AskedFilter[]): Promise<readonly number[]> {
     this.#held ??= []
     const codes: number[] = []
-    for (const { topic, qos } of filters) {
-      const suback = await this.#ask(encodeSubscribe(messageId, topic, qos))
-      codes.push(suback.at(-1) ?? 0)
+    for (const asked of this.#isRelayed ? [filters] : filters.map(each => [each])) {
+      const suback = await this.#ask(encodeSubscribe(messageId, asked))
+      codes.push(...suback.subarray(-asked.length))
     }
     return codes
   }

@@ -1,4 +1,4 @@
-import { publishFlags, types } from './packet.ts'
+import { type AskedFilter, publishFlags, types } from './packet.ts'
 
 /** A PUBLISH that the server sends (MQTT-3.3). */
 export interface OutgoingPublish {
@@ -55,30 +55,31 @@ export function encodeSuback(messageId: number, codes: readonly number[]): Buffe
   return packet
 }
 
-export function encodeSubscribe(messageId: number, filter: string, qos: number): Buffer {
-  return encodeFilters((types.subscribe << 4) | reserved, messageId, [filter], [qos])
+export function encodeSubscribe(messageId: number, asked: readonly AskedFilter[]): Buffer {
+  const filters = asked.map(({ topic }) => topic)
+  const levels = asked.map(({ qos }) => qos)
+  return encodeFilters((types.subscribe << 4) | reserved, messageId, filters, levels)
 }
 
 export function encodeUnsubscribe(messageId: number, filters: readonly string[]): Buffer {
-  return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters, [])
+  return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters)
 }
 
-/** @param suffix what follows each filter */
+/** @param levels the QoS that follows each filter; absent: none does */
 function encodeFilters(
   firstByte: number,
   messageId: number,
   filters: readonly string[],
-  suffix: readonly number[],
+  levels?: readonly number[],
 ): Buffer {
   const lengths = filters.map(filter => Buffer.byteLength(filter))
-  const remaining = lengths.reduce((sum, length) => sum + 2 + length + suffix.length, 2)
+  const remaining = lengths.reduce((sum, length) => sum + 2 + length + (levels ? 1 : 0), 2)
   const packet = packetOf(firstByte, remaining)
   let offset = packet.writeUInt16BE(messageId, packet.length - remaining)
   for (const [place, filter] of filters.entries()) {
     offset = packet.writeUInt16BE(lengths[place] ?? 0, offset)
     offset += packet.write(filter, offset)
-    packet.set(suffix, offset)
-    offset += suffix.length
+    if (levels) offset = packet.writeUInt8(levels[place] ?? 0, offset)
   }
   return packet
 }

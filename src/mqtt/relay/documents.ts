@@ -48,11 +48,15 @@ export const clientIdOfQueued = (owedName: string) =>
 /** Digits of the greatest order that a number holds exactly. */
 const orderDigits = 16
 
-/** One message among all, and its size: its bounds are kept by names alone, without a look at any content. */
-export interface MessagePlace {
+/** One message among all. */
+export interface MessageId {
   /** Greater than that of every message that the broker has published before. */
   readonly order: number
   readonly brokerId: string
+}
+
+/** Its name in the store, with its size: bounds are kept by names alone, without a look at any content. */
+export interface MessagePlace extends MessageId {
   /** Of topic and payload. */
   readonly bytes: number
 }
@@ -76,7 +80,7 @@ export type RetainedDocument = {
   /** base64 */
   readonly payload: string
   readonly qos: QoS
-}
+} & Partial<MessageId> // Absent: an older version has put it.
 
 export const topicRetainedPrefix = 'topic-retained/'
 

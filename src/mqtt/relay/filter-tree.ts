@@ -1,10 +1,11 @@
-/** Topic filters, by the levels that they have in common: who is to be told of a topic is found without looking at all. */
+/** Topic filters, or topics, by the levels that they have in common: what matches is found without looking at all. */
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
   add(filter: string, value: Value): void {
     let level = this.#root
     for (const name of filter.split('/')) level = level.enter(name)
+    level.values ??= new Set()
     level.values.add(value)
   }
 
@@ -12,13 +13,13 @@ export class FilterTree<Value> {
     const path = [this.#root]
     const names = filter.split('/')
     for (const name of names) {
-      const next = path.at(-1)?.below.get(name)
+      const next = path.at(-1)?.below?.get(name)
       if (!next) return
       path.push(next)
     }
-    path.at(-1)?.values.delete(value)
+    path.at(-1)?.values?.delete(value)
     for (let depth = names.length; depth > 0 && path[depth]?.isEmpty; depth--) {
-      path[depth - 1]?.below.delete(names[depth - 1] as string)
+      path[depth - 1]?.below?.delete(names[depth - 1] as string)
     }
   }
 
@@ -28,20 +29,34 @@ export class FilterTree<Value> {
     collect(this.#root, topic.split('/'), 0, found)
     return found
   }
+
+  /**
+   * What was added under topics that one of the filters of another tree matches, each once, in small pieces, many of them empty: the
+   * tree may be changed between two. What is added meanwhile may be left out.
+   */
+  matchedBy(filters: FilterTree<unknown>): Generator<Iterable<Value>> {
+    return walk(this.#root, [filters.#root], false, true)
+  }
 }
 
+/** Most levels are the last ones of a topic, with one value. */
 class Level<Value> {
-  readonly values = new Set<Value>()
-  readonly below = new Map<string, Level<Value>>()
+  values: Set<Value> | undefined
+  below: Map<string, Level<Value>> | undefined
 
   enter(name: string): Level<Value> {
+    this.below ??= new Map()
     const level = this.below.get(name) ?? new Level<Value>()
     this.below.set(name, level)
     return level
   }
 
+  get hasValues(): boolean {
+    return this.values !== undefined && this.values.size > 0
+  }
+
   get isEmpty(): boolean {
-    return this.values.size === 0 && this.below.size === 0
+    return !this.hasValues && (this.below === undefined || this.below.size === 0)
   }
 }
 
@@ -49,13 +64,45 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
   const name = names[place]
   const mayBeWild = place > 0 || !name?.startsWith('$')
   // The level above is matched, too (MQTT-4.7.1-2).
-  if (mayBeWild) found.push(...(level.below.get('#')?.values ?? []))
+  if (mayBeWild) found.push(...(level.below?.get('#')?.values ?? []))
   if (name === undefined) {
-    found.push(...level.values)
+    found.push(...(level.values ?? []))
     return
   }
-  const same = level.below.get(name)
+  const same = level.below?.get(name)
   if (same) collect(same, names, place + 1, found)
-  const any = mayBeWild && level.below.get('+')
+  const any = mayBeWild && level.below?.get('+')
   if (any) collect(any, names, place + 1, found)
+}
+
+/**
+ * @param asked where the filters stand that match all levels above
+ * @param isAll whether one of these matches whatever is below
+ */
+function* walk<Value>(
+  level: Level<Value>,
+  asked: readonly Level<unknown>[],
+  isAll: boolean,
+  isRoot: boolean,
+): Generator<Iterable<Value>> {
+  const isRest = isAll || asked.some(each => each.below?.has('#'))
+  if (isRest || asked.some(each => each.hasValues)) yield level.values ?? []
+  else yield []
+  if (!level.below) return
+  const wild = asked.flatMap(each => each.below?.get('+') ?? [])
+  const named = asked.reduce((sum, each) => sum + (each.below?.size ?? 0), 0)
+  // Whichever are fewer.
+  const isByTopics = isRest || wild.length > 0 || named > level.below.size
+  const ofFilters = () => new Set(asked.flatMap(each => [...(each.below?.keys() ?? [])]))
+  for (const name of isByTopics ? level.below.keys() : ofFilters()) {
+    const next = level.below.get(name)
+    if (!next) continue
+    // A wildcard in the first level (MQTT-4.7.2-1).
+    const mayBeWild = !(isRoot && name.startsWith('$'))
+    const isAllBelow = isRest && mayBeWild
+    const same = isAllBelow ? [] : asked.flatMap(each => each.below?.get(name) ?? [])
+    const askedBelow = mayBeWild && !isAllBelow ? [...same, ...wild] : same
+    if (isAllBelow || askedBelow.length > 0) yield* walk(next, askedBelow, isAllBelow, false)
+    else yield []
+  }
 }

@@ -120,10 +120,10 @@ export class PublishQueue {
   }
 
   /** Aedes asks to keep a retained message. */
-  retain({ topic, payload, qos }: AedesPublishPacket): void {
+  retain({ topic, payload, qos, brokerId, brokerCounter: order }: AedesPublishPacket): void {
     // With the message that is to be enqueued.
     if (qos > 0) return
-    const message: RetainedMessage = { topic, payload: bytesOf(payload), qos }
+    const message: RetainedMessage = { topic, payload: bytesOf(payload), qos, order, brokerId }
     const put = this.#parts.retained.change(message)
     this.#putAll(put, purposeOf(put), undefined).catch(this.#parts.onFailed)
   }
@@ -166,7 +166,8 @@ export class PublishQueue {
       )
       onKept(bytes)
     }
-    if (retain) Object.assign(put, retained.change({ topic, payload: content, qos }))
+    if (retain)
+      Object.assign(put, retained.change({ topic, payload: content, qos, order: brokerCounter, brokerId }))
     return put
   }
 

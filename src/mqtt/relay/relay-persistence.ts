@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes'
 import type { ReplayedPacket, SentPacket } from './outgoing-queue.ts'
-import type { RetainedMessage } from './retained-messages.ts'
 
 /** What Aedes has a persistence do, as the relay does it. */
 export interface RelayStore {
@@ -9,7 +8,6 @@ export interface RelayStore {
   useBroker(broker: Aedes): void
   /** A message is the newest of its topic from here on. */
   retain(packet: AedesPublishPacket): void
-  retained(filters: readonly string[]): readonly RetainedMessage[]
   /** Resolves when the message is with the sessions that want it, in the order of the calls. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void>
   /** What the session of a client is subscribed to. */
@@ -20,8 +18,8 @@ export interface RelayStore {
 }
 
 /**
- * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, and wills are published, by the
- * doors; QoS 2 packets of clients do not come so far as Aedes.
+ * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, retained messages sent, and wills
+ * published, by the relay and the doors; QoS 2 packets of clients do not come so far as Aedes.
  */
 export class RelayPersistence {
   readonly #store: RelayStore
@@ -40,13 +38,12 @@ export class RelayPersistence {
     this.#store.retain(packet)
   }
 
-  createRetainedStream(filter: string): Readable {
-    return this.createRetainedStreamCombi([filter])
+  createRetainedStream(): Readable {
+    return Readable.from([])
   }
 
-  createRetainedStreamCombi(filters: readonly string[]): Readable {
-    const messages = this.#store.retained(filters)
-    return Readable.from(messages.map(message => ({ cmd: 'publish', ...message, retain: true })))
+  createRetainedStreamCombi(): Readable {
+    return Readable.from([])
   }
 
   async addSubscriptions(): Promise<void> {}
@@ -72,9 +69,8 @@ export class RelayPersistence {
     return this.#store.enqueue(packet)
   }
 
-  outgoingEnqueue(_subscription: unknown, packet: AedesPublishPacket): Promise<void> {
-    return this.#store.enqueue(packet)
-  }
+  /** A retained message for one client: it is kept as such. */
+  async outgoingEnqueue(): Promise<void> {}
 
   outgoingUpdate(client: Client, packet: SentPacket): Promise<void> {
     return this.#store.sends(client, packet)

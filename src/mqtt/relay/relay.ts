@@ -28,7 +28,7 @@ import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publis
 import { QueueBounds } from './queue-bounds.ts'
 import { RelayPersistence, type RelayStore } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
-import { type RetainedMessage, RetainedMessages } from './retained-messages.ts'
+import { RetainedMessages } from './retained-messages.ts'
 import { Sweep } from './sweep.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
 import { UntoldMessages } from './untold-messages.ts'
@@ -120,6 +120,7 @@ export class Relay implements RelayStore {
       onFailed: this.#onFailed,
     })
     this.bus = new MessageBus(packet => {
+      if (packet.retain) this.#passed(packet)
       // What a broker says of itself is nothing to others.
       if (!packet.topic.startsWith('$SYS/')) this.#link.tell(packet)
     })
@@ -179,7 +180,15 @@ export class Relay implements RelayStore {
       grants,
       subscriptions: kept,
       queue: isPersistent ? this.#queueOf(connection, clientId, latest) : undefined,
-      isNewest: (topic, payload) => this.#retained.isNewest(topic, payload),
+      retaining: {
+        retained: this.#retained,
+        room: () => connection.live.brokerPackets.room(),
+        send: ({ topic, payload, qos }) =>
+          new Promise(resolve => {
+            const packet = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
+            client.publish(packet, () => resolve())
+          }),
+      },
       close: error => connection.close(error),
       finish: async () => {
         if (connection.isConnected) await connection.broker.finish()
@@ -242,7 +251,7 @@ export class Relay implements RelayStore {
   }
 
   /**
-   * Keeps what the client is subscribed to, if its session outlives the connection.
+   * Keeps what the client is subscribed to, if its session outlives the connection, and has been subscribed to something else.
    *
    * @throws HoldLost @throws ThingwireError of the store
    */
@@ -252,14 +261,19 @@ export class Relay implements RelayStore {
     hold: Hold | undefined,
   ): Promise<void> {
     if (!isPersistent) return
-    const before = new Set(this.#subscriptions.of(clientId).map(({ filter }) => filter))
-    const purpose = subscriptions.every(({ filter }) => before.has(filter)) ? 'essential' : 'keep'
+    const before = this.#subscriptions.of(clientId)
     this.#subscriptions.set(clientId, subscriptions)
-    try {
-      await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), purpose, hold)
-    } catch (error) {
-      await this.#subscriptions.hear(topicSessionName(clientId)).catch(this.#onFailed)
-      throw error
+    const now = this.#subscriptions.of(clientId)
+    if (now.length !== before.length || now.some((each, place) => each !== before[place])) {
+      const known = new Set(before.map(({ filter }) => filter))
+      const purpose = now.every(({ filter }) => known.has(filter)) ? 'essential' : 'keep'
+      try {
+        await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), purpose, hold)
+      } catch (error) {
+        // So that it is put when it is asked for again.
+        if (this.#subscriptions.of(clientId) === now) this.#subscriptions.set(clientId, before)
+        throw error
+      }
     }
     await this.#link.settle()
   }
@@ -272,10 +286,15 @@ export class Relay implements RelayStore {
   }
 
   #deliver(message: LinkedMessage): void {
-    const { topic, payload, qos, retain, brokerId, brokerCounter } = message
-    this.#untold.came({ brokerId, order: brokerCounter })
-    if (retain) this.#retained.change({ topic, payload, qos })
+    const { retain, brokerId, brokerCounter: order } = message
+    this.#untold.came({ brokerId, order })
+    if (retain) this.#retained.announced({ ...message, order, brokerId }).catch(this.#onFailed)
     this.bus.deliver({ ...message, cmd: 'publish', dup: false }, () => {})
+    if (retain) this.#passed(message)
+  }
+
+  #passed({ topic, brokerId, brokerCounter: order }: Omit<LinkedMessage, 'payload'>): void {
+    this.#retained.passed(topic, { brokerId, order })
   }
 
   /** What their clients have missed, they find in the store when they come again. */
@@ -328,10 +347,6 @@ export class Relay implements RelayStore {
     return this.#publishing.enqueue(packet)
   }
 
-  retained(filters: readonly string[]): readonly RetainedMessage[] {
-    return this.#retained.matching(filters)
-  }
-
   filtersOf(clientId: string): readonly string[] {
     return this.#current.get(clientId)?.subscriptions.map(({ filter }) => filter) ?? []
   }
@@ -345,7 +360,9 @@ export class Relay implements RelayStore {
   }
 
   async *replay(client: Client): AsyncGenerator<ReplayedPacket> {
-    yield* this.#clients.get(client)?.queue?.replay() ?? []
+    const relayed = this.#clients.get(client)
+    yield* relayed?.queue?.replay() ?? []
+    relayed?.onReplayed()
   }
 
   /** @param names of documents that may have changed; undefined: any may have */

@@ -1,10 +1,11 @@
 import type { AedesPublishPacket } from 'aedes'
 import type { TakenHold } from '../../core/holds.ts'
-import { matchesTopic } from '../../core/topics/topic-filter.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { QoS } from '../packets/packet.ts'
 import type { TopicSubscription } from './documents.ts'
+import { FilterTree } from './filter-tree.ts'
 import type { OutgoingQueue } from './outgoing-queue.ts'
+import { RetainedStream, type RetainedStreamParts } from './retained-stream.ts'
 
 export interface RelayedClientParts {
   /** Inside the broker. */
@@ -14,8 +15,8 @@ export interface RelayedClientParts {
   readonly subscriptions: readonly TopicSubscription[]
   /** Undefined: its session ends with the connection. */
   readonly queue: OutgoingQueue | undefined
-  /** Whether a retained message is the newest of its topic. */
-  readonly isNewest: (topic: string, payload: unknown) => boolean
+  /** How it is sent retained messages. */
+  readonly retaining: Omit<RetainedStreamParts, 'isEnded'>
   /** Closes the connection: its client is to come again. */
   readonly close: (error: Error) => void
   /** Resolves when everything is dealt with that the client has sent; the connection ends. */
@@ -29,19 +30,26 @@ export class RelayedClient {
   readonly close: RelayedClientParts['close']
   readonly #finish: RelayedClientParts['finish']
   grants: readonly TopicGrant[]
-  /** By filter, with which QoS. */
-  readonly #subscriptions: Map<string, QoS>
-  readonly #isNewest: RelayedClientParts['isNewest']
+  readonly #subscriptions = new Map<string, TopicSubscription>()
+  readonly #tree = new FilterTree<TopicSubscription>()
+  readonly #retaining: RelayedClientParts['retaining']
+  readonly #streams = new Set<RetainedStream>()
+  /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
+  #ready: Promise<void>
+  /** What the store has for the client is sent. */
+  onReplayed = () => {}
+  #isEnded = false
 
   constructor(parts: RelayedClientParts) {
-    const { clientId, grants, subscriptions, queue, isNewest, close, finish } = parts
+    const { clientId, grants, subscriptions, queue, retaining, close, finish } = parts
     this.clientId = clientId
     this.grants = grants
     this.queue = queue
     this.close = close
     this.#finish = finish
-    this.#subscriptions = new Map(subscriptions.map(({ filter, qos }) => [filter, qos]))
-    this.#isNewest = isNewest
+    for (const subscription of subscriptions) this.subscribe(subscription)
+    this.#retaining = retaining
+    this.#ready = queue ? new Promise(resolve => (this.onReplayed = resolve)) : Promise.resolve()
   }
 
   /**
@@ -50,6 +58,7 @@ export class RelayedClient {
    * @param hold of the connection that has the client now. @throws HoldLost @throws ThingwireError of the store
    */
   async end(hold?: TakenHold): Promise<void> {
+    this.#isEnded = true
     if (hold) this.queue?.handOver(hold)
     await this.#finish()
     await this.queue?.end()
@@ -60,19 +69,43 @@ export class RelayedClient {
   }
 
   get subscriptions(): readonly TopicSubscription[] {
-    return [...this.#subscriptions].map(([filter, qos]) => ({ filter, qos }))
+    return [...this.#subscriptions.values()]
+  }
+
+  /** How many subscriptions it has. */
+  get size(): number {
+    return this.#subscriptions.size
   }
 
   isSubscribed(filter: string): boolean {
     return this.#subscriptions.has(filter)
   }
 
-  subscribe({ filter, qos }: TopicSubscription): void {
-    this.#subscriptions.set(filter, qos)
+  subscribe(subscription: TopicSubscription): void {
+    this.unsubscribe(subscription.filter)
+    this.#subscriptions.set(subscription.filter, subscription)
+    this.#tree.add(subscription.filter, subscription)
   }
 
   unsubscribe(filter: string): void {
+    const before = this.#subscriptions.get(filter)
     this.#subscriptions.delete(filter)
+    if (before) this.#tree.remove(filter, before)
+  }
+
+  /**
+   * To be called before a SUBSCRIBE counts.
+   *
+   * @returns sends the retained messages that its filters match, to be called when it is answered
+   */
+  beginRetained(): (filters: readonly string[]) => Promise<void> {
+    const stream = new RetainedStream({ ...this.#retaining, isEnded: () => this.#isEnded })
+    this.#streams.add(stream)
+    return filters => {
+      const sending = this.#ready.then(() => stream.send(filters))
+      this.#ready = sending.finally(() => this.#streams.delete(stream)).catch(() => {})
+      return sending
+    }
   }
 
   /**
@@ -83,21 +116,22 @@ export class RelayedClient {
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
     if (!mayRead(this.grants, packet.topic)) return null
     // Out of the queue: that knows its QoS.
-    if (packet.messageId !== undefined) return packet
+    if (packet.messageId !== undefined) return this.#note(packet)
     const granted = this.#qosOf(packet.topic)
     if (granted === undefined) return null
     if (granted < packet.qos) packet.qos = granted
-    // A newer one comes, or has come, as a message.
-    if (packet.retain) return this.#isNewest(packet.topic, packet.payload) ? packet : null
-    if (!this.queue || packet.qos === 0) return packet
-    return this.queue.admits(packet) ? packet : null
+    if (packet.retain) return [...this.#streams].some(stream => stream.isDue(packet.topic)) ? packet : null
+    if (!this.queue || packet.qos === 0) return this.#note(packet)
+    return this.queue.admits(packet) ? this.#note(packet) : null
+  }
+
+  #note(packet: AedesPublishPacket): AedesPublishPacket {
+    for (const stream of this.#streams) stream.note(packet)
+    return packet
   }
 
   #qosOf(topic: string): QoS | undefined {
-    let greatest: QoS | undefined
-    for (const [filter, qos] of this.#subscriptions) {
-      if ((greatest === undefined || qos > greatest) && matchesTopic(filter, topic)) greatest = qos
-    }
-    return greatest
+    const all = this.#tree.match(topic).map(({ qos }) => qos)
+    return all.length > 0 ? (Math.max(...all) as QoS) : undefined
   }
 }

@@ -46,8 +46,14 @@ export class TopicSubscriptions {
 
   /** What the session of a client is subscribed to from here on. */
   set(clientId: string, subscriptions: readonly TopicSubscription[]): void {
-    for (const before of this.#byClient.get(clientId) ?? []) this.#tree.remove(before.filter, before)
-    const subscribers = subscriptions.map(each => ({ ...each, clientId }))
+    const before = new Map(this.#byClient.get(clientId)?.map(each => [each.filter, each]))
+    const subscribers = subscriptions.map(each => {
+      const same = before.get(each.filter)
+      if (same?.qos !== each.qos) return { ...each, clientId }
+      before.delete(each.filter)
+      return same
+    })
+    for (const each of before.values()) this.#tree.remove(each.filter, each)
     for (const each of subscribers) this.#tree.add(each.filter, each)
     if (subscribers.length > 0) this.#byClient.set(clientId, subscribers)
     else this.#byClient.delete(clientId)

@@ -1,4 +1,4 @@
-import { type MessagePlace, placeIn, placeTextIn } from './documents.ts'
+import { type MessageId, placeIn, placeTextIn } from './documents.ts'
 
 /** How much later than in the store a message of another node may come, milliseconds. */
 const patience = 5_000
@@ -30,7 +30,7 @@ export class UntoldMessages {
     this.#wait()
   }
 
-  came({ order, brokerId }: Omit<MessagePlace, 'bytes'>): void {
+  came({ order, brokerId }: MessageId): void {
     this.#newest.set(brokerId, order)
   }
 
@@ -39,7 +39,7 @@ export class UntoldMessages {
     this.#waiting.clear()
   }
 
-  #hasCome({ order, brokerId }: Omit<MessagePlace, 'bytes'>): boolean {
+  #hasCome({ order, brokerId }: MessageId): boolean {
     return order <= (this.#newest.get(brokerId) ?? 0)
   }
 

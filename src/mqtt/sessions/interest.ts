@@ -35,8 +35,8 @@ type DeliveredQoS = 0 | 1
 /** The subscriptions of one client, and what they come to. */
 export class Interests {
   readonly #subscriptions = new Map<string, Subscription>()
-  /** By thing id; `+` for the filters of every thing. */
-  readonly #byRef = new Map<string, readonly Subscription[]>()
+  /** By thing id, `+` for the filters of every thing, and then by filter. */
+  readonly #byRef = new Map<string, Map<string, Subscription>>()
   /** As of now, by thing id. */
   readonly #known = new Map<string, Interest>()
 
@@ -73,8 +73,7 @@ export class Interests {
     const before = this.#subscriptions.get(added.filter)
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
     this.delete(added.filter)
-    this.#subscriptions.set(added.filter, isOwed ? { ...added, from: before.from } : added)
-    this.#index(refsOf(added))
+    this.#set(isOwed ? { ...added, from: before.from } : added)
   }
 
   /**
@@ -90,10 +89,7 @@ export class Interests {
       if (selectionOf(filter).values && !except.has(filter))
         owed.push({ ...subscription, owedRetained: writeNumber })
     }
-    for (const subscription of owed) {
-      this.#subscriptions.set(subscription.filter, subscription)
-      this.#index(refsOf(subscription))
-    }
+    for (const subscription of owed) this.#set(subscription)
     return owed
   }
 
@@ -102,22 +98,28 @@ export class Interests {
     const present = this.#subscriptions.get(filter)
     if (present?.owedRetained !== writeNumber) return
     const { owedRetained: _, ...settled } = present
-    this.#subscriptions.set(filter, settled)
-    this.#index(refsOf(settled))
+    this.#set(settled)
   }
 
   delete(filter: string): void {
     const subscription = this.#subscriptions.get(filter)
     if (!subscription) return
     this.#subscriptions.delete(filter)
-    this.#index(refsOf(subscription))
+    for (const ref of refsOf(subscription)) {
+      const ofRef = this.#byRef.get(ref)
+      ofRef?.delete(filter)
+      if (ofRef?.size === 0) this.#byRef.delete(ref)
+    }
+    this.#known.clear()
   }
 
-  #index(refs: readonly string[]): void {
-    for (const ref of refs) {
-      const ofRef = [...this.#subscriptions.values()].filter(subscription => isFor(subscription, ref))
-      if (ofRef.length > 0) this.#byRef.set(ref, ofRef)
-      else this.#byRef.delete(ref)
+  /** In its place, if it was there with the same things. */
+  #set(subscription: Subscription): void {
+    const { filter } = subscription
+    this.#subscriptions.set(filter, subscription)
+    for (const ref of refsOf(subscription)) {
+      const ofRef = this.#byRef.get(ref) ?? new Map<string, Subscription>()
+      this.#byRef.set(ref, ofRef.set(filter, subscription))
     }
     this.#known.clear()
   }
@@ -141,7 +143,7 @@ export class Interests {
   }
 
   #of(thingId: string): readonly Subscription[] {
-    return [...(this.#byRef.get(thingId) ?? []), ...(this.#byRef.get('+') ?? [])]
+    return [thingId, '+'].flatMap(ref => [...(this.#byRef.get(ref)?.values() ?? [])])
   }
 }
 
@@ -155,10 +157,6 @@ export function wantedQoS(write: LiveWrite, place: number, interest: Interest): 
 /** What a subscription is for: thing ids, or `+` for every thing. */
 export function refsOf({ filter, things }: Pick<Subscription, 'filter' | 'things'>): readonly string[] {
   return things ?? [parseThingFilter(filter)?.ref ?? '']
-}
-
-function isFor({ filter, things }: Subscription, ref: string): boolean {
-  return things ? things.includes(ref) : parseThingFilter(filter)?.ref === ref
 }
 
 function join(subscriptions: readonly Subscription[]): Interest {

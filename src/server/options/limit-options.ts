@@ -33,7 +33,7 @@ export const limitDeclarations = {
     ...wholeNumber(1, 1_000_000),
     default: defaultLimits.subscriptionsPerConnection,
     meaning: 'Subscriptions of one MQTT connection. SUBACK refuses more.',
-    reason: 'Every message is matched against each subscription.',
+    reason: 'A program for a house subscribes to every topic of each device. Each subscription takes memory.',
   },
   connectionsPerAddress: {
     ...wholeNumber(1, 1_000_000),

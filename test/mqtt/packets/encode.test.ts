@@ -64,7 +64,7 @@ it.each<[string, Uint8Array, Packet]>([
   ['a long SUBACK', encodeSuback(1, many), { cmd: 'suback', messageId: 1, granted: many }],
   [
     'SUBSCRIBE',
-    encodeSubscribe(9, 'plant/ä/#', 2),
+    encodeSubscribe(9, [{ topic: 'plant/ä/#', qos: 2 }]),
     { cmd: 'subscribe', messageId: 9, subscriptions: [{ topic: 'plant/ä/#', qos: 2 }] },
   ],
   [

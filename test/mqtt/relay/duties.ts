@@ -1,5 +1,6 @@
+import type { Packet } from 'mqtt-packet'
 import { expect } from 'vitest'
-import { isOf, type Message, type MqttClient, publishPacket } from '../../helpers/mqtt-client.ts'
+import { isMessageOn, isOf, type Message, type MqttClient, publishPacket } from '../../helpers/mqtt-client.ts'
 import { everything, type House, messageOn, passed, receivedBy, textOn } from './house.ts'
 
 /** What a broker owes its clients (MQTT 3.1.1), beside what real clients show. */
@@ -10,6 +11,9 @@ export interface Duty {
 }
 
 const levels = [0, 1, 2] as const
+
+const isLast = (topic: string, text: string) => (packet: Packet) =>
+  packet.cmd === 'publish' && packet.topic === topic && String(packet.payload) === text
 
 /** A client that comes again under the same id. */
 async function comer(house: House, clientId: string) {
@@ -258,6 +262,67 @@ export const duties: readonly Duty[] = [
     },
   },
   {
+    name: 'a retained message comes once for a SUBSCRIBE, at the greatest QoS of the filters that overlap',
+    async run(house, base) {
+      const publisher = await house.connect('here')
+      for (const topic of ['a', 'a/b', 'c']) {
+        await publisher.publish(`${base}/${topic}`, topic, { retain: true, qos: 2 })
+      }
+      const again = await comer(house, `${base}-once`)
+      for (const subscriber of [await house.connect('there'), await house.connect('there', again())]) {
+        const filters = [`${base}/a`, `${base}/#`, `${base}/+`, `${base}/a/#`, `${base}/a`]
+        await subscriber.subscribeTo(...filters.map((topic, n) => ({ topic, qos: n === 3 ? 2 : 1 }) as const))
+        const received = [
+          await messageOn(subscriber, `${base}/a`),
+          await messageOn(subscriber, `${base}/a/b`),
+          await messageOn(subscriber, `${base}/c`),
+        ]
+        expect(received.map(({ qos, retain }) => `${qos} ${retain}`)).toEqual(['2 true', '2 true', '1 true'])
+        await passed(publisher, subscriber, `${base}/a`)
+        expect(receivedBy(subscriber)).toHaveLength(3)
+      }
+    },
+  },
+  ...levels.map((qos): Duty => {
+    return {
+      name: `what is published with RETAIN at QoS ${qos} while clients subscribe, each gets once and in its order`,
+      async run(house, base) {
+        const publisher = await house.connect('here')
+        const topics = ['a', 'b', 'c'].map(end => `${base}/${end}`)
+        const [again, nodes] = [await comer(house, `${base}-meanwhile`), ['here', 'there'] as const]
+        const subscribers = await Promise.all(
+          Array.from({ length: 24 }, (_, n) =>
+            house.connect(nodes[n % 2] ?? 'here', n % 4 < 2 ? { ...again(), clientId: `${base}-${n}` } : {}),
+          ),
+        )
+        let isOver = false
+        let published = 0
+        const publishing = (async () => {
+          for (; !isOver; published++) {
+            for (const topic of topics) await publisher.publish(topic, `${published}`, { qos, retain: true })
+            // At QoS 0 nothing else is waited for.
+            await publisher.publish(`${base}/pace`, '')
+          }
+        })()
+        for (const subscriber of subscribers) await subscriber.subscribeAll([`${base}/#`, `${base}/b`], 2)
+        isOver = true
+        await publishing
+        const last = String(published - 1)
+        for (const subscriber of subscribers) {
+          await Promise.all(topics.map(topic => subscriber.next(isLast(topic, last))))
+          await passed(publisher, subscriber, `${base}/passed`)
+          for (const topic of topics) {
+            const numbers = subscriber.received
+              .filter(isMessageOn(topic))
+              .map(({ payload }) => Number(payload))
+            const [first = NaN] = numbers
+            expect(numbers).toEqual(Array.from({ length: published - first }, (_, n) => first + n))
+          }
+        }
+      },
+    }
+  }),
+  {
     name: 'levels may be empty, # matches the level above, and $ is a letter below the first level',
     async run(house, base) {
       const publisher = await house.connect('here')
@@ -322,20 +387,49 @@ export const duties: readonly Duty[] = [
     },
   },
   {
-    name: 'a hundred filters in one SUBSCRIBE are answered one by one',
+    name: 'filters of one SUBSCRIBE are answered one by one, thousands of them',
     async run(house, base) {
-      const again = await comer(house, `${base}-hundred`)
+      const again = await comer(house, `${base}-thousands`)
       const subscriber = await house.connect('there', again())
-      const filters = Array.from({ length: 50 }, (_, n) => [`${base}/${n}/+`, `other/${n}`]).flat()
-      expect(await subscriber.subscribeAll(filters, 1)).toEqual(filters.map((_, n) => (n % 2 ? 128 : 1)))
+      const filters = Array.from({ length: 4_000 }, (_, n) => `${base}/${n}/+`)
+      for (let from = 0; from < filters.length; from += 500) {
+        const asked = filters.slice(from, from + 500).flatMap((filter, n) => [filter, `other/${n}`])
+        expect(await subscriber.subscribeAll(asked, 1)).toEqual(asked.map((_, n) => (n % 2 ? 128 : 1)))
+      }
       const publisher = await house.connect('here')
-      for (const n of [0, 17, 49]) await publisher.publish(`${base}/${n}/x`, `${n}`)
-      for (const n of [0, 17, 49]) expect(await textOn(subscriber, `${base}/${n}/x`)).toBe(`${n}`)
-      await subscriber.unsubscribe(...filters.slice(0, 98))
-      await publisher.publish(`${base}/17/x`, 'no more')
-      await publisher.publish(`${base}/49/x`, 'still')
-      expect(await textOn(subscriber, `${base}/49/x`)).toBe('still')
+      for (const n of [0, 1_700, 3_999]) await publisher.publish(`${base}/${n}/x`, `${n}`)
+      for (const n of [0, 1_700, 3_999]) expect(await textOn(subscriber, `${base}/${n}/x`)).toBe(`${n}`)
+      await subscriber.unsubscribe(...filters.slice(0, 3_999))
+      await publisher.publish(`${base}/1700/x`, 'no more')
+      await publisher.publish(`${base}/3999/x`, 'still')
+      expect(await textOn(subscriber, `${base}/3999/x`)).toBe('still')
       expect(receivedBy(subscriber)).toHaveLength(4)
+      await subscriber.disconnect()
+      await publisher.publish(`${base}/3999/x`, 'kept')
+      const second = await house.connect('there', again())
+      expect(await textOn(second, `${base}/3999/x`)).toBe('kept')
+    },
+  },
+  {
+    name: 'every switch of a house answers',
+    async run(house, base) {
+      const plugs = await Promise.all(
+        Array.from({ length: 40 }, async (_, n) => {
+          const plug = await house.connect(n % 2 ? 'here' : 'there')
+          await plug.subscribe(`${base}/cmnd/plug${n}/#`, 1)
+          return plug
+        }),
+      )
+      const ends = ['LWT', 'STATE', 'SENSOR', 'INFO1', 'INFO2', 'INFO3', 'RESULT', 'POWER', 'STATUS']
+      const filters = plugs.flatMap((_, n) => ends.map(end => `${base}/stat/plug${n}/${end}`))
+      const program = await house.connect('here')
+      expect(await program.subscribeAll(filters, 0)).toEqual(filters.map(() => 0))
+      for (const n of plugs.keys()) await program.publish(`${base}/cmnd/plug${n}/POWER`, 'ON')
+      for (const [n, plug] of plugs.entries()) {
+        expect(await textOn(plug, `${base}/cmnd/plug${n}/POWER`)).toBe('ON')
+        await plug.publish(`${base}/stat/plug${n}/POWER`, 'ON')
+        expect(await textOn(program, `${base}/stat/plug${n}/POWER`)).toBe('ON')
+      }
     },
   },
   {

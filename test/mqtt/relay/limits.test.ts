@@ -64,6 +64,9 @@ describe('limits hold for other topics', () => {
     const values = (key: string) => `things/${thing.thingId}/values/${key}`
     expect(await client.subscribeAll([values('a'), 'house/a', 'house/b', 'house/c'])).toEqual([1, 1, 1, 128])
     expect(await client.subscribeAll([values('b'), 'house/a'])).toEqual([128, 1])
+    const [refused] = await service.things.refused.list(thing.thingId, 1)
+    expect(refused).toMatchObject({ reason: 'subscription_refused' })
+    expect(refused?.message).toContain('option subscriptionsPerConnection')
     await client.unsubscribe('house/b')
     expect(await client.subscribeAll([values('b')])).toEqual([1])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { retainedName } from '../../../src/mqtt/relay/documents.ts'
 import { RetainedMessages } from '../../../src/mqtt/relay/retained-messages.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
@@ -7,8 +8,20 @@ async function retain(...topics: readonly string[]): Promise<RetainedMessages> {
   const store = await openStore(createMemoryStore())
   onTestFinished(() => store.close())
   const retained = new RetainedMessages(store.documents)
-  for (const topic of topics) retained.change({ topic, payload: Buffer.from(topic), qos: 1 })
+  for (const topic of topics) retained.change(message(topic, topic))
   return retained
+}
+
+let order = 0
+
+function message(topic: string, text: string) {
+  return { topic, payload: Buffer.from(text), qos: 1 as const, order: ++order, brokerId: 'broker' }
+}
+
+/** Topic and payload of those that filters match. */
+function matching(retained: RetainedMessages, filters: readonly string[]): string[] {
+  const names = [...retained.matching(filters)].flatMap(piece => [...piece])
+  return names.map(name => `${retained.named(name)?.topic} ${retained.named(name)?.payload}`)
 }
 
 const topics = ['a', 'a/b', 'a/b/c', 'A/b', 'a/', '$x/b', 'x/b'] as const
@@ -32,19 +45,39 @@ describe('RetainedMessages.matching', () => {
     [[], []],
   ])('of %j gives each message once that one of them matches', async (filters, found) => {
     const retained = await retain(...topics)
-    expect(
-      retained
-        .matching(filters)
-        .map(({ topic }) => topic)
-        .sort(),
-    ).toEqual(found)
+    expect(matching(retained, filters).sort()).toEqual(found.map(topic => `${topic} ${topic}`))
   })
 
   it('gives the newest message of a topic, and none that was removed', async () => {
     const retained = await retain('a')
-    retained.change({ topic: 'a', payload: Buffer.from('newer'), qos: 0 })
-    expect(retained.matching(['a'])).toEqual([{ topic: 'a', payload: Buffer.from('newer'), qos: 0 }])
-    retained.change({ topic: 'a', payload: Buffer.alloc(0), qos: 0 })
-    expect(retained.matching(['a'])).toEqual([])
+    retained.change(message('a', 'newer'))
+    expect(matching(retained, ['a'])).toEqual(['a newer'])
+    retained.change(message('a', ''))
+    expect(matching(retained, ['a', '#'])).toEqual([])
+  })
+
+  it('reads what an older version has put, and what another node has put or announced, the newest', async () => {
+    const store = await openStore(createMemoryStore())
+    onTestFinished(() => store.close())
+    const put = (topic: string, text: string, place: object) =>
+      store.documents.put({
+        [retainedName(topic)]: { topic, payload: Buffer.from(text).toString('base64'), qos: 1, ...place },
+      }, 'keep')
+    await put('a', 'old', {})
+    const retained = new RetainedMessages(store.documents)
+    await retained.load()
+    expect(matching(retained, ['#'])).toEqual(['a old'])
+    await put('a', 'old still', {})
+    await retained.hear(retainedName('a'))
+    expect(matching(retained, ['#'])).toEqual(['a old still'])
+    const [first, second] = [message('a', 'first'), message('a', 'second')]
+    await retained.announced(second)
+    // Of the same broker: what was announced is on its way into the store.
+    await put('a', 'first', { order: first.order, brokerId: first.brokerId })
+    await retained.hear(retainedName('a'))
+    expect(matching(retained, ['#'])).toEqual(['a second'])
+    await put('a', 'of another', { order: 1, brokerId: 'another' })
+    await retained.hear(retainedName('a'))
+    expect(matching(retained, ['#'])).toEqual(['a of another'])
   })
 })
