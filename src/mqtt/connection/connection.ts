@@ -198,7 +198,15 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onMessages(packets: Buffer): void {
-    this.live.brokerPackets.push(packets)
+    this.live.brokerPackets.push(packets, this.relayed?.isPaced(packets[0] ?? 0) === true)
+  }
+
+  onHold(): void {
+    this.live.brokerPackets.hold()
+  }
+
+  onRelease(): void {
+    this.live.brokerPackets.release()
   }
 
   get unreadAnswers(): number {

@@ -7,28 +7,45 @@ const mostWaiting = 256 * 1024
 /** Packets of the broker, on topics beside those of things, on their way through the outbox of a client. */
 export class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
-  /** Bytes. */
+  /** Bytes, of what is held too. */
   #waiting = 0
-  #onRoom: (() => void) | undefined
+  /** What may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  #held: Outgoing[] | undefined
+  #onRoom: (() => void)[] = []
 
   constructor(outbox: Outbox<Outgoing>) {
     this.#outbox = outbox
   }
 
-  push(packets: Buffer): void {
+  /** @param isPaced whoever sends them waits for room: they do not count as what a subscriber leaves waiting */
+  push(packets: Buffer, isPaced: boolean): void {
     this.#waiting += packets.length
-    this.#outbox.pushBeside({ thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true })
+    const item = { thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true, isPaced } as const
+    if (this.#held) this.#held.push(item)
+    else this.#outbox.pushBeside(item)
   }
 
-  /** Resolves when the broker may have more for the client; undefined: it may. One call at a time. */
+  /** What is pushed from here on waits until `release`. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const item of held) this.#outbox.pushBeside(item)
+  }
+
+  /** Resolves when the broker may have more for the client; undefined: it may. */
   room(): Promise<void> | undefined {
-    return this.#waiting < mostWaiting ? undefined : new Promise(resolve => (this.#onRoom = resolve))
+    return this.#waiting < mostWaiting ? undefined : new Promise(resolve => void this.#onRoom.push(resolve))
   }
 
   /** So many bytes leave the outbox. */
   left(bytes: number): void {
     this.#waiting -= bytes
-    if (this.#waiting < mostWaiting) this.#onRoom?.()
+    if (this.#waiting >= mostWaiting) return
+    for (const resolve of this.#onRoom.splice(0)) resolve()
   }
 
   /** The outbox is closed: there is room for whatever it drops. */

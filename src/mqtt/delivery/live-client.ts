@@ -76,7 +76,7 @@ export class LiveClient implements Subscriber {
       sink: socket,
       socket: request?.socket ?? (socket instanceof Socket ? socket : undefined),
       encode: message => this.#encode(message),
-      weigh: ({ payload }) => payload.length + messageOverhead,
+      weigh: ({ payload, isPaced }) => (isPaced ? 0 : payload.length + messageOverhead),
       joined: joinedBytes,
       drainTimeout,
       onSent: ({ committedAt }) => live.sent(committedAt),

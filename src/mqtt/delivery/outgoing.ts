@@ -27,6 +27,8 @@ export interface Outgoing {
   readonly committedAt?: number | undefined
   /** The payload is whole packets of the broker, which go as they are. */
   readonly isEncoded?: true
+  /** Its sender waits for room before it sends more. */
+  readonly isPaced?: boolean
   /** What it is a part of, if it is retained. */
   readonly retained?: AckedParts
 }

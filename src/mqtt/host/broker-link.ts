@@ -13,6 +13,10 @@ export interface BrokerLinkHandlers {
   onClosedByBroker(error: Error | null): void
   /** Of a client that is ours: whole packets that it is sent in its turn. */
   onMessages(packets: Buffer): void
+  /** Likewise: what comes from here on may not overtake an answer. */
+  onHold(): void
+  /** That answer is sent. */
+  onRelease(): void
   /** Whether a message that the broker knows nothing of was sent under this packet id, and is not acknowledged. */
   isUnacked(messageId: number): boolean
 }
@@ -42,7 +46,7 @@ export class BrokerLink implements BrokerSideHandlers {
   #unfinished: Buffer = nothing
   /** Called with the next SUBACK or UNSUBACK. */
   #onAnswered: ((packet: Buffer) => void) | undefined
-  /** What may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  /** Of a client that is not relayed, what may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Buffer[] | undefined
   /** Packet ids of messages of the broker that are not acknowledged. */
   #ids: Set<number> | undefined
@@ -131,7 +135,7 @@ export class BrokerLink implements BrokerSideHandlers {
    * @returns the granted QoS, or 128, of each
    */
   async subscribe(messageId: number, filters: readonly AskedFilter[]): Promise<readonly number[]> {
-    this.#held ??= []
+    this.#hold()
     const codes: number[] = []
     for (const asked of this.#isRelayed ? [filters] : filters.map(each => [each])) {
       const suback = await this.#ask(encodeSubscribe(messageId, asked))
@@ -142,7 +146,7 @@ export class BrokerLink implements BrokerSideHandlers {
 
   /** @param filters one or more */
   async unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
-    this.#held ??= []
+    this.#hold()
     await this.#ask(encodeUnsubscribe(messageId, filters))
   }
 
@@ -154,11 +158,17 @@ export class BrokerLink implements BrokerSideHandlers {
     })
   }
 
+  #hold(): void {
+    if (this.#isRelayed) this.#handlers.onHold()
+    else this.#held ??= []
+  }
+
   /** What has waited for an answer goes to the client. */
   release(): void {
+    if (this.#isRelayed) this.#handlers.onRelease()
     const held = this.#held ?? []
     this.#held = undefined
-    if (held.length > 0) this.#give(Buffer.concat(held))
+    if (held.length > 0) this.#socket.write(Buffer.concat(held))
   }
 
   /** Whether a message of the broker has this packet id, and is not acknowledged. */
@@ -194,15 +204,10 @@ export class BrokerLink implements BrokerSideHandlers {
     if (passed.length === 0) return undefined
     const answer =
       passed.length === packets.length ? whole.subarray(0, whole.length - rest.length) : Buffer.concat(passed)
-    if (this.#held) this.#held.push(answer)
-    else if (this.#isRelayed) this.#handlers.onMessages(answer)
+    if (this.#isRelayed) this.#handlers.onMessages(answer)
+    else if (this.#held) this.#held.push(answer)
     else return answer
     return undefined
-  }
-
-  #give(packets: Buffer): void {
-    if (this.#isRelayed) this.#handlers.onMessages(packets)
-    else this.#socket.write(packets)
   }
 
   onClosed(error: Error | null): void {

@@ -1,20 +1,15 @@
 import { Readable } from 'node:stream'
 import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes'
-import type { ReplayedPacket, SentPacket } from './outgoing-queue.ts'
+import type { SentPacket } from './outgoing-queue.ts'
+import type { PublishQueue } from './publish-queue.ts'
+import type { RelayedClient } from './relayed-client.ts'
 
-/** What Aedes has a persistence do, as the relay does it. */
-export interface RelayStore {
-  /** The broker that is served. */
-  useBroker(broker: Aedes): void
-  /** A message is the newest of its topic from here on. */
-  retain(packet: AedesPublishPacket): void
-  /** Resolves when the message is with the sessions that want it, in the order of the calls. @throws ThingwireError of the store */
-  enqueue(packet: AedesPublishPacket): Promise<void>
-  /** What the session of a client is subscribed to. */
-  filtersOf(clientId: string): readonly string[]
-  sends(client: Client, packet: SentPacket): Promise<void>
-  acked(client: Client, messageId: number): void
-  replay(client: Client): AsyncIterable<ReplayedPacket>
+export interface RelayPersistenceParts {
+  readonly publishing: PublishQueue
+  /** Undefined: the client uses no topics beside those of things. */
+  readonly of: (client: Client) => RelayedClient | undefined
+  /** By client id. */
+  readonly newest: (clientId: string) => RelayedClient | undefined
 }
 
 /**
@@ -22,20 +17,20 @@ export interface RelayStore {
  * published, by the relay and the doors; QoS 2 packets of clients do not come so far as Aedes.
  */
 export class RelayPersistence {
-  readonly #store: RelayStore
+  readonly #parts: RelayPersistenceParts
 
-  constructor(store: RelayStore) {
-    this.#store = store
+  constructor(parts: RelayPersistenceParts) {
+    this.#parts = parts
   }
 
   async setup(broker: Aedes): Promise<void> {
-    this.#store.useBroker(broker)
+    this.#parts.publishing.useBroker(broker)
   }
 
   async destroy(): Promise<void> {}
 
   async storeRetained(packet: AedesPublishPacket): Promise<void> {
-    this.#store.retain(packet)
+    this.#parts.publishing.retain(packet)
   }
 
   createRetainedStream(): Readable {
@@ -51,7 +46,7 @@ export class RelayPersistence {
   async removeSubscriptions(): Promise<void> {}
 
   async subscriptionsByClient({ id }: Pick<Client, 'id'>): Promise<Subscription[]> {
-    return this.#store.filtersOf(id).map(topic => ({ topic, qos: 2 }))
+    return this.#parts.newest(id)?.subscriptions.map(({ filter }) => ({ topic: filter, qos: 2 })) ?? []
   }
 
   async countOffline(): Promise<{ subsCount: number; clientsCount: number }> {
@@ -66,22 +61,22 @@ export class RelayPersistence {
   async cleanSubscriptions(): Promise<void> {}
 
   outgoingEnqueueCombi(_subscriptions: unknown, packet: AedesPublishPacket): Promise<void> {
-    return this.#store.enqueue(packet)
+    return this.#parts.publishing.enqueue(packet)
   }
 
   /** A retained message for one client: it is kept as such. */
   async outgoingEnqueue(): Promise<void> {}
 
-  outgoingUpdate(client: Client, packet: SentPacket): Promise<void> {
-    return this.#store.sends(client, packet)
+  async outgoingUpdate(client: Client, packet: SentPacket): Promise<void> {
+    await this.#parts.of(client)?.sends(packet)
   }
 
   async outgoingClearMessageId(client: Client, { messageId }: { messageId?: number }): Promise<void> {
-    if (messageId !== undefined) this.#store.acked(client, messageId)
+    if (messageId !== undefined) this.#parts.of(client)?.queue?.acked(messageId)
   }
 
   outgoingStream(client: Client): Readable {
-    return Readable.from(this.#store.replay(client))
+    return Readable.from(this.#parts.of(client)?.replay() ?? [])
   }
 
   async incomingStorePacket(): Promise<void> {}

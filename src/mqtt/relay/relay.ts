@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Aedes, AedesPublishPacket, Client } from 'aedes'
+import type { AedesPublishPacket, Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
 import { type Hold, HoldLost, type TakenHold, unlessLost } from '../../core/holds.ts'
 import { listNames } from '../../core/list-documents.ts'
@@ -18,15 +18,14 @@ import {
   topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
-  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
 import { type LinkedMessage, NodeLink } from './node-link.ts'
-import { OutgoingQueue, type ReplayedPacket, type SentPacket } from './outgoing-queue.ts'
+import { OutgoingQueue } from './outgoing-queue.ts'
 import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publish-queue.ts'
 import { QueueBounds } from './queue-bounds.ts'
-import { RelayPersistence, type RelayStore } from './relay-persistence.ts'
+import { RelayPersistence } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
 import { RetainedMessages } from './retained-messages.ts'
 import { Sweep } from './sweep.ts'
@@ -62,7 +61,7 @@ export interface RelayedConnection {
  * Topics beside those of things, which Aedes serves: the relay is what Aedes has of the store and of other nodes, and by which
  * clients of ours publish.
  */
-export class Relay implements RelayStore {
+export class Relay {
   readonly persistence: RelayPersistence
   readonly bus: MessageBus
   readonly #parts: RelayParts
@@ -111,7 +110,11 @@ export class Relay implements RelayStore {
       onKept: bytes => this.#sweep.note(bytes),
       onFailed: this.#onFailed,
     })
-    this.persistence = new RelayPersistence(this)
+    this.persistence = new RelayPersistence({
+      publishing: this.#publishing,
+      of: client => this.#clients.get(client),
+      newest: clientId => this.#current.get(clientId),
+    })
     this.#link = new NodeLink({
       nodes,
       onMessage: message => this.#deliver(message),
@@ -145,10 +148,6 @@ export class Relay implements RelayStore {
 
   close(): void {
     for (const stop of this.#stops) stop()
-  }
-
-  useBroker(broker: Aedes): void {
-    this.#publishing.useBroker(broker)
   }
 
   /** The newest connection of a client, if it is one of this node. */
@@ -337,32 +336,6 @@ export class Relay implements RelayStore {
    */
   publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
     return this.#publishing.publish(message, together)
-  }
-
-  retain(packet: AedesPublishPacket): void {
-    this.#publishing.retain(packet)
-  }
-
-  enqueue(packet: AedesPublishPacket): Promise<void> {
-    return this.#publishing.enqueue(packet)
-  }
-
-  filtersOf(clientId: string): readonly string[] {
-    return this.#current.get(clientId)?.subscriptions.map(({ filter }) => filter) ?? []
-  }
-
-  async sends(client: Client, packet: SentPacket): Promise<void> {
-    await this.#clients.get(client)?.queue?.sends(packet)
-  }
-
-  acked(client: Client, messageId: number): void {
-    this.#clients.get(client)?.queue?.acked(messageId)
-  }
-
-  async *replay(client: Client): AsyncGenerator<ReplayedPacket> {
-    const relayed = this.#clients.get(client)
-    yield* relayed?.queue?.replay() ?? []
-    relayed?.onReplayed()
   }
 
   /** @param names of documents that may have changed; undefined: any may have */

@@ -1,10 +1,11 @@
 import type { AedesPublishPacket } from 'aedes'
 import type { TakenHold } from '../../core/holds.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
-import type { QoS } from '../packets/packet.ts'
+import { qosOf } from '../packets/header.ts'
+import { publishFlags, type QoS } from '../packets/packet.ts'
 import type { TopicSubscription } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
-import type { OutgoingQueue } from './outgoing-queue.ts'
+import type { OutgoingQueue, ReplayedPacket, SentPacket } from './outgoing-queue.ts'
 import { RetainedStream, type RetainedStreamParts } from './retained-stream.ts'
 
 export interface RelayedClientParts {
@@ -36,8 +37,9 @@ export class RelayedClient {
   readonly #streams = new Set<RetainedStream>()
   /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
   #ready: Promise<void>
-  /** What the store has for the client is sent. */
-  onReplayed = () => {}
+  #onReplayed = () => {}
+  /** What the store has for the client, and nothing else at QoS 1 and 2, is being sent. */
+  #isReplaying = false
   #isEnded = false
 
   constructor(parts: RelayedClientParts) {
@@ -49,7 +51,7 @@ export class RelayedClient {
     this.#finish = finish
     for (const subscription of subscriptions) this.subscribe(subscription)
     this.#retaining = retaining
-    this.#ready = queue ? new Promise(resolve => (this.onReplayed = resolve)) : Promise.resolve()
+    this.#ready = queue ? new Promise(resolve => (this.#onReplayed = resolve)) : Promise.resolve()
   }
 
   /**
@@ -106,6 +108,35 @@ export class RelayedClient {
       this.#ready = sending.finally(() => this.#streams.delete(stream)).catch(() => {})
       return sending
     }
+  }
+
+  async #untilRoom(): Promise<void> {
+    for (let room = this.#retaining.room(); room; room = this.#retaining.room()) await room
+  }
+
+  /** What the store has for the client. */
+  async *replay(): AsyncGenerator<ReplayedPacket> {
+    if (!this.queue) return
+    this.#isReplaying = true
+    yield* this.queue.replay()
+    this.#isReplaying = false
+    this.#onReplayed()
+  }
+
+  /** A packet is about to be sent; one that the store had, when the client takes more. @throws as `OutgoingQueue.sends` */
+  async sends(packet: SentPacket): Promise<void> {
+    if (this.#isReplaying && packet.cmd === 'publish') await this.#untilRoom()
+    await this.queue?.sends(packet)
+  }
+
+  /**
+   * Whether packets of the broker to the client are retained or kept messages, which wait for room.
+   *
+   * @param header first byte of the first of them
+   */
+  isPaced(header: number): boolean {
+    if ((header & publishFlags.retain) !== 0) return true
+    return this.#isReplaying && qosOf(header) > 0
   }
 
   /**

@@ -22,6 +22,8 @@ function openLink(unacked: readonly number[] = []) {
     {
       onRoom: () => {},
       onMessages: () => {},
+      onHold: () => {},
+      onRelease: () => {},
       onClosedByBroker: error => closed.push(error),
       isUnacked: messageId => unacked.includes(messageId),
     },

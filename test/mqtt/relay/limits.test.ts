@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
+import { acceptedSockets } from '../../helpers/accepted-sockets.ts'
 import { isMessageOn, isOf } from '../../helpers/mqtt-client.ts'
 import { DoorService } from '../door-service.ts'
 
@@ -27,6 +28,65 @@ describe('limits hold for other topics', () => {
     stuck.stream.resume()
     await stuck.untilClosed()
     expect(stuck.received.filter(isOf('publish')).length).toBeLessThan(100)
+  })
+
+  it.each(['retained', 'kept'])(
+    'a subscriber that takes nothing of what is %s is disconnected after drainTimeout',
+    async kind => {
+      const service = await DoorService.start({ topics, drainTimeout: 1_000 })
+      const { sessionToken: password } = await service.things.sessions.create([], {
+        access: 'read',
+        topics: grants,
+      })
+      const session = { username: 'x', password, clientId: 'stuck', clean: false }
+      if (kind === 'kept') {
+        const leaving = await service.connect(session)
+        await leaving.subscribe('house/#', 1)
+        await leaving.disconnect()
+      }
+      const publisher = await service.connectTopics(grants)
+      const payload = Buffer.alloc(1_000_000, 'x')
+      for (let n = 0; n < 14; n++)
+        await publisher.publish(`house/${n}`, payload, { retain: kind === 'retained' })
+      const accepted = acceptedSockets()
+      const stuck = await service.connect(session)
+      const cut = new Promise<void>(resolve => accepted.at(-1)?.once('close', () => resolve()))
+      if (kind === 'retained')
+        stuck.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'house/#', qos: 1 }] })
+      stuck.stream.pause()
+      await cut
+      stuck.stream.resume()
+      await stuck.untilClosed()
+      expect(stuck.received.filter(isOf('publish')).length).toBeLessThan(14)
+    },
+  )
+
+  it('what is retained stops with UNSUBACK, and comes whole by the next SUBSCRIBE', async () => {
+    const service = await DoorService.start({ topics })
+    const publisher = await service.connectTopics(grants)
+    const payload = Buffer.alloc(1_000_000, 'x')
+    for (let n = 0; n < 20; n++) await publisher.publish(`house/${n}`, payload, { retain: true })
+    const client = await service.connectTopics(grants)
+    const count = () => client.received.filter(isOf('publish')).length
+    await client.subscribe('house/#', 1)
+    await client.next(isOf('publish'))
+    await client.unsubscribe('house/#')
+    const before = count()
+    await client.ping()
+    // What was on its way may still come (MQTT-3.10.4-3).
+    expect(count()).toBeLessThan(before + 3)
+    expect(count()).toBeLessThan(20)
+    await client.subscribe('house/#', 1)
+    // The second SUBSCRIBE to a filter takes the place of the first.
+    await client.subscribe('house/#', 1)
+    await publisher.publish('house/end', 'end')
+    await client.next(isMessageOn('house/end'))
+    for (let n = 0; n < 20; n++) await client.next(isMessageOn(`house/${n}`))
+    const leaving = await service.connectTopics(grants)
+    await leaving.subscribe('house/#', 2)
+    await leaving.next(isOf('publish'))
+    await leaving.destroy()
+    await client.ping()
   })
 
   it('a session whose client does not read finds all of it when it comes again', async () => {

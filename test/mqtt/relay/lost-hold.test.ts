@@ -33,7 +33,7 @@ it('a connection that ends when another one has its client is no connection of t
   const relayed = await relay.begin(connection, everything, undefined)
   if (!relayed) throw new Error('it may use topics')
   const message = { topic: 'house/a', payload: 'x', qos: 1, brokerId: 'b', brokerCounter: 1 } as const
-  await relay.sends(connection.client, { cmd: 'publish', messageId: 1, ...message })
+  await relay.persistence.outgoingUpdate(connection.client, { cmd: 'publish', messageId: 1, ...message })
   expect(relay.newest(clientId)).toBe(relayed)
   await things.holds.take('client/a')
   await relay.end(relayed)

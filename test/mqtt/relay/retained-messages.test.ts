@@ -60,9 +60,12 @@ describe('RetainedMessages.matching', () => {
     const store = await openStore(createMemoryStore())
     onTestFinished(() => store.close())
     const put = (topic: string, text: string, place: object) =>
-      store.documents.put({
-        [retainedName(topic)]: { topic, payload: Buffer.from(text).toString('base64'), qos: 1, ...place },
-      }, 'keep')
+      store.documents.put(
+        {
+          [retainedName(topic)]: { topic, payload: Buffer.from(text).toString('base64'), qos: 1, ...place },
+        },
+        'keep',
+      )
     await put('a', 'old', {})
     const retained = new RetainedMessages(store.documents)
     await retained.load()

@@ -36,7 +36,10 @@ describe('a persistent session', () => {
     /** The look at all sessions that is taken every hour, a minute past this one; less what `expect.poll` took of it. */
     const look = async (hours: number, believed = hours) => {
       vi.setSystemTime(start + (hours - 1) * hour + minute)
-      await service.things.documents.put({ 'believed-clock': { time: start + believed * hour + minute } }, 'essential')
+      await service.things.documents.put(
+        { 'believed-clock': { time: start + believed * hour + minute } },
+        'essential',
+      )
       vi.advanceTimersByTime(hour)
     }
     const days = lifetime / hour
