@@ -1,5 +1,6 @@
 import { type ActivationCodes, createAccess } from './access/index.ts'
 import { type LimitOptions, Limits } from './access/limits/limits.ts'
+import { FairQueue } from './core/async/fair-queue.ts'
 import { recordCount } from './core/commit-outline.ts'
 import { createIngest } from './core/ingest.ts'
 import type { Observer } from './core/observer.ts'
@@ -50,6 +51,9 @@ export interface ReadyServerOptions {
   /** Where records are handed on to (docs/use/forward.md). Default: nowhere. */
   readonly forward?: ForwardOptions | undefined
 }
+
+/** Of the four threads that read the disk, one is left to commits. */
+const costlyReadsAtOnce = 3
 
 /** The service without its doors: what `thingwire/http` and `thingwire/mqtt` are plugged onto. */
 export interface Things extends HttpThings, MqttThings {
@@ -137,6 +141,7 @@ export async function createThings(options: ThingsOptions, ready: ReadyServerOpt
   return {
     ...access,
     limits,
+    costlyReads: new FairQueue(costlyReadsAtOnce),
     ingest,
     records,
     refused,

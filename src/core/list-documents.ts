@@ -1,3 +1,4 @@
+import { readSlices } from './async/slices.ts'
 import type { Document, DocumentStore } from './ports.ts'
 
 const pageSize = 1_000
@@ -25,6 +26,7 @@ export async function* listDocuments<Content extends Document>(
   let after = prefix
   for (;;) {
     const page = await documents.list(prefix, { after, limit: pageSize })
+    await readSlices.pause()
     for (const [name, content] of page) yield [name.slice(prefix.length), content as Content]
     const last = page.at(-1)
     if (!last || page.length < pageSize) return

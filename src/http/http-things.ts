@@ -1,5 +1,6 @@
 import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
+import type { FairQueue } from '../core/async/fair-queue.ts'
 import type { ForwardReporter } from '../core/forward-report.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Observer } from '../core/observer.ts'
@@ -20,6 +21,8 @@ export interface HttpThings {
   readonly magic: MagicStates
   readonly access: Access
   readonly limits: Limits
+  /** In which reads that cost much wait, by the names of their principals. */
+  readonly costlyReads: FairQueue
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { topicQueueOf, retainedName, topicSessionName } from '../../src/mqtt/relay/documents.ts'
+import { retainedName, topicQueueOf, topicSessionName } from '../../src/mqtt/relay/documents.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import type { ConnectOptions } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually } from '../mqtt/door-service.ts'
@@ -129,9 +129,12 @@ describe('a will on a topic that libmosquitto does not take', () => {
     const kept = (await service.things.documents.get(name)) as object
     await client.destroy()
     await eventually(() => service.documents('mqtt-wills/')).toEqual([])
-    await service.things.documents.put({
-      [name]: { ...kept, isLeft: true, message: { topic: 'house/\r', qos: 1, isRetained: true } },
-    }, 'keep')
+    await service.things.documents.put(
+      {
+        [name]: { ...kept, isLeft: true, message: { topic: 'house/\r', qos: 1, isRetained: true } },
+      },
+      'keep',
+    )
     expect(await heard()).toEqual({ connects: 1, topics: ['house/will'] })
     const restarted = await service.restart({ topics: ['house/#'], willGrace: 0 })
     await eventually(() => restarted.documents('mqtt-wills/')).toEqual([])

@@ -24,6 +24,9 @@ const day = 24 * 3_600
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
+/** Ids of things after which a page of the list ends: sessions can have a thousand each. */
+const thingsOfPage = 20_000
+const sessionsAtOnce = 20
 
 // Not 16 characters long: some would be spelled like the id of a thing.
 const sessionIdForm = /^[0-9a-f]{18}$/
@@ -92,14 +95,20 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
 
     async list({ limit, cursor }) {
       if (cursor !== undefined && !sessionIdForm.test(cursor)) throw new ThingwireError('invalid_cursor')
-      const found = await documents.list(accessSessionPrefix, {
-        ...(cursor !== undefined && { after: accessSessionName(cursor) }),
-        limit: limit + 1,
-      })
-      const page = found.slice(0, limit).map(([name, document]) => {
-        return summarise(name.slice(accessSessionPrefix.length), document as AccessSessionDocument)
-      })
-      const next = found.length > limit ? page.at(-1)?.sessionId : undefined
+      const page: AccessSessionSummary[] = []
+      let next = cursor
+      for (let ids = 0; page.length < limit && ids < thingsOfPage; ) {
+        const asked = Math.min(limit - page.length, sessionsAtOnce)
+        const after = next === undefined ? {} : { after: accessSessionName(next) }
+        const found = await documents.list(accessSessionPrefix, { ...after, limit: asked + 1 })
+        for (const [name, document] of found.slice(0, asked)) {
+          const session = summarise(name.slice(accessSessionPrefix.length), document as AccessSessionDocument)
+          ids += session.things.length
+          page.push(session)
+        }
+        next = found.length > asked ? page.at(-1)?.sessionId : undefined
+        if (next === undefined) break
+      }
       const sessions = page.filter(({ expiresAt }) => expiresAt > Date.now())
       return { sessions, ...(next !== undefined && { next }) }
     },

@@ -22,3 +22,38 @@ export class Slices {
     this.#begin = performance.now()
   }
 }
+
+/**
+ * One slice in each turn of the event loop, which all who ask have together, in the order in which they came: hundreds of reads
+ * at once take no more of a turn than one does.
+ */
+class SharedSlices {
+  readonly #waiting: (() => void)[] = []
+  #begin: number | undefined
+  #isScheduled = false
+
+  /** Waits for this one's turn if the slice of this turn of the event loop is over; undefined: it is not. */
+  pause(): Promise<void> | undefined {
+    const now = performance.now()
+    if (this.#begin === undefined) this.#open(now)
+    else if (now - this.#begin >= longestSlice) return new Promise(resolve => this.#waiting.push(resolve))
+    return undefined
+  }
+
+  #open(now: number): void {
+    this.#begin = now
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#begin = undefined
+      const next = this.#waiting.shift()
+      if (!next) return
+      this.#open(performance.now())
+      next()
+    })
+  }
+}
+
+/** Of reads, whose answers may be long: writes do not wait for them. */
+export const readSlices = new SharedSlices()

@@ -1,4 +1,5 @@
 import type { Temporal } from 'temporal-polyfill'
+import { partitionPoint } from '../algorithms/partition-point.ts'
 
 /** A stretch of time in which the clocks of a zone have one offset; milliseconds. */
 interface OffsetSpan {
@@ -23,6 +24,12 @@ export const utc: TimeZone = { spanAt: () => always }
 /** Of names in the time zone database, and of what is no expression of the library: offsets and whole datetimes. */
 const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
 
+/** Zones that are kept, by their names in small letters: what is asked for again need not be looked up again. */
+const known = new Map<string, NamedZone>()
+const zonesInMemory = 64
+/** Of each; three centuries of clocks that change twice a year. */
+const spansInMemory = 600
+
 /**
  * The zone of a name of the IANA time zone database, in any case, as the Node that runs knows it.
  *
@@ -30,10 +37,15 @@ const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
  */
 export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
   if (!nameForm.test(name)) return undefined
+  const before = known.get(name.toLowerCase())
+  if (before) return before
   // When it is first asked for: importing takes a tenth of the time of a start.
   const { Temporal } = await import('temporal-polyfill')
   try {
-    return new NamedZone(Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name))
+    const zone = new NamedZone(Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name))
+    if (known.size >= zonesInMemory) known.clear()
+    known.set(name.toLowerCase(), zone)
+    return zone
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
@@ -42,26 +54,37 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
 
 class NamedZone implements TimeZone {
   readonly #epoch: Temporal.ZonedDateTime
-  /** Those of the last answers, since to look one up takes as long as a hundred buckets. Two: a day has hours of both where clocks change. */
-  #recent: readonly OffsetSpan[] = []
+  /** Those that were asked for, in the order of time: to look one up takes as long as thousands of buckets. */
+  #spans: OffsetSpan[] = []
+  #newest: OffsetSpan
 
   constructor(epoch: Temporal.ZonedDateTime) {
     this.#epoch = epoch
+    this.#newest = this.#look(0)
   }
 
   spanAt(datetime: number): OffsetSpan {
-    const known = this.#recent.find(({ start, end }) => datetime >= start && datetime < end)
-    if (known) return known
+    if (datetime >= this.#newest.start && datetime < this.#newest.end) return this.#newest
+    const place = partitionPoint(this.#spans, ({ end }) => end <= datetime)
+    const found = this.#spans[place]
+    if (found && found.start <= datetime) this.#newest = found
+    else {
+      this.#newest = this.#look(datetime)
+      if (this.#spans.length < spansInMemory) this.#spans.splice(place, 0, this.#newest)
+      else this.#spans = [this.#newest]
+    }
+    return this.#newest
+  }
+
+  #look(datetime: number): OffsetSpan {
     const then = this.#epoch.add({ milliseconds: datetime })
     // The one before a change is the one before it, not the change itself.
     const before = then.add({ milliseconds: 1 }).getTimeZoneTransition('previous')
     const after = then.getTimeZoneTransition('next')
-    const span = {
+    return {
       start: before?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
       end: after?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
       offset: then.offsetNanoseconds / 1e6,
     }
-    this.#recent = [span, ...this.#recent.slice(0, 1)]
-    return span
   }
 }

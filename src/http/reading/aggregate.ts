@@ -1,3 +1,4 @@
+import { readSlices } from '../../core/async/slices.ts'
 import type { RecordStore, TimeRange } from '../../core/ports.ts'
 import { BucketFold } from '../../core/record/bucket-fold.ts'
 import type { Buckets } from '../../core/record/buckets.ts'
@@ -12,6 +13,8 @@ import { rangeOfRecords } from './range-of-records.ts'
 /** Characters of `first` and `last`, which can be 64 KiB each, after which the intervals of a key end early; and of all keys. */
 const maximumText = 1024 * 1024
 const maximumTextOfAll = 4 * maximumText
+/** Of which texts are made before the clock is asked. */
+const bucketsAtOnce = 64
 
 export interface AggregateAnswer {
   /** By key, in the order in which they were asked for: a JSON text per interval. */
@@ -52,7 +55,7 @@ export async function aggregate(
   const range = needsEnds ? await rangeOfRecords(records, thingId, keys, query.range) : query.range
   const interval = query.interval ?? lengthFor(range, query)
   const buckets = bucketsOf(interval, zone)
-  const all = isWithEmpty ? bucketsIn(range, buckets, query) : undefined
+  const all = isWithEmpty ? await bucketsIn(range, buckets, query) : undefined
 
   const mostText = Math.min(maximumText, maximumTextOfAll / keys.length)
   const found = new Map<string, Series>()
@@ -69,13 +72,13 @@ export async function aggregate(
 
   const isBefore = ({ start }: { readonly start: number }) =>
     end === undefined || (order === 'asc' ? start < end : start >= end)
-  const starts = all?.buckets.filter(isBefore)
-  const series = new Map(
-    keys.map(key => {
-      const items = found.get(key)?.items.filter(isBefore) ?? []
-      return [key, starts ? withEmpty(items, starts, functions) : items.map(({ text }) => text)]
-    }),
-  )
+  const empty = all && (await emptyItems(all.buckets.filter(isBefore), functions))
+  const series = new Map<string, readonly string[]>()
+  for (const key of keys) {
+    await readSlices.pause()
+    const items = found.get(key)?.items.filter(isBefore) ?? []
+    series.set(key, empty ? withEmpty(items, empty) : items.map(({ text }) => text))
+  }
   const given = query.interval ? {} : { interval: intervalName(interval) }
   if (end === undefined) return { series, ...given }
   const place = { [order === 'asc' ? 'startDate' : 'endDate']: formatDatetime(end) }
@@ -102,6 +105,7 @@ async function seriesOf(
     const answer = await records.aggregate(thingId, key, query)
     if (!answer && first) return undefined
     for (const summary of answer?.buckets ?? []) {
+      if (items.length % bucketsAtOnce === 0) await readSlices.pause()
       const { start } = summary
       const before = items.at(-1)
       if (before && characters >= mostText) return { items, next: order === 'asc' ? start : before.start }
@@ -130,14 +134,16 @@ function lengthFor({ from = 0, to = 0 }: TimeRange, { limit, zone }: AggregateQu
 type Bucket = ReturnType<Buckets['at']>
 
 /** Every bucket of a range, `limit` at most; none if it has an end without records. */
-function bucketsIn(
+async function bucketsIn(
   { from, to }: TimeRange,
   buckets: Buckets,
   { order, limit }: AggregateQuery,
-): { readonly buckets: readonly Bucket[]; readonly next?: number } {
+): Promise<{ readonly buckets: readonly Bucket[]; readonly next?: number }> {
   const all: Bucket[] = []
   if (from === undefined || to === undefined || from >= to) return { buckets: all }
   for (let at = order === 'asc' ? from : to - 1; ; ) {
+    // One can take milliseconds, where the clocks of its zone were not asked for before.
+    await readSlices.pause()
     const bucket = buckets.at(at)
     all.push(bucket)
     if (order === 'asc' ? bucket.end >= to : bucket.start <= from) return { buckets: all }
@@ -146,13 +152,20 @@ function bucketsIn(
   }
 }
 
-function withEmpty(
-  items: readonly Item[],
+/** Each the same for all keys. */
+async function emptyItems(
   buckets: readonly Bucket[],
   functions: AggregateQuery['functions'],
-): readonly string[] {
+): Promise<readonly Item[]> {
+  const items: Item[] = []
+  for (const bucket of buckets) {
+    if (items.length % bucketsAtOnce === 0) await readSlices.pause()
+    items.push({ start: bucket.start, text: intervalText(new BucketFold(bucket, 'asc'), functions) })
+  }
+  return items
+}
+
+function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly string[] {
   const texts = new Map(items.map(({ start, text }) => [start, text]))
-  return buckets.map(
-    bucket => texts.get(bucket.start) ?? intervalText(new BucketFold(bucket, 'asc'), functions),
-  )
+  return empty.map(({ start, text }) => texts.get(start) ?? text)
 }

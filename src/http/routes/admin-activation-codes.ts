@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import type { ActivationCodeSummary } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'
+import { replyStream } from '../reply/reply-stream.ts'
 import { jsonBodyOf } from '../request/request-body.ts'
 import {
   activationCodesBody,
@@ -10,6 +12,10 @@ import {
   removeActivationCode,
 } from './admin-activation-codes.operation.ts'
 
+/** There may be hundreds of thousands. */
+const codesAtOnce = 1_000
+const head = '{"activationCodes":['
+
 interface OfCode {
   Params: { code: string }
 }
@@ -17,7 +23,7 @@ interface OfCode {
 /** `/v2/admin/activation-codes[/<code>]`. */
 export function adminActivationCodeRoutes(
   scope: FastifyInstance,
-  { activationCodes }: HttpThings,
+  { activationCodes, costlyReads }: HttpThings,
   bodyLimit: number,
 ): void {
   jsonRoute(scope, 'POST', '/activation-codes', createActivationCodes, async request => {
@@ -25,18 +31,28 @@ export function adminActivationCodeRoutes(
     return { activationCodes: codes }
   })
 
-  jsonRoute(scope, 'GET', '/activation-codes', listActivationCodes, async () => {
-    const list = await activationCodes.list()
-    const codes = list.map(({ activationCode, createdAt, usesLeft }) => ({
-      activationCode,
-      createdAt: formatDatetime(createdAt),
-      usesLeft,
-    }))
-    return { activationCodes: codes }
+  scope.get('/activation-codes', { config: { operation: listActivationCodes } }, async (request, reply) => {
+    const text = costlyReads.stream('admin', listText())
+    return await replyStream(request, reply, { 'content-type': 'application/json' }, text)
   })
+
+  async function* listText(): AsyncGenerator<string> {
+    const all = await activationCodes.list()
+    for (let from = 0; from < all.length; from += codesAtOnce)
+      yield (from === 0 ? head : ',') +
+        all
+          .slice(from, from + codesAtOnce)
+          .map(codeText)
+          .join()
+    yield all.length === 0 ? `${head}]}` : ']}'
+  }
 
   jsonRoute<OfCode>(scope, 'DELETE', '/activation-codes/:code', removeActivationCode, async ({ params }) => {
     await activationCodes.remove(params.code)
     return { status: 'success' }
   })
+}
+
+function codeText({ activationCode, createdAt, usesLeft }: ActivationCodeSummary): string {
+  return JSON.stringify({ activationCode, createdAt: formatDatetime(createdAt), usesLeft })
 }

@@ -22,7 +22,7 @@ interface OfSession {
 /** `/v2/admin/sessions[/<sessionId>]`. */
 export function adminSessionRoutes(
   scope: FastifyInstance,
-  { sessions }: HttpThings,
+  { sessions, costlyReads }: HttpThings,
   bodyLimit: number,
 ): void {
   jsonRoute(scope, 'POST', '/sessions', createSession, async request => {
@@ -34,10 +34,8 @@ export function adminSessionRoutes(
   jsonRoute(scope, 'GET', '/sessions', listSessions, async request => {
     const query = new Query(request)
     const cursor = query.text('cursor', 'invalid_cursor')
-    const { sessions: page, next } = await sessions.list({
-      limit: query.limit(defaultSessions),
-      ...(cursor === undefined ? {} : { cursor }),
-    })
+    const asked = { limit: query.limit(defaultSessions), ...(cursor === undefined ? {} : { cursor }) }
+    const { sessions: page, next } = await costlyReads.run('admin', () => sessions.list(asked))
     return { sessions: page.map(describe), next }
   })
 

@@ -18,7 +18,11 @@ interface OfAdminThing {
 }
 
 /** `/v2/admin/things[/<id>]`. */
-export function adminThingRoutes(scope: FastifyInstance, { registry }: HttpThings, bodyLimit: number): void {
+export function adminThingRoutes(
+  scope: FastifyInstance,
+  { registry, costlyReads }: HttpThings,
+  bodyLimit: number,
+): void {
   jsonRoute(scope, 'POST', '/things', createThing, async request => {
     const { name = '', topics = [] } = jsonBodyOf(request, bodyLimit, createThingBody)
     const { thingId, thingToken } = await registry.create({ name, topics })
@@ -26,7 +30,7 @@ export function adminThingRoutes(scope: FastifyInstance, { registry }: HttpThing
   })
 
   jsonRoute(scope, 'GET', '/things', listThings, async request => {
-    return await thingPage(registry, new Query(request))
+    return await costlyReads.run('admin', () => thingPage(registry, new Query(request)))
   })
 
   jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', changeThing, async request => {

@@ -5,6 +5,7 @@ import type { HttpThings } from '../http-things.ts'
 import { aggregate } from '../reading/aggregate.ts'
 import { aggregateQueryOf, keysOf } from '../reading/aggregate-query.ts'
 import { createReads } from '../reading/magic-states.ts'
+import { readerOf } from '../reading/reader-of.ts'
 import { replyIntervals } from '../reply/reply-intervals.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
@@ -12,7 +13,10 @@ import { Query } from '../request/query.ts'
 import { readAggregates } from './aggregates.operation.ts'
 
 /** `GET /v2/things/<ref>/aggregates`: intervals of several resources. */
-export function aggregatesRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+export function aggregatesRoute(
+  scope: FastifyInstance,
+  { access, records, magic, costlyReads }: HttpThings,
+): void {
   const { history } = createReads(records, magic)
   scope.get<OfThing>(
     '/things/:ref/aggregates',
@@ -23,9 +27,12 @@ export function aggregatesRoute(scope: FastifyInstance, { access, records, magic
       const keys = keysOf(query)
       const asked = await aggregateQueryOf(query, keys.length)
       if (!asked) throw new ThingwireError('invalid_aggregate')
-      const answer = await aggregate(history, thingId, keys, asked)
-      const members = [...answer.series].map(([key, items]) => `${JSON.stringify(key)}:${arrayText(items)}`)
-      return replyIntervals(reply, query, answer, `{${members.join(',')}}`)
+      const reader = await readerOf(access, request, thingId)
+      return await costlyReads.run(reader, async () => {
+        const answer = await aggregate(history, thingId, keys, asked)
+        const members = [...answer.series].map(([key, items]) => `${JSON.stringify(key)}:${arrayText(items)}`)
+        return replyIntervals(reply, query, answer, `{${members.join(',')}}`)
+      })
     },
   )
 }

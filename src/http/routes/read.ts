@@ -7,6 +7,7 @@ import { aggregate } from '../reading/aggregate.ts'
 import { aggregateQueryOf } from '../reading/aggregate-query.ts'
 import { exportFormatOf, exportText } from '../reading/export.ts'
 import { createReads } from '../reading/magic-states.ts'
+import { readerOf } from '../reading/reader-of.ts'
 import { linkNext } from '../reply/link-next.ts'
 import { replyIntervals } from '../reply/reply-intervals.ts'
 import { replyJson } from '../reply/reply-json.ts'
@@ -16,8 +17,11 @@ import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
 import { readResource } from './read.operation.ts'
 
+/** Most records of a page that costs next to nothing. */
+const shortPage = 100
+
 /** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
-export function readRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+export function readRoute(scope: FastifyInstance, { access, records, magic, costlyReads }: HttpThings): void {
   const { history, page: readPage } = createReads(records, magic)
   scope.get<OfResource>(
     '/things/:ref/resources/:key',
@@ -30,17 +34,22 @@ export function readRoute(scope: FastifyInstance, { access, records, magic }: Ht
 
       const asked = await aggregateQueryOf(query, 1)
       if (asked) {
-        const answer = await aggregate(history, thingId, [key], asked)
+        const reader = await readerOf(access, request, thingId)
+        const answer = await costlyReads.run(reader, () => aggregate(history, thingId, [key], asked))
         return replyIntervals(reply, query, answer, arrayText(answer.series.get(key) ?? []))
       }
 
       const format = exportFormatOf(request.headers.accept)
       if (format) {
-        const chunks = exportText(format, history, thingId, key, exportQuery(query))
+        const text = exportText(format, history, thingId, key, exportQuery(query))
+        const chunks = costlyReads.stream(await readerOf(access, request, thingId), text)
         return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)
       }
 
-      const page = await readPage(thingId, key, pageQuery(query))
+      const asking = pageQuery(query)
+      const read = () => readPage(thingId, key, asking)
+      const isShort = asking.limit <= shortPage
+      const page = await (isShort ? read() : costlyReads.run(await readerOf(access, request, thingId), read))
       if (!page) throw new ThingwireError('unknown_resource')
       if (page.next !== undefined) linkNext(reply, query, { cursor: page.next })
       return replyJson(reply, 200, arrayText(page.records.map(recordText)))

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { arrayText, recordText } from '../../core/record/record-text.ts'
 import type { HttpThings } from '../http-things.ts'
 import { createReads } from '../reading/magic-states.ts'
+import { readerOf } from '../reading/reader-of.ts'
 import { replyStream } from '../reply/reply-stream.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
@@ -11,7 +12,10 @@ import { listResources, readAllResources } from './resources.operation.ts'
 const json = { 'content-type': 'application/json' }
 
 /** `GET /v2/things/<ref>/resources` and `…/all_resources` [field]. */
-export function resourceRoutes(scope: FastifyInstance, { access, records, magic }: HttpThings): void {
+export function resourceRoutes(
+  scope: FastifyInstance,
+  { access, records, magic, costlyReads }: HttpThings,
+): void {
   const { page: readPage } = createReads(records, magic)
 
   scope.get<OfThing>(
@@ -19,7 +23,8 @@ export function resourceRoutes(scope: FastifyInstance, { access, records, magic 
     { config: { operation: listResources } },
     async (request, reply) => {
       const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
-      return await replyStream(request, reply, json, namesText(thingId))
+      const text = costlyReads.stream(await readerOf(access, request, thingId), namesText(thingId))
+      return await replyStream(request, reply, json, text)
     },
   )
 
@@ -29,7 +34,8 @@ export function resourceRoutes(scope: FastifyInstance, { access, records, magic 
     async (request, reply) => {
       const thingId = await access.authorise(request.params.ref, credentialOf(request), 'read')
       const limit = new Query(request).limit(1)
-      return await replyStream(request, reply, json, newestText(thingId, limit))
+      const text = costlyReads.stream(await readerOf(access, request, thingId), newestText(thingId, limit))
+      return await replyStream(request, reply, json, text)
     },
   )
 

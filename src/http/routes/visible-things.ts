@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Principal } from '../../access/access.ts'
+import { principalName } from '../../access/principal.ts'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { thingPage } from '../reply/thing-page.ts'
@@ -8,14 +9,17 @@ import { Query } from '../request/query.ts'
 import { listVisibleThings } from './visible-things.operation.ts'
 
 /** `GET /v2/things`: the things that the credential of the request may see, or the one of `thingId` if it is among them. */
-export function visibleThingsRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
+export function visibleThingsRoute(
+  scope: FastifyInstance,
+  { access, registry, costlyReads }: HttpThings,
+): void {
   jsonRoute(scope, 'GET', '/things', listVisibleThings, async request => {
     const principal = await access.identify(credentialOf(request))
     const query = new Query(request)
     const visible = visibleTo(principal)
     const thingId = query.text('thingId')
     const among = thingId === undefined ? visible : only(thingId, visible)
-    return await thingPage(registry, query, among)
+    return await costlyReads.run(principalName(principal), () => thingPage(registry, query, among))
   })
 }
 

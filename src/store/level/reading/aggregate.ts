@@ -1,4 +1,5 @@
 import type { AbstractSnapshot } from 'abstract-level'
+import { readSlices } from '../../../core/async/slices.ts'
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { AggregateQuery, Aggregates } from '../../contract.ts'
 import type { Database } from '../database/database.ts'
@@ -42,6 +43,7 @@ async function fold(
   const answer = new Aggregation(query)
   const reverse = query.order === 'desc'
   for await (const parts of partsOfRange(database, resource, query, snapshot)) {
+    await readSlices.pause()
     for (const part of parts) {
       closing.throwIfAborted()
       const takesMore =
@@ -55,6 +57,7 @@ async function fold(
   async function foldRecords(range: FoldedRange): Promise<boolean> {
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
+      await readSlices.pause()
       closing.throwIfAborted()
       for (const entry of entries) if (!foldEntry(answer, entry, range, reverse)) return false
     }

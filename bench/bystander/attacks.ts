@@ -1,0 +1,186 @@
+import { request } from 'node:http'
+import { ask, type Thing } from '../../test/helpers/http-client.ts'
+import type { MqttClient } from '../../test/helpers/mqtt-client.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { openLink } from '../../test/soak/mqtt-link.ts'
+import { deep, range, type Stage } from './stage.ts'
+
+export interface Scene {
+  readonly server: ServerProcess
+  readonly stage: Stage
+  /** Of the round, from 0: what an attack writes is new in each. */
+  readonly round: number
+}
+
+const csv = { accept: 'text/csv' }
+const everyFunction = 'avg,min,max,sum,count,first,last'
+
+/** Each resolves when what was asked for is answered. */
+export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
+  'aggregates: 60 × 20 keys, 1d of Apia, empty': scene => {
+    const keys = range(20, place => `k${place}`).join()
+    const query = `keys=${keys}&aggregate=${everyFunction}&interval=1d&tz=Pacific/Apia&empty=true&limit=2000`
+    return many(60, () => get(scene, `/v2/things/${scene.stage.wide.thingToken}/aggregates?${query}`))
+  },
+  'intervals: 60 × 10,000 empty days of Apia': scene =>
+    many(60, () => {
+      const query = `aggregate=${everyFunction}&interval=1d&tz=Pacific/Apia&empty=true&limit=10000`
+      return get(scene, `/v2/things/${scene.stage.wide.thingToken}/resources/k0?${query}`)
+    }),
+  'intervals: 60 × 10,000 of 500,000 records': scene =>
+    many(60, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=10m&limit=10000`)),
+  'points: 60 × 10,000, by as many sessions': async scene => {
+    const minted = { things: [scene.stage.long.thingId], access: 'read' }
+    const sessions = await many(60, () =>
+      ask<{ sessionToken: string }>(
+        { ...scene.server, ...scene.stage },
+        'POST',
+        '/v2/admin/sessions',
+        minted,
+      ),
+    )
+    const path = `/v2/things/${scene.stage.long.thingId}/resources/deep?points=10000&tz=America/Denver`
+    return await Promise.all(
+      sessions.map(({ sessionToken }) => get(scene, path, { authorization: sessionToken })),
+    )
+  },
+  'CSV: 20 × 500,000 records': scene => many(20, () => get(scene, deepPath(scene), csv)),
+  'pages: 100 × 1,000 records of the oldest': scene =>
+    many(100, () => get(scene, `${deepPath(scene)}?order=asc&limit=1000`)),
+  'all_resources: 20 × 10,000 resources': scene =>
+    many(20, () => get(scene, `/v2/things/${scene.stage.wide.thingToken}/all_resources?limit=10`)),
+  'things: 40 × name and bbox over 100,000': scene =>
+    many(40, () => get(scene, '/v2/things?limit=1000&name=meter%209&bbox=-180,-90,180,90', admin(scene))),
+  'sessions: 10 × 1,000 of 1,000 things': scene =>
+    many(10, () => get(scene, '/v2/admin/sessions?limit=1000', admin(scene))),
+  'activation codes: 10 × 100,000': scene =>
+    many(10, () => get(scene, '/v2/admin/activation-codes', admin(scene))),
+  'refusals: 100 × 100 refusals of 20 errors': async scene => {
+    const { thingToken } = scene.stage.empty
+    const bad = { values: range(10_000, place => ({ key: `bad key ${place}`, value: 'x'.repeat(40) })) }
+    await many(20, () => post(scene, scene.stage.empty, bad))
+    await many(100, () => get(scene, `/v2/things/${thingToken}/errors`))
+  },
+  'writes: 10 × 10,000 records, late': scene => {
+    const at = (place: number) => new Date(deep.end - place * 2 * deep.gap + scene.round + 1).toISOString()
+    return many(10, each => {
+      const values = range(10_000, place => ({ key: 'deep', value: each, datetime: at(place * 10 + each) }))
+      return post(scene, scene.stage.long, { values })
+    })
+  },
+  'DELETE: 100,000 records in 20 ranges': scene => {
+    const from = deep.end - (scene.round + 1) * 20 * 5_000 * deep.gap
+    const at = (place: number) => new Date(from + place * 5_000 * deep.gap).toISOString()
+    return many(20, place =>
+      get(
+        scene,
+        `${deepPath(scene)}?startDate=${at(place)}&endDate=${at(place + 1)}`,
+        admin(scene),
+        'DELETE',
+      ),
+    )
+  },
+  '$settings: 200 members of 64 KiB, one by one': scene =>
+    many(200, place => {
+      const value = { key: `$settings.member${place}`, value: scene.round }
+      return post(scene, scene.stage.long, { values: [value] })
+    }),
+  'subscribe: 50 × 90 things, and leave': scene => {
+    const filters = scene.stage.crowd.map(({ thingId }) => `things/${thingId}/#`)
+    return many(50, () => subscribeAndLeave(scene, [filters]))
+  },
+  'subscribe: 50 × 90 things one by one, persistent': scene => {
+    const filters = scene.stage.crowd.map(({ thingId }) => [`things/${thingId}/values/+`])
+    return many(50, place => subscribeAndLeave(scene, filters, { clean: false, clientId: `p${place}` }))
+  },
+  'retained view: 20 × values/+ over 10,000 resources': scene =>
+    many(20, () => subscribeAndLeave(scene, [[`things/${scene.stage.wide.thingId}/values/+`]], {}, 9_999)),
+  'retained view: 20 × 50 filters of every thing': scene =>
+    many(20, () => subscribeAndLeave(scene, [range(50, place => `things/+/values/k${place}`)])),
+  'session of 1,000 things: 20 × 100 filters': async scene => {
+    const { things } = await ask<{ things: readonly { thingId: string }[] }>(
+      { ...scene.server, ...scene.stage },
+      'GET',
+      '/v2/admin/things?limit=1000',
+    )
+    const minted = { things: things.map(({ thingId }) => thingId), access: 'read' }
+    const { sessionToken: password } = await ask<{ sessionToken: string }>(
+      { ...scene.server, ...scene.stage },
+      'POST',
+      '/v2/admin/sessions',
+      minted,
+    )
+    const filters = range(100, place => [`things/+/values/k${place}`])
+    await many(20, () => subscribeAndLeave(scene, filters, { password }))
+  },
+  'wills: 200 of 10,000 records at once': async scene => {
+    const { thingToken: password, thingId } = scene.stage.empty
+    const values = range(10_000, () => ({ key: 'will', value: scene.round }))
+    const will = { topic: `things/${thingId}/write`, payload: { values }, qos: 1 as const }
+    const setup = { url: scene.server.mqttUrl, password, will }
+    const links = await many(40, place => openLink({ ...setup, clientId: `w${place}` }))
+    await Promise.all(links.map(link => link.destroy()))
+  },
+  'other topics: 20 × 100 wildcard filters over 100,000 retained': scene =>
+    many(20, () => subscribeAndLeave(scene, [range(100, place => `tele/site${place}/+/STATE`)])),
+}
+
+function many<Result>(count: number, once: (place: number) => Promise<Result>): Promise<Result[]> {
+  return Promise.all(range(count, once))
+}
+
+function deepPath({ stage }: Scene): string {
+  return `/v2/things/${stage.long.thingId}/resources/deep`
+}
+
+function admin({ stage }: Scene) {
+  return { authorization: stage.adminKey }
+}
+
+/** Reads an answer and keeps nothing of it. @throws Error unless it is one of success or a limit */
+function get({ server, stage }: Scene, path: string, headers: object = {}, method = 'GET', body?: string) {
+  return new Promise<void>((resolve, reject) => {
+    const sent = { method, agent: false, headers: { authorization: stage.adminKey, ...headers } } as const
+    const outgoing = request(`${server.url}${path}`, sent, incoming => {
+      const { statusCode = 0 } = incoming
+      incoming.on('error', reject).resume()
+      const isExpected = statusCode < 300 || statusCode === 400 || statusCode === 429
+      incoming.on('end', () => (isExpected ? resolve() : reject(new Error(`${path}: ${statusCode}`))))
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+function post(scene: Scene, { thingToken }: Thing, body: object): Promise<void> {
+  return get(scene, `/v2/things/${thingToken}`, {}, 'POST', JSON.stringify(body))
+}
+
+/** Subscribes, packet by packet, waits for so many messages, takes the filters back and goes. */
+async function subscribeAndLeave(
+  { server, stage }: Scene,
+  packets: readonly (readonly string[])[],
+  setup: { readonly clientId?: string; readonly clean?: boolean; readonly password?: string } = {},
+  messages = 0,
+): Promise<void> {
+  let left = messages
+  let onAll = () => {}
+  const all = new Promise<void>(resolve => {
+    onAll = resolve
+  })
+  const onMessage = () => {
+    if (--left <= 0) onAll()
+  }
+  const clientId = `s${Math.random()}`
+  const link: MqttClient = await openLink({
+    url: server.mqttUrl,
+    clientId,
+    password: stage.adminKey,
+    ...setup,
+    onMessage,
+  })
+  await Promise.all(packets.map(filters => link.subscribeAll(filters, 0)))
+  if (messages > 0) await all
+  await Promise.all(packets.map(filters => link.unsubscribe(...filters)))
+  await link.disconnect()
+}

@@ -1,0 +1,122 @@
+import { hash, randomBytes } from 'node:crypto'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { createThings, type Things } from '../../src/things.ts'
+import type { Thing } from '../../test/helpers/http-client.ts'
+
+/** What the attacks find in the store. */
+export interface Stage {
+  readonly adminKey: string
+  readonly bystander: Thing
+  /** 90 of them, each with 20 resources and a position. */
+  readonly crowd: readonly Thing[]
+  /** 10,000 resources, of which `k0` to `k19` have a record of 1970 too. */
+  readonly wide: Thing
+  /** 500,000 records of `deep`, and settings of nearly 64 KiB. */
+  readonly long: Thing
+  /** Nothing yet. */
+  readonly empty: Thing
+}
+
+const counts = { things: 100_000, crowd: 90, codes: 100_000, sessions: 2_000, thingsOfSession: 1_000 }
+const [retained, atOnce, recordsOfWrite] = [100_000, 1_000, 10_000]
+/** Milliseconds between two records. */
+const gap = 60_000
+export const deep = { records: 500_000, end: Date.UTC(2026, 0, 1), gap }
+
+/** Fills a store as far as limits allow: a server under attack is one that has been used for years. */
+export async function fillStage(location: string): Promise<Stage> {
+  const adminKey = randomBytes(32).toString('hex')
+  const limits = { writesPerSecond: 1e9, recordsPerSecond: 1e9 }
+  const service = await createThings({
+    store: createLevelStore({ location }),
+    adminKey,
+    limits,
+    storeTimeout: 600_000,
+  })
+  const create = (name: string) => service.registry.create({ name })
+  const [bystander, wide, long, empty] = await Promise.all(['bystander', 'wide', 'long', 'empty'].map(create))
+  const crowd = await Promise.all(Array.from({ length: counts.crowd }, (_, place) => create(`c${place}`)))
+  if (!bystander || !wide || !long || !empty) throw new Error('a thing was not created')
+  const keys = Array.from({ length: 20 }, (_, place) => `k${place}`)
+  for (const thing of crowd) {
+    const geo = { key: '$geo', value: [place(crowd, thing) - 45, 40] }
+    await write(service, thing, [...keys.map(key => ({ key, value: 20.5 })), geo])
+  }
+  await write(
+    service,
+    wide,
+    range(recordsOfWrite - 1, place => ({ key: `k${place}`, value: place })),
+  )
+  await write(
+    service,
+    wide,
+    keys.map(key => ({ key, value: 1, datetime: '19700101000000' })),
+  )
+  for (let from = 0; from < deep.records; from += recordsOfWrite) {
+    const at = (place: number) => new Date(deep.end - (deep.records - from - place) * gap).toISOString()
+    const record = (place: number) => ({ key: 'deep', value: 20 + (place % 97) / 8, datetime: at(place) })
+    await write(service, long, range(recordsOfWrite, record))
+  }
+  const members = Object.fromEntries(range(3_000, place => [`member${place}`, place]))
+  await write(service, long, [{ key: '$settings', value: members }])
+  const now = Date.now()
+  const ids = range(counts.things, place => `a${place.toString(32)}`.padEnd(16, 'b').replace(/[01]/g, 'z'))
+  await put(
+    service,
+    range(counts.things, place => {
+      return [`things/${ids[place]}`, { name: `meter ${place}`, createdAt: now, tokens: [] }]
+    }),
+  )
+  await put(
+    service,
+    range(counts.codes, () => {
+      return [
+        `activation-codes/${randomBytes(26).toString('base64url').slice(0, 34)}`,
+        { createdAt: now, usesLeft: 1 },
+      ]
+    }),
+  )
+  const session = {
+    things: ids.slice(0, counts.thingsOfSession),
+    access: 'read',
+    createdAt: now,
+    expiresAt: now + 1e10,
+  }
+  await put(
+    service,
+    range(counts.sessions, () => {
+      return [
+        `sessions/${randomBytes(9).toString('hex')}`,
+        { ...session, hash: randomBytes(32).toString('hex') },
+      ]
+    }),
+  )
+  await put(
+    service,
+    range(retained, place => {
+      const topic = `tele/site${place % 100}/d${place}/STATE`
+      return [`topic-retained/${hash('sha256', topic)}`, { topic, payload: 'eyJvbiI6MX0=', qos: 0 }]
+    }),
+  )
+  await service.close()
+  return { adminKey, bystander, crowd, wide, long, empty }
+}
+
+export function range<Item>(length: number, make: (place: number) => Item): Item[] {
+  return Array.from({ length }, (_, place) => make(place))
+}
+
+function place(crowd: readonly Thing[], thing: Thing): number {
+  return crowd.indexOf(thing)
+}
+
+async function write({ ingest }: Things, { thingId }: Thing, values: readonly object[]): Promise<void> {
+  await ingest.write({ thingId, door: 'http', body: Buffer.from(JSON.stringify({ values })), options: {} })
+}
+
+async function put({ documents }: Things, all: readonly (readonly [string, object])[]): Promise<void> {
+  for (let from = 0; from < all.length; from += atOnce)
+    await documents.put(
+      Object.fromEntries(all.slice(from, from + atOnce)) as Parameters<typeof documents.put>[0],
+    )
+}

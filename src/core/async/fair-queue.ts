@@ -1,0 +1,69 @@
+import { readSlices } from './slices.ts'
+
+/** Work that waits, by whoever asked for it: one piece of each is under way at a time, and they take turns. */
+export class FairQueue {
+  readonly #mostAtOnce: number
+  /** In the order in which they have their turns. */
+  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #busy = new Set<string>()
+
+  /** @param mostAtOnce pieces of all who ask that are under way together */
+  constructor(mostAtOnce: number) {
+    this.#mostAtOnce = mostAtOnce
+  }
+
+  /**
+   * Runs a piece of work when it is its turn.
+   *
+   * @param name of whoever asks
+   * @throws what `task` throws
+   */
+  async run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
+    if (this.#busy.has(name) || this.#busy.size >= this.#mostAtOnce) await this.#turnOf(name)
+    else this.#busy.add(name)
+    try {
+      return await task()
+    } finally {
+      this.#busy.delete(name)
+      this.#startNext()
+    }
+  }
+
+  /** The same items, each of which is a piece of work: none is under way while the reader has one in hand. */
+  async *stream<Item>(name: string, items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
+    const iterator = items[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await this.run(name, async () => {
+          // Of what is in memory, a quick reader would take all pieces in one turn of the event loop.
+          await readSlices.pause()
+          return await iterator.next()
+        })
+        if (done) return
+        yield value
+      }
+    } finally {
+      await iterator.return?.()
+    }
+  }
+
+  #turnOf(name: string): Promise<void> {
+    return new Promise(resolve => {
+      const ofName = this.#waiting.get(name)
+      if (ofName) ofName.push(resolve)
+      else this.#waiting.set(name, [resolve])
+    })
+  }
+
+  #startNext(): void {
+    for (const [name, [next, ...left]] of this.#waiting) {
+      if (this.#busy.has(name)) continue
+      // Behind the others.
+      this.#waiting.delete(name)
+      if (left.length > 0) this.#waiting.set(name, left)
+      this.#busy.add(name)
+      next?.()
+      return
+    }
+  }
+}
