@@ -115,8 +115,8 @@ async function write({ ingest }: Things, { thingId }: Thing, values: readonly ob
 }
 
 async function put({ documents }: Things, all: readonly (readonly [string, object])[]): Promise<void> {
-  for (let from = 0; from < all.length; from += atOnce)
-    await documents.put(
-      Object.fromEntries(all.slice(from, from + atOnce)) as Parameters<typeof documents.put>[0],
-    )
+  for (let from = 0; from < all.length; from += atOnce) {
+    const some = Object.fromEntries(all.slice(from, from + atOnce)) as Parameters<typeof documents.put>[0]
+    await documents.put(some, 'keep')
+  }
 }

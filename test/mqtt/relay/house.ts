@@ -44,3 +44,18 @@ export function receivedBy(client: MqttClient): string[] {
     .map(({ topic, payload, qos }) => `${topic} ${payload} ${qos}`)
     .filter(text => !text.includes(' passed '))
 }
+
+/** What a broker owes its clients (MQTT 3.1.1), beside what real clients show. */
+export interface Duty {
+  readonly name: string
+  /** @param base begins every topic of it */
+  run(house: House, base: string): Promise<void>
+}
+
+export const levels = [0, 1, 2] as const
+
+/** A client that comes again under the same id. */
+export async function comer(house: House, clientId: string) {
+  const password = await house.passwordFor(everything)
+  return (clean = false) => ({ username: 'x', password, clientId, clean })
+}
