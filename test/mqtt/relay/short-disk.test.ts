@@ -6,7 +6,7 @@ import { write } from '../../helpers/http-client.ts'
 import type { ConnectOptions, MqttClient } from '../../helpers/mqtt-client.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { smallFileSystem } from '../../machine-fault/small-file-system.ts'
-import { DoorService } from '../door-service.ts'
+import { DoorService, eventually } from '../door-service.ts'
 import { everything, textOn } from './house.ts'
 
 const MiB = 1024 * 1024
@@ -113,6 +113,8 @@ describe.each(Object.entries(disks))('a server whose disk is %s', (_, openDisk) 
     const comes = await service.connect(as('comes'))
     expect(comes.connack.sessionPresent).toBe(true)
     for (const text of ['at 1', 'at 2', 'to be released']) expect(await textOn(comes, owed)).toBe(text)
+    // The other client is still owed the three.
+    await eventually(() => service.documents('topic-queue/')).toHaveLength(3)
     await comes.subscribe('house/owed/#', 2)
     comes.send({ cmd: 'subscribe', messageId: 100, subscriptions: [{ topic: 'house/live', qos: 1 }] })
     await comes.untilClosed()
