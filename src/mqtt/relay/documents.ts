@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
 import type { QoS } from '../packets/packet.ts'
 
+/** `mqtt-sessions/<client id>`: the session of a client that may come back (../sessions/session-documents.ts). */
+export const sessionPrefix = 'mqtt-sessions/'
+
+// A client id may hold any character, and one may begin like another.
+export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
+
 /** `topic-sessions/<client id>`: to what the session of a client that may come back is subscribed beside things. */
 export type TopicSessionDocument = {
   readonly subscriptions: readonly TopicSubscription[]
@@ -10,7 +16,6 @@ export type TopicSubscription = { readonly filter: string; readonly qos: QoS }
 
 export const topicSessionPrefix = 'topic-sessions/'
 
-// A client id may hold any character, and one may begin like another.
 export const topicSessionName = (clientId: string) => `${topicSessionPrefix}${encodeURIComponent(clientId)}`
 
 export const clientIdOf = (topicSession: string) =>

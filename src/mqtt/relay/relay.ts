@@ -10,10 +10,10 @@ import type { DocumentStore } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Live } from '../../live/index.ts'
-import { sessionName } from '../sessions/session-documents.ts'
 import {
   clientIdOf,
   clientIdOfQueued,
+  sessionName,
   type TopicSubscription,
   topicQueueOf,
   topicQueuePrefix,

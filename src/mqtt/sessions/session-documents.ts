@@ -42,11 +42,6 @@ export function movedSession(
   }
 }
 
-export const sessionPrefix = 'mqtt-sessions/'
-
-// A client id may hold any character, and one may begin like another.
-export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
-
 const inFlightPrefix = 'mqtt-in-flight/'
 
 /** What the names of all begin with that the client's session has of QoS 2 packets. */

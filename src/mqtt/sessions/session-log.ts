@@ -1,10 +1,11 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../../core/ports.ts'
 import { LiveWrite, type LoggedWrite, type LogReader } from '../../live/index.ts'
+import { sessionPrefix } from '../relay/documents.ts'
 import { Coverage } from './coverage.ts'
 import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
-import { type MqttSessionDocument, sessionPrefix } from './session-documents.ts'
+import type { MqttSessionDocument } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
 /** What persistent sessions need of the commit log. */

@@ -3,7 +3,7 @@ import { listDocuments, listNames } from '../../core/list-documents.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { ThingwireError } from '../../errors.ts'
-import { topicQueueOf, topicSessionName } from '../relay/documents.ts'
+import { sessionName, sessionPrefix, topicQueueOf, topicSessionName } from '../relay/documents.ts'
 import { maximumMissed } from './missed.ts'
 import type { MqttSession } from './session.ts'
 import {
@@ -11,8 +11,6 @@ import {
   type InFlightWrite,
   inFlightOf,
   type MqttSessionDocument,
-  sessionName,
-  sessionPrefix,
 } from './session-documents.ts'
 
 /** Persistent sessions of one principal at most (contract §9). */

@@ -3,11 +3,8 @@ import { forwardPrefix } from '../../forward/progress.ts'
 import { epochsName } from '../../live/streams/event-ids.ts'
 import { streamPrefix } from '../../live/streams/own-stream-log.ts'
 import { type AppliedMark, isAppliedMark, movedMark } from '../../magic/applied-marks.ts'
-import {
-  type MqttSessionDocument,
-  movedSession,
-  sessionPrefix,
-} from '../../mqtt/sessions/session-documents.ts'
+import { sessionPrefix } from '../../mqtt/relay/documents.ts'
+import { type MqttSessionDocument, movedSession } from '../../mqtt/sessions/session-documents.ts'
 
 /**
  * What becomes of a document of the embedded store in Redis, where write numbers are others: those that it holds are

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { thingPrefix } from '../../access/documents.ts'
-import { sessionPrefix } from '../../mqtt/sessions/session-documents.ts'
+import { sessionPrefix } from '../../mqtt/relay/documents.ts'
 import type { Things } from '../../things.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { Counted } from './counted.ts'
