@@ -1,4 +1,5 @@
 import type { Aedes, AedesPublishPacket } from 'aedes'
+import { Slices } from '../../core/async/slices.ts'
 import type { Hold } from '../../core/holds.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
@@ -59,6 +60,9 @@ export class PublishQueue {
   #broker: Aedes | undefined
   #order = 0
   readonly #waiting: Publishing[] = []
+  /** A message that hundreds of sessions are owed takes a millisecond or two: several are started in one turn, not all. */
+  readonly #slices = new Slices()
+  #isPausing = false
   /** It is not put yet. */
   #starting: Publishing | undefined
   /** Resolves when everything that was put is durable, or has failed. */
@@ -83,11 +87,19 @@ export class PublishQueue {
   }
 
   #startNext(): void {
-    while (!this.#starting) {
-      const next = this.#waiting.shift()
-      if (!next) return
-      this.#start(next)
+    while (!this.#starting && !this.#isPausing && this.#waiting.length > 0) {
+      const pause = this.#slices.pause()
+      if (pause) this.#startAfter(pause)
+      else this.#start(this.#waiting.shift() as Publishing)
     }
+  }
+
+  #startAfter(pause: Promise<void>): void {
+    this.#isPausing = true
+    void pause.then(() => {
+      this.#isPausing = false
+      this.#startNext()
+    })
   }
 
   #start(publishing: Publishing): void {
