@@ -17,8 +17,8 @@ import {
 
 const entriesAtOnce = 100
 const keptAtOnce = 100
-/** Twice what a client finds that was away for long. */
-const mostUnacked = 20_000
+/** Twice what a client finds that was away for long; its acks alone free the store of it while it is connected. */
+const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 /** Bytes of messages that Aedes has been given and has not sent: it takes as many as it is given. */
 const mostUnderWay = 256 * 1024
 
@@ -79,6 +79,7 @@ export class OutgoingQueue {
   #hold: Hold | undefined
   /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
+  #unackedBytes = 0
   #isReplaying = true
   /** By broker, the newest message that came out of the store. */
   readonly #newest = new Map<string, number>()
@@ -228,6 +229,7 @@ export class OutgoingQueue {
     const unacked = all?.shift()
     if (all?.length === 0) this.#unacked.delete(messageId)
     if (!unacked) return
+    this.#unackedBytes -= placeIn(unacked.name).bytes
     this.#arrived(unacked.name)
     this.#acked.add(unacked.name)
     this.#removing ??= this.#removeOn()
@@ -275,7 +277,9 @@ export class OutgoingQueue {
     const all = this.#unacked.get(unacked.messageId)
     if (all) all.push(unacked)
     else this.#unacked.set(unacked.messageId, [unacked])
-    if (this.#unacked.size > mostUnacked) this.#parts.onStuck('it acknowledges nothing')
+    this.#unackedBytes += placeIn(unacked.name).bytes
+    const isTooMuch = this.#unacked.size > mostUnacked.messages || this.#unackedBytes > mostUnacked.bytes
+    if (isTooMuch) this.#parts.onStuck('it acknowledges nothing')
   }
 
   #leaves(name: string, bytes: number): void {

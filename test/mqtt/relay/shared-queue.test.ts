@@ -94,6 +94,23 @@ describe('the bounds of what a session is owed', () => {
   })
 })
 
+it('a client that acknowledges nothing is closed at twice what is kept for one that is away', async () => {
+  const service = await DoorService.start({ topics, limits: { writesPerSecond: 1_000_000 } })
+  const thing = await service.createThing()
+  await service.things.registry.setTopics(thing.thingId, grants)
+  const silent = await service.connectThing(thing, { clientId: 'silent', clean: false })
+  await silent.subscribe('house/#', 1)
+  silent.acknowledges = false
+  const publisher = await service.connectTopics(grants)
+  const payload = Buffer.alloc(1_000_000, 'x')
+  for (let n = 0; n < 40; n++) await publisher.publish('house/a', payload)
+  await silent.untilClosed()
+  expect(silent.received.filter(isOf('publish')).length).toBeGreaterThan(30)
+  await eventually(async () => JSON.stringify(await service.things.refused.list(thing.thingId, 10))).toMatch(
+    /it acknowledges nothing/,
+  )
+})
+
 it('a principal has a thousand persistent sessions, and one more is refused with a reason', async () => {
   const service = await DoorService.start({ topics })
   const thing = await service.createThing()
