@@ -19,3 +19,10 @@ function headText(key: string): string {
 export function arrayText(items: readonly string[]): string {
   return `[${items.join(',')}]`
 }
+
+/** The same, part by part. */
+export function* arrayParts(items: readonly string[]): Generator<string> {
+  yield '['
+  for (const [place, item] of items.entries()) yield place === 0 ? item : `,${item}`
+  yield ']'
+}

@@ -2,19 +2,19 @@ import type { FastifyReply } from 'fastify'
 import type { AggregateAnswer } from '../reading/aggregate.ts'
 import type { Query } from '../request/query.ts'
 import { linkNext } from './link-next.ts'
-import { replyJson } from './reply-json.ts'
+import { replyLongJson } from './reply-json.ts'
 
 /** Length of the intervals, where the server chose it. Not a member of the body, which is an array, or has a member per key. */
 export const intervalHeader = 'Thingwire-Interval'
 
-/** @param text JSON of the intervals */
+/** @param parts of the JSON text of the intervals */
 export function replyIntervals(
   reply: FastifyReply,
   query: Query,
   { interval, next }: Pick<AggregateAnswer, 'interval' | 'next'>,
-  text: string,
-): FastifyReply {
+  parts: Iterable<string>,
+): Promise<FastifyReply> {
   if (interval !== undefined) reply.header(intervalHeader, interval)
   if (next) linkNext(reply, query, next)
-  return replyJson(reply, 200, text)
+  return replyLongJson(reply, parts)
 }

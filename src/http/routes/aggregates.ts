@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { arrayText } from '../../core/record/record-text.ts'
+import { arrayParts } from '../../core/record/record-text.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
-import { aggregate } from '../reading/aggregate.ts'
+import { type AggregateAnswer, aggregate } from '../reading/aggregate.ts'
 import { aggregateQueryOf, keysOf } from '../reading/aggregate-query.ts'
 import { createReads } from '../reading/magic-states.ts'
 import { readerOf } from '../reading/reader-of.ts'
@@ -30,9 +30,18 @@ export function aggregatesRoute(
       const reader = await readerOf(access, request, thingId)
       return await costlyReads.run(reader, async () => {
         const answer = await aggregate(history, thingId, keys, asked)
-        const members = [...answer.series].map(([key, items]) => `${JSON.stringify(key)}:${arrayText(items)}`)
-        return replyIntervals(reply, query, answer, `{${members.join(',')}}`)
+        return await replyIntervals(reply, query, answer, membersOf(answer))
       })
     },
   )
+}
+
+function* membersOf({ series }: AggregateAnswer): Generator<string> {
+  let before = '{'
+  for (const [key, items] of series) {
+    yield `${before}${JSON.stringify(key)}:`
+    yield* arrayParts(items)
+    before = ','
+  }
+  yield '}'
 }

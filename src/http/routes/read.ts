@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { PageQuery } from '../../core/ports.ts'
-import { arrayText, recordText } from '../../core/record/record-text.ts'
+import { arrayParts, arrayText, recordText } from '../../core/record/record-text.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { aggregate } from '../reading/aggregate.ts'
@@ -36,7 +36,7 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
       if (asked) {
         const reader = await readerOf(access, request, thingId)
         const answer = await costlyReads.run(reader, () => aggregate(history, thingId, [key], asked))
-        return replyIntervals(reply, query, answer, arrayText(answer.series.get(key) ?? []))
+        return await replyIntervals(reply, query, answer, arrayParts(answer.series.get(key) ?? []))
       }
 
       const format = exportFormatOf(request.headers.accept)

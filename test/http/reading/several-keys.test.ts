@@ -56,6 +56,29 @@ describe('GET …/aggregates', () => {
     expect((await ask(`keys=a,nothing&${query}&startDate=${at(9)}`)).json()).toEqual({ a: [], nothing: [] })
   })
 
+  it('gives megabytes with their length, HEAD the length alone', async () => {
+    const { ask, inject, path } = await openWith(
+      ['a', 0, 1],
+      ['b', 30, 'ä'.repeat(30_000)],
+      ['b', 14_999, 2],
+      ['c', 7, 'text'],
+    )
+    const query = 'aggregate=avg,count,first,last&interval=10m&empty=true&limit=1500'
+    const answer = await ask(`keys=a,b,c&${query}`)
+    const { a, b, c } = answer.json() as Record<string, unknown[]>
+    expect([a?.length, b?.length, c?.length]).toEqual([1_500, 1_500, 1_500])
+    const alone = await inject({ url: `${path}/resources/b?${query}` })
+    expect(alone.json()).toEqual(b?.slice(0, -3))
+    for (const { body, headers } of [answer, alone]) {
+      expect(headers['content-type']).toBe('application/json')
+      expect(Number(headers['content-length'])).toBe(Buffer.byteLength(body))
+      expect(headers['transfer-encoding']).toBeUndefined()
+    }
+    const head = await inject({ method: 'HEAD', url: `${path}/aggregates?keys=a,b,c&${query}` })
+    expect(head.body).toBe('')
+    expect(head.headers['content-length']).toBe(answer.headers['content-length'])
+  })
+
   it('reads the history of magic resources', async () => {
     const { ask, write } = await openWith(['a', 0, 1])
     await write({ key: '$geo', value: [1, 2], datetime: at(0) })
