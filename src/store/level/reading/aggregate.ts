@@ -57,9 +57,13 @@ async function fold(
   async function foldRecords(range: FoldedRange): Promise<boolean> {
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
-      await readSlices.pause()
-      closing.throwIfAborted()
-      for (const entry of entries) if (!foldEntry(answer, entry, range, reverse)) return false
+      for (const entry of entries) {
+        // A chunk holds hundreds of records.
+        const pause = readSlices.pause()
+        if (pause) await pause
+        closing.throwIfAborted()
+        if (!foldEntry(answer, entry, range, reverse)) return false
+      }
     }
     return true
   }
