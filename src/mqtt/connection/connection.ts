@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ConnectPacket } from 'aedes'
-import type { Principal } from '../../access/principal.ts'
+import { type Principal, principalName } from '../../access/principal.ts'
 import type { Hold, TakenHold } from '../../core/holds.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
@@ -264,6 +264,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** How the client spells a thing. */
   spellingOf(thingId: string): string {
     return this.spellings.get(thingId) ?? thingId
+  }
+
+  get reader(): string {
+    return this.principal ? principalName(this.principal) : `connection.${this.place}`
   }
 
   /** @throws ThingwireError if that cannot be told now */

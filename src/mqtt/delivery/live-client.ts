@@ -34,6 +34,8 @@ export interface Receiver {
   nextMessageId(): number
   /** How it spells a thing: token or id. */
   spellingOf(thingId: string): string
+  /** In whose name it reads: as `principalName`, or of this connection alone. */
+  readonly reader: string
   /** Whether it may see a thing. @throws ThingwireError if that cannot be told now */
   maySee(thingId: string): Promise<boolean>
 }
@@ -187,8 +189,16 @@ export class LiveClient implements Subscriber {
       gap = this.#outbox.openSlot()
     })
     if (gap && !this.#isClosed) {
-      const maySee = (thingId: string) => this.#parts.receiver.maySee(thingId)
-      return new RetainedDelivery({ snapshot, gap, subscriptions, interests, maySee })
+      const { receiver } = this.#parts
+      const maySee = (thingId: string) => receiver.maySee(thingId)
+      return new RetainedDelivery({
+        reader: receiver.reader,
+        snapshot,
+        gap,
+        subscriptions,
+        interests,
+        maySee,
+      })
     }
     await snapshot.close()
     return undefined

@@ -1,4 +1,5 @@
 import { activationText } from '../../access/things/activation-text.ts'
+import { readSlices } from '../../core/async/slices.ts'
 import { isTopicFilter } from '../../core/topics/topic-filter.ts'
 import { mayRead } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -31,6 +32,9 @@ export interface SubscribeDoorParts {
 
 /** Refused filters of one SUBSCRIBE that are told of. */
 const mostTold = 10
+
+/** Filters that are looked at between two looks at the clock. */
+const decidedAtOnce = 10
 
 /** In place of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
@@ -184,7 +188,12 @@ export class SubscribeDoor {
   ): Promise<Set<string>> {
     const { sessions, ownership } = this.#parts
     const { session, live } = connection
-    const decisions = await Promise.all(asked.map(each => this.#decide(connection, each)))
+    const decisions: (Granted | 'activated' | 'refused')[] = []
+    for (let from = 0; from < asked.length; from += decidedAtOnce) {
+      await readSlices.pause()
+      const some = asked.slice(from, from + decidedAtOnce)
+      decisions.push(...(await Promise.all(some.map(each => this.#decide(connection, each)))))
+    }
     const wanted = asked.flatMap(({ topic }, place) => {
       const decision = decisions[place]
       return typeof decision === 'object' ? [{ spelled: topic, ...decision }] : []

@@ -15,7 +15,6 @@ import {
   stateKey,
 } from '../keys.ts'
 import { NewestRecords } from '../runs/newest-records.ts'
-import { newestRecord } from '../runs/time-line.ts'
 import { decodeState } from '../states.ts'
 
 const readAtOnce = 64
@@ -25,6 +24,9 @@ export class LevelSnapshot implements Snapshot {
   readonly writeNumber: number
   readonly #database: Database
   readonly #snapshot: AbstractSnapshot
+  /** What a reader has left behind for the next: a reader of one thing would make cursors for a few resources. */
+  #idle: NewestRecords | undefined
+  #isClosed = false
 
   /** Made between two commits, of which `writeNumber` is the earlier. */
   constructor(database: Database, writeNumber: number) {
@@ -38,6 +40,8 @@ export class LevelSnapshot implements Snapshot {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#idle?.close()
     await this.#snapshot.close()
   }
 
@@ -58,11 +62,15 @@ export class LevelSnapshot implements Snapshot {
       yield await this.#readStates([thingId], key)
       return
     }
-    const snapshot = this.#snapshot
-    const number = await this.#database.level.get(resourceKey(thingId, key), { snapshot })
+    const number = await this.#database.level.get(resourceKey(thingId, key), { snapshot: this.#snapshot })
     if (!number) return
-    const record = await newestRecord(this.#database, key, number.readUInt32BE(0), snapshot)
-    if (record) yield [{ thingId, key, record }]
+    const newest = this.#takeNewest()
+    try {
+      const [record] = await newest.read([{ key, number: number.readUInt32BE(0) }])
+      if (record) yield [{ thingId, key, record }]
+    } finally {
+      await this.#leaveNewest(newest)
+    }
   }
 
   async *#findStates(key: string): AsyncIterable<readonly LatestOfThing[]> {
@@ -96,7 +104,7 @@ export class LevelSnapshot implements Snapshot {
     range: KeyRange,
     namesIn: (name: Buffer) => { thingId: string; key: string },
   ): AsyncIterable<readonly LatestOfThing[]> {
-    const newest = new NewestRecords(this.#database, this.#snapshot)
+    const newest = this.#takeNewest()
     try {
       for await (const entries of this.#scan(range)) {
         const resources = entries
@@ -109,8 +117,19 @@ export class LevelSnapshot implements Snapshot {
         })
       }
     } finally {
-      await newest.close()
+      await this.#leaveNewest(newest)
     }
+  }
+
+  #takeNewest(): NewestRecords {
+    const newest = this.#idle ?? new NewestRecords(this.#database, this.#snapshot)
+    this.#idle = undefined
+    return newest
+  }
+
+  async #leaveNewest(newest: NewestRecords): Promise<void> {
+    if (this.#idle || this.#isClosed) await newest.close()
+    else this.#idle = newest
   }
 
   #scan(range: KeyRange) {
