@@ -15,7 +15,7 @@ import { attacks, type Scene } from './attacks.ts'
 import { fillStage } from './stage.ts'
 
 /**
- * `npm run bench:bystander [-- --only aggregates,CSV --rounds 5]`: cheap requests with costly answers, all at once, while another
+ * `npm run bench:bystander [-- --only aggregates+CSV --rounds 5]`: cheap requests with costly answers, all at once, while another
  * thing writes a reading every 20 ms on a connection of its own. Tells the longest turn of the event loop, and the longest ack of
  * the bystander with the attack and without. Exits with 1 if a bound is missed. Linux only.
  */
@@ -47,7 +47,7 @@ const server = await startServer({
 endWithUs(server.process)
 const bystander = new LoadProcess(new URL('bystander-child.ts', import.meta.url))
 
-const wanted = values.only.split(',')
+const wanted = values.only.split('+')
 const judged = new JudgedLines()
 for (const [name, attack] of Object.entries(attacks)) {
   if (!wanted.some(part => name.includes(part))) continue

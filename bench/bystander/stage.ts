@@ -60,7 +60,7 @@ export async function fillStage(location: string): Promise<Stage> {
   const members = Object.fromEntries(range(3_000, place => [`member${place}`, place]))
   await write(service, long, [{ key: '$settings', value: members }])
   const now = Date.now()
-  const ids = range(counts.things, place => `a${place.toString(32)}`.padEnd(16, 'b').replace(/[01]/g, 'z'))
+  const ids = range(counts.things, thingIdOf)
   await put(
     service,
     range(counts.things, place => {
@@ -104,6 +104,12 @@ export async function fillStage(location: string): Promise<Stage> {
 
 export function range<Item>(length: number, make: (place: number) => Item): Item[] {
   return Array.from({ length }, (_, place) => make(place))
+}
+
+/** The thing id that stands for a number (contract §1). */
+function thingIdOf(number: number): string {
+  const digits = number.toString(32).padStart(16, '0')
+  return digits.replace(/./g, digit => 'abcdefghijklmnopqrstuvwxyz234567'.charAt(Number.parseInt(digit, 32)))
 }
 
 function place(crowd: readonly Thing[], thing: Thing): number {
