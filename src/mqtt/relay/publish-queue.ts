@@ -1,5 +1,6 @@
 import type { Aedes, AedesPublishPacket } from 'aedes'
 import { Slices } from '../../core/async/slices.ts'
+import { type Turn, Turns } from '../../core/async/turns.ts'
 import type { Hold } from '../../core/holds.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
@@ -44,13 +45,6 @@ export interface PutWithMessage {
   readonly hold: Hold | undefined
 }
 
-interface Publishing {
-  readonly message: RelayedMessage
-  readonly together: PutWithMessage | undefined
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
  * The one way of messages to Aedes: one after another, the next one when the one before is put. Aedes passes over a message whose
  * counter is not greater than the one before, and takes several steps before it hands one out.
@@ -59,12 +53,11 @@ export class PublishQueue {
   readonly #parts: PublishQueueParts
   #broker: Aedes | undefined
   #order = 0
-  readonly #waiting: Publishing[] = []
+  readonly #turns = new Turns()
   /** A message that hundreds of sessions are owed takes a millisecond or two: several are started in one turn, not all. */
   readonly #slices = new Slices()
-  #isPausing = false
-  /** It is not put yet. */
-  #starting: Publishing | undefined
+  /** What is put with the message that is not put yet, and its turn. */
+  #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
   /** Resolves when everything that was put is durable, or has failed. */
   #put: Promise<void> = Promise.resolve()
 
@@ -77,34 +70,15 @@ export class PublishQueue {
   }
 
   /** As `Relay.publish`. */
-  async publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
-    const { topic, payload, isRetained } = message
-    if (isRetained && payload.length > 0) this.#parts.retained.assertRoom(topic, payload)
-    await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ message, together, resolve, reject })
-      this.#startNext()
-    })
-  }
-
-  #startNext(): void {
-    while (!this.#starting && !this.#isPausing && this.#waiting.length > 0) {
-      const pause = this.#slices.pause()
-      if (pause) this.#startAfter(pause)
-      else this.#start(this.#waiting.shift() as Publishing)
-    }
-  }
-
-  #startAfter(pause: Promise<void>): void {
-    this.#isPausing = true
-    void pause.then(() => {
-      this.#isPausing = false
-      this.#startNext()
-    })
-  }
-
-  #start(publishing: Publishing): void {
-    const { topic, payload, qos, isRetained } = publishing.message
-    const { clock, brokerId } = this.#parts
+  async publish(
+    { topic, payload, qos, isRetained }: RelayedMessage,
+    together?: PutWithMessage,
+  ): Promise<void> {
+    const { clock, brokerId, retained } = this.#parts
+    if (isRetained && payload.length > 0) retained.assertRoom(topic, payload)
+    const turn = this.#turns.take()
+    await turn.wait()
+    await this.#slices.pause()
     this.#order = Math.max(this.#order + 1, clock.now() * 1_000)
     const packet = {
       cmd: 'publish' as const,
@@ -117,18 +91,13 @@ export class PublishQueue {
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
     }
-    if (qos > 0 || isRetained) this.#starting = publishing
-    this.#broker?.publish(packet, (error?: Error | null) => {
-      this.#started(publishing)
-      if (error) publishing.reject(error)
-      else publishing.resolve()
+    const isPut = qos > 0 || isRetained
+    if (isPut) this.#starting = { together, turn }
+    const publishing = new Promise<void>((resolve, reject) => {
+      this.#broker?.publish(packet, error => (error ? reject(error) : resolve()))
     })
-  }
-
-  #started(publishing: Publishing | undefined): void {
-    if (this.#starting !== publishing) return
-    this.#starting = undefined
-    this.#startNext()
+    if (!isPut) turn.done()
+    await publishing.finally(() => turn.done())
   }
 
   /** Aedes asks to keep a retained message. */
@@ -142,8 +111,9 @@ export class PublishQueue {
 
   /** Aedes asks to keep a message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
-    const publishing = this.#starting
-    const { documents, hold } = publishing?.together ?? {}
+    const { together, turn } = this.#starting ?? {}
+    this.#starting = undefined
+    const { documents, hold } = together ?? {}
     const kept = this.#putsOf(packet)
     const put = { ...documents, ...kept }
     const putting = Object.keys(put).length > 0 ? this.#putAll(put, purposeOf(kept), hold) : undefined
@@ -152,7 +122,7 @@ export class PublishQueue {
     const done = putting ? before.then(() => putting) : before
     this.#put = done.catch(() => {})
     // Aedes hands out one after the other as these resolve.
-    this.#started(publishing)
+    turn?.done()
     return done
   }
 
