@@ -12,92 +12,49 @@ export interface RelayPersistenceParts {
   readonly newest: (clientId: string) => RelayedClient | undefined
 }
 
+const nothing = async (): Promise<void> => {}
+const none = (): Readable => Readable.from([])
+
 /**
  * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, retained messages sent, and wills
  * published, by the relay and the doors; QoS 2 packets of clients do not come so far as Aedes.
  */
-export class RelayPersistence {
-  readonly #parts: RelayPersistenceParts
+export function relayPersistence({ publishing, of, newest }: RelayPersistenceParts) {
+  return {
+    setup: async (broker: Aedes): Promise<void> => publishing.useBroker(broker),
+    destroy: nothing,
 
-  constructor(parts: RelayPersistenceParts) {
-    this.#parts = parts
-  }
+    storeRetained: async (packet: AedesPublishPacket): Promise<void> => publishing.retain(packet),
+    createRetainedStream: none,
+    createRetainedStreamCombi: none,
 
-  async setup(broker: Aedes): Promise<void> {
-    this.#parts.publishing.useBroker(broker)
-  }
+    addSubscriptions: nothing,
+    removeSubscriptions: nothing,
+    cleanSubscriptions: nothing,
+    subscriptionsByClient: async ({ id }: Pick<Client, 'id'>): Promise<Subscription[]> =>
+      newest(id)?.subscriptions.map(({ filter }) => ({ topic: filter, qos: 2 })) ?? [],
+    countOffline: async () => ({ subsCount: 0, clientsCount: 0 }),
+    /** Aedes hands the list to `outgoingEnqueueCombi`, which finds the sessions itself, with their QoS. */
+    subscriptionsByTopic: async (): Promise<[]> => [],
 
-  async destroy(): Promise<void> {}
+    outgoingEnqueueCombi: (_: unknown, packet: AedesPublishPacket): Promise<void> =>
+      publishing.enqueue(packet),
+    /** A retained message for one client: it is kept as such. */
+    outgoingEnqueue: nothing,
+    outgoingUpdate: async (client: Client, packet: SentPacket): Promise<void> => of(client)?.sends(packet),
+    outgoingClearMessageId: async (client: Client, { messageId }: { messageId?: number }): Promise<void> => {
+      if (messageId !== undefined) of(client)?.queue?.acked(messageId)
+    },
+    outgoingStream: (client: Client): Readable => Readable.from(of(client)?.replay() ?? []),
 
-  async storeRetained(packet: AedesPublishPacket): Promise<void> {
-    this.#parts.publishing.retain(packet)
-  }
+    incomingStorePacket: nothing,
+    incomingGetPacket: () => Promise.reject(new Error('no such packet')),
+    incomingDelPacket: nothing,
 
-  createRetainedStream(): Readable {
-    return Readable.from([])
-  }
-
-  createRetainedStreamCombi(): Readable {
-    return Readable.from([])
-  }
-
-  async addSubscriptions(): Promise<void> {}
-
-  async removeSubscriptions(): Promise<void> {}
-
-  async subscriptionsByClient({ id }: Pick<Client, 'id'>): Promise<Subscription[]> {
-    return this.#parts.newest(id)?.subscriptions.map(({ filter }) => ({ topic: filter, qos: 2 })) ?? []
-  }
-
-  async countOffline(): Promise<{ subsCount: number; clientsCount: number }> {
-    return { subsCount: 0, clientsCount: 0 }
-  }
-
-  /** Aedes hands the list to `outgoingEnqueueCombi`, which finds the sessions itself, with their QoS. */
-  async subscriptionsByTopic(): Promise<[]> {
-    return []
-  }
-
-  async cleanSubscriptions(): Promise<void> {}
-
-  outgoingEnqueueCombi(_subscriptions: unknown, packet: AedesPublishPacket): Promise<void> {
-    return this.#parts.publishing.enqueue(packet)
-  }
-
-  /** A retained message for one client: it is kept as such. */
-  async outgoingEnqueue(): Promise<void> {}
-
-  async outgoingUpdate(client: Client, packet: SentPacket): Promise<void> {
-    await this.#parts.of(client)?.sends(packet)
-  }
-
-  async outgoingClearMessageId(client: Client, { messageId }: { messageId?: number }): Promise<void> {
-    if (messageId !== undefined) this.#parts.of(client)?.queue?.acked(messageId)
-  }
-
-  outgoingStream(client: Client): Readable {
-    return Readable.from(this.#parts.of(client)?.replay() ?? [])
-  }
-
-  async incomingStorePacket(): Promise<void> {}
-
-  async incomingGetPacket(): Promise<never> {
-    throw new Error('no such packet')
-  }
-
-  async incomingDelPacket(): Promise<void> {}
-
-  async putWill(): Promise<void> {}
-
-  async getWill(): Promise<void> {}
-
-  async delWill(): Promise<void> {}
-
-  streamWill(): Readable {
-    return Readable.from([])
-  }
-
-  getClientList(): Readable {
-    return Readable.from([])
+    putWill: nothing,
+    getWill: nothing,
+    delWill: nothing,
+    streamWill: none,
+    getClientList: none,
   }
 }

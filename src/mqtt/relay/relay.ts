@@ -25,7 +25,7 @@ import { type LinkedMessage, NodeLink } from './node-link.ts'
 import { OutgoingQueue } from './outgoing-queue.ts'
 import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publish-queue.ts'
 import { QueueBounds } from './queue-bounds.ts'
-import { RelayPersistence } from './relay-persistence.ts'
+import { relayPersistence } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
 import { RetainedMessages } from './retained-messages.ts'
 import { Sweep } from './sweep.ts'
@@ -62,7 +62,7 @@ export interface RelayedConnection {
  * clients of ours publish.
  */
 export class Relay {
-  readonly persistence: RelayPersistence
+  readonly persistence: ReturnType<typeof relayPersistence>
   readonly bus: MessageBus
   readonly #parts: RelayParts
   readonly #retained: RetainedMessages
@@ -110,7 +110,7 @@ export class Relay {
       onKept: bytes => this.#sweep.note(bytes),
       onFailed: this.#onFailed,
     })
-    this.persistence = new RelayPersistence({
+    this.persistence = relayPersistence({
       publishing: this.#publishing,
       of: client => this.#clients.get(client),
       newest: clientId => this.#current.get(clientId),
