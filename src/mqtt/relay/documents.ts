@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { AedesPublishPacket } from 'aedes'
 import type { QoS } from '../packets/packet.ts'
 
 /** `mqtt-sessions/<client id>`: the session of a client that may come back (../sessions/session-documents.ts). */
@@ -64,6 +65,13 @@ export interface MessageId {
 export interface MessagePlace extends MessageId {
   /** Of topic and payload. */
   readonly bytes: number
+}
+
+/** What tells a message from all others, and its size. */
+export type Placed = Pick<AedesPublishPacket, 'topic' | 'payload' | 'brokerId' | 'brokerCounter'>
+
+export function placeOf({ topic, payload, brokerId, brokerCounter }: Placed): MessagePlace {
+  return { order: brokerCounter, brokerId, bytes: Buffer.byteLength(topic) + Buffer.byteLength(payload) }
 }
 
 /** `<order>.<broker id>.<bytes>`; those of one broker sort in the order in which they were published. */

@@ -1,60 +1,45 @@
 import type { AedesPublishPacket } from 'aedes'
 import { type Hold, HoldLost, type TakenHold } from '../../core/holds.ts'
-import { isOutage } from '../../core/outage.ts'
+import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
-import type { QoS } from '../packets/packet.ts'
 import {
-  bytesOf,
   type MessageDocument,
   type MessagePlace,
   type OwedDocument,
+  type Placed,
   placeIn,
+  placeOf,
   placeText,
-  placeTextIn,
   topicMessagePrefix,
   topicQueueOf,
 } from './documents.ts'
+import type { RelayedConnection } from './relayed-connection.ts'
 
-const entriesAtOnce = 100
+/** Messages that are read at once, as long as those before have fewer bytes: each may be as large as a packet. */
+const readAtOnce = { messages: 100, bytes: 256 * 1024 }
 const keptAtOnce = 100
 /** Twice what a client finds that was away for long; its acks alone free the store of it while it is connected. */
 const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
-/** Bytes of messages that Aedes has been given and has not sent: it takes as many as it is given. */
-const mostUnderWay = 256 * 1024
 
 /** What Aedes sends of the queue: with a packet id, or to be given one. */
 export type ReplayedPacket =
-  | (Pick<
-      AedesPublishPacket,
-      'topic' | 'payload' | 'qos' | 'retain' | 'dup' | 'brokerId' | 'brokerCounter'
-    > & {
-      readonly cmd: 'publish'
-      readonly messageId: number | undefined
-    })
+  | (Placed &
+      Pick<AedesPublishPacket, 'cmd' | 'qos' | 'retain' | 'dup'> & { readonly messageId: number | undefined })
   | { readonly cmd: 'pubrel'; readonly messageId: number }
 
 /** What Aedes says of a packet that it is about to send. */
-export type SentPacket = Pick<
-  AedesPublishPacket,
-  'topic' | 'payload' | 'qos' | 'brokerId' | 'brokerCounter'
-> & {
-  readonly cmd: string
-  readonly messageId?: number | undefined
-}
+export type SentPacket = Placed &
+  Pick<AedesPublishPacket, 'qos'> & { readonly cmd: string; readonly messageId?: number | undefined }
 
 export interface OutgoingQueueParts {
   readonly documents: DocumentStore
   readonly clientId: string
-  /** In whose name it is changed. */
-  readonly hold: Hold | undefined
+  readonly connection: Pick<RelayedConnection, 'hold' | 'live' | 'close'>
   /** Of the broker of this process. */
   readonly brokerId: string
   /** Resolves when the connection before this one of the client has ended its queue. */
   readonly before: Promise<void>
-  /** Resolves when the client takes more; undefined: it does. */
-  readonly room: () => Promise<void> | undefined
-  /** The client is to be closed. */
-  readonly onStuck: (why: string) => void
+  /** Told of what the store fails, too. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -62,13 +47,8 @@ export interface OutgoingQueueParts {
 interface Unacked {
   /** Of its entry. */
   readonly name: string
-  readonly messageId: number
-  readonly qos: QoS
-  isReceived: boolean
+  owed: OwedDocument
 }
-
-/** What tells a message from all others, and its size. */
-type Placed = Pick<AedesPublishPacket, 'topic' | 'payload' | 'brokerId' | 'brokerCounter'>
 
 /**
  * The messages that a client which may come back is owed, as its connection has them: first what the store has, then what is
@@ -76,19 +56,22 @@ type Placed = Pick<AedesPublishPacket, 'topic' | 'payload' | 'brokerId' | 'broke
  */
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
+  /** In whose name it is changed. */
   #hold: Hold | undefined
   /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
   #unackedBytes = 0
   #isReplaying = true
+  #onReplayed = () => {}
+  /** Resolves when messages are sent as they are published. */
+  readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
   /** By broker, the newest message that came out of the store. */
   readonly #newest = new Map<string, number>()
   /** What was published during the replay, and is in the store, too. */
-  #meanwhile: MessagePlace[] = []
-  /** Names of messages that are on their way out of the store, and their bytes. */
-  readonly #underWay = new Map<string, number>()
-  #underWayBytes = 0
-  #wake = () => {}
+  readonly #meanwhile: MessagePlace[] = []
+  /** Name of the entry that is on its way out of the store: one at a time, since Aedes takes as many as it is given. */
+  #underWay = ''
+  #onSent = () => {}
   #isEnded = false
   readonly #acked = new Set<string>()
   #removing: Promise<void> | undefined
@@ -96,17 +79,20 @@ export class OutgoingQueue {
 
   constructor(parts: OutgoingQueueParts) {
     this.#parts = parts
-    this.#hold = parts.hold
+    this.#hold = parts.connection.hold
+  }
+
+  /** Nothing but what the store has is sent, at QoS 1 and 2. */
+  get isReplaying(): boolean {
+    return this.#isReplaying
   }
 
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
   admits(packet: Placed): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
-    if (!this.#isReplaying) return true
-    this.#meanwhile.push(place)
-    this.#wake()
-    return false
+    if (this.#isReplaying) this.#meanwhile.push(place)
+    return !this.#isReplaying
   }
 
   /** What the store has. When it has come to its end, messages are to be sent as they are published. */
@@ -114,74 +100,62 @@ export class OutgoingQueue {
     const { documents, clientId, before } = this.#parts
     await before
     const prefix = topicQueueOf(clientId)
-    for (let after = prefix; ; ) {
-      const page = await documents.list(prefix, { after, limit: entriesAtOnce })
-      yield* this.#giveAll(page as [string, OwedDocument][])
-      const last = page.at(-1)
-      if (!last || page.length < entriesAtOnce) break
-      after = last[0]
+    let some: [string, OwedDocument][] = []
+    let bytes = 0
+    for await (const entry of listDocuments<OwedDocument>(documents, prefix)) {
+      if (this.#isEnded) break
+      some.push(entry)
+      bytes += placeIn(entry[0]).bytes
+      if (some.length < readAtOnce.messages && bytes < readAtOnce.bytes) continue
+      yield* this.#give(some)
+      some = []
+      bytes = 0
     }
-    while (!this.#isEnded) {
-      const place = this.#meanwhile.shift()
-      if (place) yield* this.#giveLater(place)
-      else if (this.#underWay.size > 0) await this.#change()
-      else break
+    yield* this.#give(some)
+    for (let next = this.#meanwhile.shift(); next && !this.#isEnded; next = this.#meanwhile.shift()) {
+      if (this.#hasCome(next)) continue
+      const place = placeText(next)
+      const owed = await documents.get(prefix + place)
+      if (owed) yield* this.#give([[place, owed as OwedDocument]])
     }
     this.#isReplaying = false
+    this.#onReplayed()
   }
 
-  #change(): Promise<void> {
-    return new Promise(resolve => (this.#wake = resolve))
-  }
-
-  async *#giveLater(place: MessagePlace): AsyncGenerator<ReplayedPacket> {
-    if (this.#hasCome(place)) return
+  async *#give(some: readonly [place: string, OwedDocument][]): AsyncGenerator<ReplayedPacket> {
     const { documents, clientId } = this.#parts
-    const name = topicQueueOf(clientId) + placeText(place)
-    const owed = await documents.get(name)
-    if (owed) yield* this.#giveAll([[name, owed as OwedDocument]])
-  }
-
-  /** Reads some messages at once, and as many as have `mostUnderWay` bytes: each may be as large as a packet. */
-  async *#giveAll(owed: readonly [name: string, OwedDocument][]): AsyncGenerator<ReplayedPacket> {
-    for (let next = 0; next < owed.length && !this.#isEnded; ) {
-      const from = next
-      let bytes = 0
-      while (next < owed.length && (bytes === 0 || bytes < mostUnderWay))
-        bytes += placeIn(owed[next++]?.[0] ?? '').bytes
-      const some = owed.slice(from, next)
-      const read = ([name]: [string, unknown]) =>
-        this.#parts.documents.get(topicMessagePrefix + placeTextIn(name))
-      const messages = await Promise.all(some.map(read))
-      for (const [place, [name, each]] of some.entries())
-        yield* this.#give(name, each, messages[place] as MessageDocument | undefined)
+    const messages = await Promise.all(some.map(([place]) => documents.get(topicMessagePrefix + place)))
+    for (const [index, [place, owed]] of some.entries()) {
+      if (this.#isEnded) return
+      const { order, brokerId } = placeIn(place)
+      this.#newest.set(brokerId, order)
+      const name = topicQueueOf(clientId) + place
+      const packet = this.#packetOf(name, owed, messages[index] as MessageDocument | undefined)
+      if (!packet) continue
+      this.#underWay = name
+      const sent = new Promise<void>(resolve => (this.#onSent = resolve))
+      yield packet
+      await sent
     }
   }
 
-  async *#give(
+  #packetOf(
     name: string,
-    { qos, messageId, isReceived }: OwedDocument,
+    owed: OwedDocument,
     message: MessageDocument | undefined,
-  ): AsyncGenerator<ReplayedPacket> {
-    await this.#parts.room()
-    while (this.#underWayBytes > mostUnderWay && !this.#isEnded) await this.#change()
-    if (this.#isEnded) return
-    const { order, brokerId, bytes } = placeIn(name)
-    this.#newest.set(brokerId, order)
+  ): ReplayedPacket | undefined {
+    const { qos, messageId, isReceived } = owed
     if (isReceived && messageId !== undefined) {
-      this.#leaves(name, 0)
-      this.#note({ name, messageId, qos, isReceived })
-      yield { cmd: 'pubrel', messageId }
-      return
+      this.#note(messageId, { name, owed })
+      return { cmd: 'pubrel', messageId }
     }
     // It was dropped meanwhile, as one of too many.
-    if (!message) return
-    const { topic, payload } = message
-    this.#leaves(name, bytes)
-    yield {
+    if (!message) return undefined
+    const { order, brokerId } = placeIn(name)
+    return {
       cmd: 'publish',
-      topic,
-      payload: Buffer.from(payload, 'base64'),
+      topic: message.topic,
+      payload: Buffer.from(message.payload, 'base64'),
       qos,
       retain: false,
       // A process that was killed may have sent it.
@@ -193,34 +167,38 @@ export class OutgoingQueue {
   }
 
   /**
-   * A packet is about to be sent. At QoS 2, what a client must not get twice is durable when this resolves.
+   * A packet is about to be sent; one that the store had, when the client takes more. At QoS 2, what a client must not get twice is
+   * durable when this resolves.
    *
    * @throws HoldLost @throws ThingwireError of the store
    */
   async sends(packet: SentPacket): Promise<void> {
-    const { messageId } = packet
+    const { cmd, qos, messageId } = packet
+    if (this.#isReplaying && cmd === 'publish') await this.#parts.connection.live.brokerPackets.room()
     if (messageId === undefined || this.#isEnded) return
-    if (packet.cmd === 'pubrel') await this.#received(messageId)
-    else if (packet.qos > 0) await this.#sent(packet, messageId)
+    if (cmd === 'pubrel') await this.#received(messageId)
+    else if (qos > 0) await this.#sent(packet, messageId)
   }
 
   async #sent(packet: SentPacket, messageId: number): Promise<void> {
     const { qos } = packet
     const name = topicQueueOf(this.#parts.clientId) + placeText(placeOf(packet))
-    const sent = { name, messageId, qos, isReceived: false }
-    this.#note(sent)
-    if (qos === 2) await this.#put({ [name]: owedOf(sent) })
+    const owed = { qos, messageId }
+    this.#note(messageId, { name, owed })
+    if (qos === 2) await this.#put({ [name]: owed })
     // Only now: what is published goes behind it.
-    this.#arrived(name)
+    if (name === this.#underWay) this.#onSent()
   }
 
   async #received(messageId: number): Promise<void> {
-    const [unacked] = this.#unacked.get(messageId) ?? []
+    const all = this.#unacked.get(messageId) ?? []
+    const unacked = all.find(({ name }) => name === this.#underWay) ?? all[0]
     if (!unacked) return
-    this.#arrived(unacked.name)
-    if (unacked.isReceived) return
-    unacked.isReceived = true
-    await this.#put({ [unacked.name]: owedOf(unacked) })
+    if (!unacked.owed.isReceived) {
+      unacked.owed = { ...unacked.owed, isReceived: true }
+      await this.#put({ [unacked.name]: unacked.owed })
+    }
+    if (unacked.name === this.#underWay) this.#onSent()
   }
 
   /** The client has it for good, or is not to have it. */
@@ -230,9 +208,11 @@ export class OutgoingQueue {
     if (all?.length === 0) this.#unacked.delete(messageId)
     if (!unacked) return
     this.#unackedBytes -= placeIn(unacked.name).bytes
-    this.#arrived(unacked.name)
     this.#acked.add(unacked.name)
-    this.#removing ??= this.#removeOn()
+    // What cannot be removed now, goes with the next one, or `end` removes it.
+    this.#removing ??= this.#removeAcked()
+      .catch(this.#parts.onFailed)
+      .finally(() => (this.#removing = undefined))
   }
 
   /**
@@ -258,13 +238,13 @@ export class OutgoingQueue {
 
   async #end(): Promise<void> {
     this.#isEnded = true
-    this.#wake()
+    this.#onSent()
     await this.#removing
     await this.#removeAcked()
-    const sent = [...this.#unacked.values()].flat().filter(({ qos }) => qos === 1)
+    const sent = [...this.#unacked.values()].flat().filter(({ owed }) => owed.qos === 1)
     for (let from = 0; from < sent.length; from += keptAtOnce) {
       const some = sent.slice(from, from + keptAtOnce)
-      await this.#put(Object.fromEntries(some.map(each => [each.name, owedOf(each)])))
+      await this.#put(Object.fromEntries(some.map(({ name, owed }) => [name, owed])))
     }
     this.#unacked.clear()
   }
@@ -273,23 +253,13 @@ export class OutgoingQueue {
     return order <= (this.#newest.get(brokerId) ?? 0)
   }
 
-  #note(unacked: Unacked): void {
-    const all = this.#unacked.get(unacked.messageId)
+  #note(messageId: number, unacked: Unacked): void {
+    const all = this.#unacked.get(messageId)
     if (all) all.push(unacked)
-    else this.#unacked.set(unacked.messageId, [unacked])
+    else this.#unacked.set(messageId, [unacked])
     this.#unackedBytes += placeIn(unacked.name).bytes
-    const isTooMuch = this.#unacked.size > mostUnacked.messages || this.#unackedBytes > mostUnacked.bytes
-    if (isTooMuch) this.#parts.onStuck('it acknowledges nothing')
-  }
-
-  #leaves(name: string, bytes: number): void {
-    this.#underWay.set(name, bytes)
-    this.#underWayBytes += bytes
-  }
-
-  #arrived(name: string): void {
-    this.#underWayBytes -= this.#underWay.get(name) ?? 0
-    if (this.#underWay.delete(name)) this.#wake()
+    if (this.#unacked.size > mostUnacked.messages || this.#unackedBytes > mostUnacked.bytes)
+      this.#parts.connection.close(new Error('the subscriber is stuck: it acknowledges nothing'))
   }
 
   async #put(put: DocumentPut): Promise<void> {
@@ -300,35 +270,12 @@ export class OutgoingQueue {
     })
   }
 
-  /** What cannot be removed now, `end` removes. Never rejects. */
-  async #removeOn(): Promise<void> {
-    await this.#removeAcked().catch((error: unknown) => {
-      if (!(error instanceof HoldLost || isOutage(error))) this.#parts.onFailed(error)
-    })
-    // What was acknowledged in between, goes with the next one.
-    this.#removing = undefined
-  }
-
   /** @throws HoldLost @throws ThingwireError of the store */
   async #removeAcked(): Promise<void> {
     while (this.#acked.size > 0) {
       const names = [...this.#acked]
-      this.#acked.clear()
-      try {
-        await this.#put(Object.fromEntries(names.map(name => [name, null])))
-      } catch (error) {
-        for (const name of names) this.#acked.add(name)
-        throw error
-      }
+      await this.#put(Object.fromEntries(names.map(name => [name, null])))
+      for (const name of names) this.#acked.delete(name)
     }
   }
-}
-
-function placeOf({ topic, payload, brokerId, brokerCounter }: Placed): MessagePlace {
-  const bytes = Buffer.byteLength(topic) + bytesOf(payload).length
-  return { order: brokerCounter, brokerId, bytes }
-}
-
-function owedOf({ qos, messageId, isReceived }: Unacked): OwedDocument {
-  return isReceived ? { qos, messageId, isReceived } : { qos, messageId }
 }

@@ -9,6 +9,7 @@ import {
   bytesOf,
   type MessageDocument,
   type OwedDocument,
+  placeOf,
   placeText,
   topicMessagePrefix,
   topicQueueOf,
@@ -127,14 +128,14 @@ export class PublishQueue {
   }
 
   /** The message, once, and an entry for each session that is owed it: who that is, is fixed here, since filters change later. */
-  #putsOf({ topic, payload, qos, retain, brokerId, brokerCounter }: AedesPublishPacket): DocumentPut {
+  #putsOf(packet: AedesPublishPacket): DocumentPut {
     const { subscriptions, bounds, retained, onKept } = this.#parts
+    const { topic, payload, qos, retain, brokerId, brokerCounter: order } = packet
     const content = bytesOf(payload)
     const put: Record<string, DocumentPut[string]> = {}
     const wanting = [...subscriptions.wanting(topic)].filter(([, wanted]) => wanted > 0)
     if (wanting.length > 0) {
-      const bytes = Buffer.byteLength(topic) + content.length
-      const place = { order: brokerCounter, brokerId, bytes }
+      const place = placeOf(packet)
       const text = placeText(place)
       const message: MessageDocument = { topic, payload: content.toString('base64') }
       put[topicMessagePrefix + text] = message
@@ -146,10 +147,9 @@ export class PublishQueue {
         wanting.map(([clientId]) => clientId),
         place,
       )
-      onKept(bytes)
+      onKept(place.bytes)
     }
-    if (retain)
-      Object.assign(put, retained.change({ topic, payload: content, qos, order: brokerCounter, brokerId }))
+    if (retain) Object.assign(put, retained.change({ topic, payload: content, qos, order, brokerId }))
     return put
   }
 

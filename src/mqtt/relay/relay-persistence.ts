@@ -41,11 +41,12 @@ export function relayPersistence({ publishing, of, newest }: RelayPersistencePar
       publishing.enqueue(packet),
     /** A retained message for one client: it is kept as such. */
     outgoingEnqueue: nothing,
-    outgoingUpdate: async (client: Client, packet: SentPacket): Promise<void> => of(client)?.sends(packet),
+    outgoingUpdate: async (client: Client, packet: SentPacket): Promise<void> =>
+      of(client)?.queue?.sends(packet),
     outgoingClearMessageId: async (client: Client, { messageId }: { messageId?: number }): Promise<void> => {
       if (messageId !== undefined) of(client)?.queue?.acked(messageId)
     },
-    outgoingStream: (client: Client): Readable => Readable.from(of(client)?.replay() ?? []),
+    outgoingStream: (client: Client): Readable => Readable.from(of(client)?.queue?.replay() ?? []),
 
     incomingStorePacket: nothing,
     incomingGetPacket: () => Promise.reject(new Error('no such packet')),

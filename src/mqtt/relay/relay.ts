@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AedesPublishPacket, Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
-import { type Hold, HoldLost, type TakenHold, unlessLost } from '../../core/holds.ts'
+import { type Hold, HoldLost, unlessLost } from '../../core/holds.ts'
 import { listNames } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
@@ -27,6 +27,7 @@ import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publis
 import { QueueBounds } from './queue-bounds.ts'
 import { relayPersistence } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
+import type { RelayedConnection } from './relayed-connection.ts'
 import { RetainedMessages } from './retained-messages.ts'
 import { Sweep } from './sweep.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
@@ -40,21 +41,6 @@ export interface RelayParts {
   readonly observer?: Observer | undefined
   /** Told of errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
-}
-
-/** A connection as the relay needs it. */
-export interface RelayedConnection {
-  readonly client: Client
-  readonly session:
-    | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
-    | undefined
-  readonly hold: TakenHold | undefined
-  readonly isConnected: boolean
-  /** Resolves when there is room for more messages; undefined: there is. */
-  readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
-  /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
-  readonly broker: { finish(): Promise<void> }
-  close(error: Error): void
 }
 
 /**
@@ -174,47 +160,22 @@ export class Relay {
     const kept = isPersistent && wasPresent ? await this.restrict(clientId, grants, hold) : []
     if (isPersistent && !wasPresent) await this.#removeAll(clientId, hold)
     if (grants.length === 0) return undefined
-    const relayed = new RelayedClient({
-      clientId,
-      grants,
-      subscriptions: kept,
-      queue: isPersistent ? this.#queueOf(connection, clientId, latest) : undefined,
-      retaining: {
-        retained: this.#retained,
-        room: () => connection.live.brokerPackets.room(),
-        send: ({ topic, payload, qos }) =>
-          new Promise(resolve => {
-            const packet = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
-            client.publish(packet, () => resolve())
-          }),
-      },
-      close: error => connection.close(error),
-      finish: async () => {
-        if (connection.isConnected) await connection.broker.finish()
-      },
-    })
+    const queue = isPersistent
+      ? new OutgoingQueue({
+          documents: this.#parts.documents,
+          clientId,
+          connection,
+          brokerId: this.#brokerId,
+          // Where that fails, it is as if it was not acknowledged.
+          before: latest ? latest.end(hold).catch(this.#onFailed) : Promise.resolve(),
+          onFailed: this.#onFailed,
+        })
+      : undefined
+    const retained = this.#retained
+    const relayed = new RelayedClient({ connection, clientId, grants, subscriptions: kept, queue, retained })
     this.#clients.set(client, relayed)
     this.#current.set(clientId, relayed)
     return relayed
-  }
-
-  #queueOf(
-    connection: RelayedConnection,
-    clientId: string,
-    before: RelayedClient | undefined,
-  ): OutgoingQueue {
-    const { hold, live } = connection
-    return new OutgoingQueue({
-      documents: this.#parts.documents,
-      clientId,
-      hold,
-      brokerId: this.#brokerId,
-      // Where that fails, it is as if it was not acknowledged.
-      before: before ? before.end(hold).catch(this.#onFailed) : Promise.resolve(),
-      room: () => live.brokerPackets.room(),
-      onStuck: why => connection.close(new Error(`the subscriber is stuck: ${why}`)),
-      onFailed: this.#onFailed,
-    })
   }
 
   /** The connection is gone, and nothing of it is under way. @throws ThingwireError of the store */
@@ -298,9 +259,7 @@ export class Relay {
 
   /** What their clients have missed, they find in the store when they come again. */
   #endPersistent(): void {
-    for (const { isPersistent, close } of this.#current.values()) {
-      if (isPersistent) close(missed())
-    }
+    for (const client of this.#current.values()) client.miss()
   }
 
   /**
@@ -364,7 +323,7 @@ export class Relay {
     for (const name of names) {
       const client = this.#current.get(clientIdOfQueued(name))
       // What has been acknowledged, or dropped, is not missed.
-      if (client?.isPersistent && (await this.#parts.documents.get(name))) client.close(missed())
+      if (client && (await this.#parts.documents.get(name))) client.miss()
     }
   }
 
@@ -382,5 +341,3 @@ export class Relay {
     if (!isOutage(error) && !(error instanceof HoldLost)) this.#parts.onDefect(error)
   }
 }
-
-const missed = () => new Error('messages of another node were lost')

@@ -5,10 +5,13 @@ import { qosOf } from '../packets/header.ts'
 import { publishFlags, type QoS } from '../packets/packet.ts'
 import type { TopicSubscription } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
-import type { OutgoingQueue, ReplayedPacket, SentPacket } from './outgoing-queue.ts'
-import { RetainedStream, type RetainedStreamParts } from './retained-stream.ts'
+import type { OutgoingQueue } from './outgoing-queue.ts'
+import type { RelayedConnection } from './relayed-connection.ts'
+import type { RetainedMessages } from './retained-messages.ts'
+import { RetainedStream } from './retained-stream.ts'
 
 export interface RelayedClientParts {
+  readonly connection: RelayedConnection
   /** Inside the broker. */
   readonly clientId: string
   readonly grants: readonly TopicGrant[]
@@ -16,42 +19,31 @@ export interface RelayedClientParts {
   readonly subscriptions: readonly TopicSubscription[]
   /** Undefined: its session ends with the connection. */
   readonly queue: OutgoingQueue | undefined
-  /** How it is sent retained messages. */
-  readonly retaining: Omit<RetainedStreamParts, 'isEnded'>
-  /** Closes the connection: its client is to come again. */
-  readonly close: (error: Error) => void
-  /** Resolves when everything is dealt with that the client has sent; the connection ends. */
-  readonly finish: () => Promise<void>
+  readonly retained: RetainedMessages
 }
 
 /** A connection whose client may use topics beside those of things. */
 export class RelayedClient {
   readonly clientId: string
   readonly queue: OutgoingQueue | undefined
-  readonly close: RelayedClientParts['close']
-  readonly #finish: RelayedClientParts['finish']
   grants: readonly TopicGrant[]
+  readonly #connection: RelayedConnection
+  readonly #retained: RetainedMessages
   readonly #subscriptions = new Map<string, TopicSubscription>()
   readonly #tree = new FilterTree<TopicSubscription>()
-  readonly #retaining: RelayedClientParts['retaining']
   readonly #streams = new Set<RetainedStream>()
   /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
   #ready: Promise<void>
-  #onReplayed = () => {}
-  /** What the store has for the client, and nothing else at QoS 1 and 2, is being sent. */
-  #isReplaying = false
   #isEnded = false
 
-  constructor(parts: RelayedClientParts) {
-    const { clientId, grants, subscriptions, queue, retaining, close, finish } = parts
+  constructor({ connection, clientId, grants, subscriptions, queue, retained }: RelayedClientParts) {
     this.clientId = clientId
     this.grants = grants
     this.queue = queue
-    this.close = close
-    this.#finish = finish
+    this.#connection = connection
+    this.#retained = retained
     for (const subscription of subscriptions) this.subscribe(subscription)
-    this.#retaining = retaining
-    this.#ready = queue ? new Promise(resolve => (this.#onReplayed = resolve)) : Promise.resolve()
+    this.#ready = queue?.replayed ?? Promise.resolve()
   }
 
   /**
@@ -62,8 +54,13 @@ export class RelayedClient {
   async end(hold?: TakenHold): Promise<void> {
     this.#isEnded = true
     if (hold) this.queue?.handOver(hold)
-    await this.#finish()
+    if (this.#connection.isConnected) await this.#connection.broker.finish()
     await this.queue?.end()
+  }
+
+  /** Messages of another node were lost: a session that may come back finds them in the store when it does. */
+  miss(): void {
+    if (this.isPersistent) this.#connection.close(new Error('messages of another node were lost'))
   }
 
   get isPersistent(): boolean {
@@ -101,32 +98,13 @@ export class RelayedClient {
    * @returns sends the retained messages that its filters match, to be called when it is answered
    */
   beginRetained(): (filters: readonly string[]) => Promise<void> {
-    const stream = new RetainedStream({ ...this.#retaining, isEnded: () => this.#isEnded })
+    const stream = new RetainedStream(this.#retained, this.#connection, () => this.#isEnded)
     this.#streams.add(stream)
     return filters => {
       const sending = this.#ready.then(() => stream.send(filters))
       this.#ready = sending.finally(() => this.#streams.delete(stream)).catch(() => {})
       return sending
     }
-  }
-
-  async #untilRoom(): Promise<void> {
-    for (let room = this.#retaining.room(); room; room = this.#retaining.room()) await room
-  }
-
-  /** What the store has for the client. */
-  async *replay(): AsyncGenerator<ReplayedPacket> {
-    if (!this.queue) return
-    this.#isReplaying = true
-    yield* this.queue.replay()
-    this.#isReplaying = false
-    this.#onReplayed()
-  }
-
-  /** A packet is about to be sent; one that the store had, when the client takes more. @throws as `OutgoingQueue.sends` */
-  async sends(packet: SentPacket): Promise<void> {
-    if (this.#isReplaying && packet.cmd === 'publish') await this.#untilRoom()
-    await this.queue?.sends(packet)
   }
 
   /**
@@ -136,7 +114,7 @@ export class RelayedClient {
    */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
-    return this.#isReplaying && qosOf(header) > 0
+    return this.queue?.isReplaying === true && qosOf(header) > 0
   }
 
   /**

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AedesPublishPacket } from 'aedes'
 import type { MessageId } from './documents.ts'
+import type { RelayedConnection } from './relayed-connection.ts'
 import { isSame, type RetainedMessage, type RetainedMessages } from './retained-messages.ts'
 
 /** Pieces of the search that are looked at in one turn of the event loop. */
@@ -8,21 +9,14 @@ const piecesAtOnce = 1_000
 /** What is sent in one turn: when that many messages, or bytes of their payloads, are reached, the next one waits. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
-export interface RetainedStreamParts {
-  readonly retained: RetainedMessages
-  /** Resolves when the client takes more; undefined: it does. */
-  readonly room: () => Promise<void> | undefined
-  /** Resolves when Aedes has sent it, or has left it out. */
-  readonly send: (message: RetainedMessage) => Promise<void>
-  readonly isEnded: () => boolean
-}
-
 /**
  * The retained messages that one SUBSCRIBE asks for, each once: a message that comes to the client as it is published, from the
  * making of this object on, is left out.
  */
 export class RetainedStream {
-  readonly #parts: RetainedStreamParts
+  readonly #retained: RetainedMessages
+  readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
+  readonly #isEnded: () => boolean
   /** By topic that has a retained message: that, if it came as it was published, otherwise another message that did. */
   readonly #came = new Map<string, MessageId>()
   /** Those that Aedes has not sent yet. */
@@ -30,53 +24,64 @@ export class RetainedStream {
   #sends: Promise<void>[] = []
   #bytes = 0
 
-  constructor(parts: RetainedStreamParts) {
-    this.#parts = parts
+  /** @param isEnded whether the client takes none any more */
+  constructor(
+    retained: RetainedMessages,
+    connection: Pick<RelayedConnection, 'client' | 'live'>,
+    isEnded: () => boolean,
+  ) {
+    this.#retained = retained
+    this.#connection = connection
+    this.#isEnded = isEnded
   }
 
   /** A message goes to the client as it is published. */
   note({ topic, brokerId, brokerCounter: order }: AedesPublishPacket): void {
-    const newest = this.#parts.retained.newest(topic)
+    const newest = this.#retained.newest(topic)
     const came = { order, brokerId }
     if (newest && (isSame(newest, came) || !this.#came.has(topic))) this.#came.set(topic, came)
   }
 
   /** Whether a message on this topic is being sent, and still the newest. */
   isDue(topic: string): boolean {
-    const newest = this.#parts.retained.newest(topic)
+    const newest = this.#retained.newest(topic)
     return newest !== undefined && this.#sending.has(newest) && !isSame(this.#came.get(topic), newest)
   }
 
   /** To be called once, when the filters are live. */
   async send(filters: readonly string[]): Promise<void> {
-    const { retained } = this.#parts
     const late: string[] = []
     let pieces = 0
-    for (const names of retained.matching(filters)) {
+    for (const names of this.#retained.matching(filters)) {
       if (++pieces % piecesAtOnce === 0) await setImmediate()
       for (const name of names) if (!(await this.#give(name))) late.push(name)
     }
     for (const name of late) {
-      while (!(await this.#give(name))) await retained.untilPassed(name)
+      while (!(await this.#give(name))) await this.#retained.untilPassed(name)
     }
     await this.#sent()
   }
 
   /** @returns false: it may come as it is published */
   async #give(name: string): Promise<boolean> {
-    const { retained, room, send, isEnded } = this.#parts
-    await room()
-    const newest = retained.named(name)
-    if (!newest || isEnded()) return true
+    await this.#connection.live.brokerPackets.room()
+    const newest = this.#retained.named(name)
+    if (!newest || this.#isEnded()) return true
     const came = this.#came.get(newest.topic)
     // Behind one that came, it comes: it need not be waited for.
-    if (retained.isComing(newest)) return came !== undefined
+    if (this.#retained.isComing(newest)) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)
-    this.#sends.push(send(newest))
+    this.#sends.push(this.#send(newest))
     this.#bytes += newest.payload.length
     if (this.#sending.size >= sentAtOnce.messages || this.#bytes > sentAtOnce.bytes) await this.#sent()
     return true
+  }
+
+  /** Resolves when Aedes has sent it, or has left it out. */
+  #send({ topic, payload, qos }: RetainedMessage): Promise<void> {
+    const packet = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
+    return new Promise(resolve => this.#connection.client.publish(packet, () => resolve()))
   }
 
   async #sent(): Promise<void> {

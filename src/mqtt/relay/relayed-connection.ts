@@ -1,0 +1,17 @@
+import type { Client } from 'aedes'
+import type { TakenHold } from '../../core/holds.ts'
+
+/** A connection as the relay needs it. */
+export interface RelayedConnection {
+  readonly client: Client
+  readonly session:
+    | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
+    | undefined
+  readonly hold: TakenHold | undefined
+  readonly isConnected: boolean
+  /** Resolves when there is room for more messages; undefined: there is. */
+  readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
+  /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
+  readonly broker: { finish(): Promise<void> }
+  close(error: Error): void
+}
