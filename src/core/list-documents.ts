@@ -33,3 +33,20 @@ export async function* listDocuments<Content extends Document>(
     after = last[0]
   }
 }
+
+/** What removes documents, in puts of a bounded size. @param isRemoved which of these; default: all */
+export async function* removals(
+  names: Iterable<string> | AsyncIterable<string>,
+  isRemoved = (_name: string): boolean => true,
+): AsyncGenerator<Record<string, null>> {
+  let some: string[] = []
+  for await (const name of names) {
+    if (isRemoved(name)) some.push(name)
+    if (some.length < pageSize) continue
+    yield removalOf(some)
+    some = []
+  }
+  yield removalOf(some)
+}
+
+const removalOf = (names: readonly string[]) => Object.fromEntries(names.map(name => [name, null]))

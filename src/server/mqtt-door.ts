@@ -13,6 +13,7 @@ import { Descriptors } from './connections/descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
 import { TrustedProxies } from './connections/trusted-proxies.ts'
 import { tellConnectRefused, tellTurnedAway } from './connections/turned-away.ts'
+import { splitCopies } from './keeping/split-copies.ts'
 import { newConnectionId } from './log/log-ids.ts'
 import { Observations } from './metrics/observations.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
@@ -162,6 +163,7 @@ export async function openMqttServer(
 /** Who relays no topics has less in memory. */
 async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
   const { Relay } = await import('../mqtt/relay/relay.ts')
+  await splitCopies(things.documents)
   return await Relay.open({ ...things, onDefect })
 }
 

@@ -2,14 +2,15 @@
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
-  add(filter: string, value: Value): void {
+  /** @param key stands for the value; what is under the filter and the same key is replaced */
+  add(filter: string, value: Value, key: unknown = value): void {
     let level = this.#root
     for (const name of filter.split('/')) level = level.enter(name)
-    level.values ??= new Set()
-    level.values.add(value)
+    level.values ??= new Map()
+    level.values.set(key, value)
   }
 
-  remove(filter: string, value: Value): void {
+  remove(filter: string, key: unknown): void {
     const path = [this.#root]
     const names = filter.split('/')
     for (const name of names) {
@@ -17,7 +18,7 @@ export class FilterTree<Value> {
       if (!next) return
       path.push(next)
     }
-    path.at(-1)?.values?.delete(value)
+    path.at(-1)?.values?.delete(key)
     for (let depth = names.length; depth > 0 && path[depth]?.isEmpty; depth--) {
       path[depth - 1]?.below?.delete(names[depth - 1] as string)
     }
@@ -41,7 +42,8 @@ export class FilterTree<Value> {
 
 /** Most levels are the last ones of a topic, with one value. */
 class Level<Value> {
-  values: Set<Value> | undefined
+  /** By key. */
+  values: Map<unknown, Value> | undefined
   below: Map<string, Level<Value>> | undefined
 
   enter(name: string): Level<Value> {
@@ -64,9 +66,9 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
   const name = names[place]
   const mayBeWild = place > 0 || !name?.startsWith('$')
   // The level above is matched, too (MQTT-4.7.1-2).
-  if (mayBeWild) found.push(...(level.below?.get('#')?.values ?? []))
+  if (mayBeWild) found.push(...(level.below?.get('#')?.values?.values() ?? []))
   if (name === undefined) {
-    found.push(...(level.values ?? []))
+    found.push(...(level.values?.values() ?? []))
     return
   }
   const same = level.below?.get(name)
@@ -86,7 +88,7 @@ function* walk<Value>(
   isRoot: boolean,
 ): Generator<Iterable<Value>> {
   const isRest = isAll || asked.some(each => each.below?.has('#'))
-  if (isRest || asked.some(each => each.hasValues)) yield level.values ?? []
+  if (isRest || asked.some(each => each.hasValues)) yield level.values?.values() ?? []
   else yield []
   if (!level.below) return
   const wild = asked.flatMap(each => each.below?.get('+') ?? [])

@@ -15,7 +15,7 @@ import {
   topicQueueOf,
   topicRetainedPrefix,
 } from './documents.ts'
-import type { QueueBounds } from './queue-bounds.ts'
+import type { OwedMessages } from './owed-messages.ts'
 import type { RetainedMessage, RetainedMessages } from './retained-messages.ts'
 import type { TopicSubscriptions } from './topic-subscriptions.ts'
 
@@ -26,9 +26,7 @@ export interface PublishQueueParts {
   readonly brokerId: string
   readonly retained: RetainedMessages
   readonly subscriptions: TopicSubscriptions
-  readonly bounds: QueueBounds
-  /** Called with the bytes of each message that is put for sessions. */
-  readonly onKept: (bytes: number) => void
+  readonly owed: OwedMessages
   readonly onFailed: (error: unknown) => void
 }
 
@@ -129,25 +127,21 @@ export class PublishQueue {
 
   /** The message, once, and an entry for each session that is owed it: who that is, is fixed here, since filters change later. */
   #putsOf(packet: AedesPublishPacket): DocumentPut {
-    const { subscriptions, bounds, retained, onKept } = this.#parts
+    const { subscriptions, owed, retained } = this.#parts
     const { topic, payload, qos, retain, brokerId, brokerCounter: order } = packet
     const content = bytesOf(payload)
     const put: Record<string, DocumentPut[string]> = {}
-    const wanting = [...subscriptions.wanting(topic)].filter(([, wanted]) => wanted > 0)
-    if (wanting.length > 0) {
+    const wanting = subscriptions.wanting(topic)
+    if (wanting.size > 0) {
       const place = placeOf(packet)
       const text = placeText(place)
       const message: MessageDocument = { topic, payload: content.toString('base64') }
       put[topicMessagePrefix + text] = message
       for (const [clientId, wanted] of wanting) {
-        const owed: OwedDocument = { qos: wanted < qos ? wanted : qos }
-        put[topicQueueOf(clientId) + text] = owed
+        const entry: OwedDocument = { qos: wanted < qos ? wanted : qos }
+        put[topicQueueOf(clientId) + text] = entry
       }
-      bounds.note(
-        wanting.map(([clientId]) => clientId),
-        place,
-      )
-      onKept(place.bytes)
+      owed.note(wanting.keys(), place.bytes)
     }
     if (retain) Object.assign(put, retained.change({ topic, payload: content, qos, order, brokerId }))
     return put

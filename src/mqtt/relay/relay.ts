@@ -13,25 +13,27 @@ import type { Live } from '../../live/index.ts'
 import {
   clientIdOf,
   clientIdOfQueued,
-  sessionName,
+  placeIn,
   type TopicSubscription,
   topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
+  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
 import { type LinkedMessage, NodeLink } from './node-link.ts'
 import { OutgoingQueue } from './outgoing-queue.ts'
+import { OwedMessages } from './owed-messages.ts'
 import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publish-queue.ts'
-import { QueueBounds } from './queue-bounds.ts'
 import { relayPersistence } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 import { RetainedMessages } from './retained-messages.ts'
-import { Sweep } from './sweep.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
-import { UntoldMessages } from './untold-messages.ts'
+
+/** How much later than in the store a message of another node may come, milliseconds. */
+const patience = 5_000
 
 export interface RelayParts {
   readonly documents: DocumentStore
@@ -53,13 +55,13 @@ export class Relay {
   readonly #parts: RelayParts
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
-  readonly #bounds: QueueBounds
+  readonly #owed: OwedMessages
   readonly #link: NodeLink
-  readonly #untold: UntoldMessages
-  readonly #sweep: Sweep
   /** Of this process; what Aedes knows messages again by. It stands in the name of each entry: 72 random bits are enough. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
+  /** By broker of another node, order of the newest message that has come: those of one come in their order. */
+  readonly #come = new Map<string, number>()
   readonly #clients = new WeakMap<Client, RelayedClient>()
   /** By client id, the newest connection of each. */
   readonly #current = new Map<string, RelayedClient>()
@@ -72,28 +74,19 @@ export class Relay {
     this.#parts = parts
     this.#retained = new RetainedMessages(documents)
     this.#subscriptions = new TopicSubscriptions(documents)
-    this.#bounds = new QueueBounds({
+    this.#owed = new OwedMessages({
       documents,
-      brokerId: this.#brokerId,
       isConnected: clientId => this.#current.has(clientId),
       onDropped: count => observer?.dropped(count),
       onFailed: this.#onFailed,
     })
-    this.#sweep = new Sweep({
-      documents,
-      isThere: async clientId =>
-        this.#current.has(clientId) || (await documents.get(sessionName(clientId))) !== undefined,
-      onFailed: this.#onFailed,
-    })
-    this.#untold = new UntoldMessages(names => void this.#endWhoMissed(names).catch(this.#onFailed))
     this.#publishing = new PublishQueue({
       documents,
       clock,
       brokerId: this.#brokerId,
       retained: this.#retained,
       subscriptions: this.#subscriptions,
-      bounds: this.#bounds,
-      onKept: bytes => this.#sweep.note(bytes),
+      owed: this.#owed,
       onFailed: this.#onFailed,
     })
     this.persistence = relayPersistence({
@@ -118,8 +111,7 @@ export class Relay {
         this.#hearing = Promise.all([this.#hearing, this.#hear(names).catch(this.#onFailed)])
       }),
       () => this.#link.close(),
-      () => this.#untold.close(),
-      () => this.#sweep.close(),
+      () => this.#owed.close(),
     ]
   }
 
@@ -128,7 +120,7 @@ export class Relay {
     const relay = new Relay(parts)
     await relay.#link.open()
     await relay.#hear(undefined)
-    await relay.#sweep.open()
+    relay.#owed.sweepSoon()
     return relay
   }
 
@@ -187,18 +179,9 @@ export class Relay {
   /** There is no session of the client any more, and the store has nothing of it. */
   forget(clientId: string): void {
     this.#subscriptions.set(clientId, [])
-    this.#bounds.forget(clientId)
-    this.#removeLate(clientId).catch(this.#onFailed)
-  }
-
-  /** Removes what was put for a session while it ended. @throws ThingwireError of the store */
-  async #removeLate(clientId: string): Promise<void> {
-    const { documents } = this.#parts
-    // Behind the puts of this node: from here on nothing comes for the client, unless it has begun anew.
-    const session = await documents.getInOrder(sessionName(clientId))
-    if (session || this.#current.has(clientId)) return
-    await this.#removeAll(clientId, undefined)
-    this.#sweep.soon()
+    this.#owed.forget(clientId)
+    // What was put for it while it ended.
+    this.#owed.sweepSoon()
   }
 
   /** Whether Aedes is to subscribe a client to a filter. */
@@ -221,20 +204,7 @@ export class Relay {
     hold: Hold | undefined,
   ): Promise<void> {
     if (!isPersistent) return
-    const before = this.#subscriptions.of(clientId)
-    this.#subscriptions.set(clientId, subscriptions)
-    const now = this.#subscriptions.of(clientId)
-    if (now.length !== before.length || now.some((each, place) => each !== before[place])) {
-      const known = new Set(before.map(({ filter }) => filter))
-      const purpose = now.every(({ filter }) => known.has(filter)) ? 'essential' : 'keep'
-      try {
-        await this.#parts.documents.put(TopicSubscriptions.put(clientId, subscriptions), purpose, hold)
-      } catch (error) {
-        // So that it is put when it is asked for again.
-        if (this.#subscriptions.of(clientId) === now) this.#subscriptions.set(clientId, before)
-        throw error
-      }
-    }
+    await this.#subscriptions.keep(clientId, subscriptions, hold)
     await this.#link.settle()
   }
 
@@ -247,7 +217,7 @@ export class Relay {
 
   #deliver(message: LinkedMessage): void {
     const { retain, brokerId, brokerCounter: order } = message
-    this.#untold.came({ brokerId, order })
+    this.#come.set(brokerId, order)
     if (retain) this.#retained.announced({ ...message, order, brokerId }).catch(this.#onFailed)
     this.bus.deliver({ ...message, cmd: 'publish', dup: false }, () => {})
     if (retain) this.#passed(message)
@@ -273,11 +243,8 @@ export class Relay {
     grants: readonly TopicGrant[],
     hold?: Hold,
   ): Promise<readonly TopicSubscription[]> {
-    const all = this.#subscriptions.of(clientId)
-    const kept = all.filter(({ filter }) => mayRead(grants, filter))
-    if (kept.length === all.length) return all
-    this.#subscriptions.set(clientId, kept)
-    await this.#parts.documents.put(TopicSubscriptions.put(clientId, kept), 'essential', hold)
+    const kept = this.#subscriptions.of(clientId).filter(({ filter }) => mayRead(grants, filter))
+    await this.#subscriptions.keep(clientId, kept, hold)
     return kept
   }
 
@@ -303,27 +270,37 @@ export class Relay {
       await Promise.all([this.#retained.load(), this.#subscriptions.load()])
       return
     }
+    this.#expect(names.filter(name => name.startsWith(topicQueuePrefix)))
     const changes = names.map(async name => {
-      if (name.startsWith(topicQueuePrefix) && this.#current.has(clientIdOfQueued(name)))
-        this.#untold.stored(name)
-      else if (name.startsWith(topicRetainedPrefix)) await this.#retained.hear(name)
-      else if (name.startsWith(topicSessionPrefix)) await this.#hearSession(name)
+      if (name.startsWith(topicRetainedPrefix)) await this.#retained.hear(name)
+      if (!name.startsWith(topicSessionPrefix)) return
+      await this.#subscriptions.hear(name)
+      // What this node has put for the session while it ended at another one.
+      if (this.#subscriptions.of(clientIdOf(name)).length === 0) this.#owed.sweepSoon()
     })
     await Promise.all(changes)
   }
 
-  async #hearSession(name: string): Promise<void> {
-    await this.#subscriptions.hear(name)
-    const clientId = clientIdOf(name)
-    if (this.#subscriptions.of(clientId).length === 0) await this.#removeLate(clientId)
+  /**
+   * Another node has put entries, or has removed some. Their messages come by another way, on which they may be lost: that node may be
+   * killed between the two.
+   */
+  #expect(names: readonly string[]): void {
+    const isMissing = (name: string) => {
+      const { order, brokerId } = placeIn(name)
+      return order > (this.#come.get(brokerId) ?? 0) && this.#current.has(clientIdOfQueued(name))
+    }
+    const missing = names.filter(isMissing)
+    if (missing.length === 0) return
+    const look = () => void this.#endWhoMissed(missing.filter(isMissing)).catch(this.#onFailed)
+    setTimeout(look, patience).unref()
   }
 
   /** @param names of entries whose message has not come to this node */
   async #endWhoMissed(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      const client = this.#current.get(clientIdOfQueued(name))
       // What has been acknowledged, or dropped, is not missed.
-      if (client && (await this.#parts.documents.get(name))) client.miss()
+      if (await this.#parts.documents.get(name)) this.#current.get(clientIdOfQueued(name))?.miss()
     }
   }
 
@@ -333,7 +310,7 @@ export class Relay {
     this.#subscriptions.set(clientId, [])
     const put: Record<string, null> = {}
     for await (const name of listNames(documents, topicQueueOf(clientId))) put[name] = null
-    await documents.put({ ...put, ...TopicSubscriptions.put(clientId, []) }, 'essential', hold)
+    await documents.put({ ...put, [topicSessionName(clientId)]: null }, 'essential', hold)
   }
 
   /** What the store fails is told by whoever waits for it. */

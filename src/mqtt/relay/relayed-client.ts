@@ -30,7 +30,7 @@ export class RelayedClient {
   readonly #connection: RelayedConnection
   readonly #retained: RetainedMessages
   readonly #subscriptions = new Map<string, TopicSubscription>()
-  readonly #tree = new FilterTree<TopicSubscription>()
+  readonly #tree = new FilterTree<QoS>()
   readonly #streams = new Set<RetainedStream>()
   /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
   #ready: Promise<void>
@@ -81,15 +81,14 @@ export class RelayedClient {
   }
 
   subscribe(subscription: TopicSubscription): void {
-    this.unsubscribe(subscription.filter)
-    this.#subscriptions.set(subscription.filter, subscription)
-    this.#tree.add(subscription.filter, subscription)
+    const { filter, qos } = subscription
+    this.#subscriptions.set(filter, subscription)
+    this.#tree.add(filter, qos, filter)
   }
 
   unsubscribe(filter: string): void {
-    const before = this.#subscriptions.get(filter)
     this.#subscriptions.delete(filter)
-    if (before) this.#tree.remove(filter, before)
+    this.#tree.remove(filter, filter)
   }
 
   /**
@@ -140,7 +139,7 @@ export class RelayedClient {
   }
 
   #qosOf(topic: string): QoS | undefined {
-    const all = this.#tree.match(topic).map(({ qos }) => qos)
+    const all = this.#tree.match(topic)
     return all.length > 0 ? (Math.max(...all) as QoS) : undefined
   }
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Hold } from '../../core/holds.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import type { QoS } from '../packets/packet.ts'
@@ -10,15 +12,11 @@ import {
 } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-interface Subscriber extends TopicSubscription {
-  readonly clientId: string
-}
-
 /** To what the sessions of clients that may come back are subscribed, on whichever node. */
 export class TopicSubscriptions {
   readonly #documents: DocumentStore
-  readonly #tree = new FilterTree<Subscriber>()
-  readonly #byClient = new Map<string, readonly Subscriber[]>()
+  readonly #tree = new FilterTree<{ readonly clientId: string; readonly qos: QoS }>()
+  readonly #byClient = new Map<string, readonly TopicSubscription[]>()
 
   constructor(documents: DocumentStore) {
     this.#documents = documents
@@ -44,18 +42,40 @@ export class TopicSubscriptions {
     this.set(clientIdOf(name), document?.subscriptions ?? [])
   }
 
+  /**
+   * Keeps what the session of a client is subscribed to from here on, if that is something else.
+   *
+   * @throws HoldLost @throws ThingwireError of the store: it is as before
+   */
+  async keep(
+    clientId: string,
+    subscriptions: readonly TopicSubscription[],
+    hold: Hold | undefined,
+  ): Promise<void> {
+    const before = this.of(clientId)
+    if (isDeepStrictEqual(subscriptions, before)) return
+    const known = new Set(before.map(({ filter }) => filter))
+    const purpose = subscriptions.every(({ filter }) => known.has(filter)) ? 'essential' : 'keep'
+    const document: TopicSessionDocument | null = subscriptions.length > 0 ? { subscriptions } : null
+    this.set(clientId, subscriptions)
+    try {
+      await this.#documents.put({ [topicSessionName(clientId)]: document }, purpose, hold)
+    } catch (error) {
+      // So that it is put when it is asked for again.
+      if (isDeepStrictEqual(this.of(clientId), subscriptions)) this.set(clientId, before)
+      throw error
+    }
+  }
+
   /** What the session of a client is subscribed to from here on. */
   set(clientId: string, subscriptions: readonly TopicSubscription[]): void {
-    const before = new Map(this.#byClient.get(clientId)?.map(each => [each.filter, each]))
-    const subscribers = subscriptions.map(each => {
-      const same = before.get(each.filter)
-      if (same?.qos !== each.qos) return { ...each, clientId }
-      before.delete(each.filter)
-      return same
-    })
-    for (const each of before.values()) this.#tree.remove(each.filter, each)
-    for (const each of subscribers) this.#tree.add(each.filter, each)
-    if (subscribers.length > 0) this.#byClient.set(clientId, subscribers)
+    const before = new Map(this.of(clientId).map(({ filter, qos }) => [filter, qos]))
+    for (const { filter, qos } of subscriptions) {
+      if (before.get(filter) !== qos) this.#tree.add(filter, { clientId, qos }, clientId)
+      before.delete(filter)
+    }
+    for (const filter of before.keys()) this.#tree.remove(filter, clientId)
+    if (subscriptions.length > 0) this.#byClient.set(clientId, subscriptions)
     else this.#byClient.delete(clientId)
   }
 
@@ -68,20 +88,12 @@ export class TopicSubscriptions {
     return [...this.#byClient.keys()].filter(clientId => clientId.startsWith(scope))
   }
 
-  /** By client id, the QoS with which each session wants what is published on a topic: the greatest of its filters that match. */
+  /** By client id, the QoS, 1 or 2, at which each session is owed what is published on a topic: the greatest of filters that match. */
   wanting(topic: string): ReadonlyMap<string, QoS> {
     const wanted = new Map<string, QoS>()
     for (const { clientId, qos } of this.#tree.match(topic)) {
-      if (qos >= (wanted.get(clientId) ?? 0)) wanted.set(clientId, qos)
+      if (qos > (wanted.get(clientId) ?? 0)) wanted.set(clientId, qos)
     }
     return wanted
-  }
-
-  /** The document that says what a session is subscribed to; null: nothing. */
-  static put(
-    clientId: string,
-    subscriptions: readonly TopicSubscription[],
-  ): Record<string, TopicSessionDocument | null> {
-    return { [topicSessionName(clientId)]: subscriptions.length > 0 ? { subscriptions } : null }
   }
 }
