@@ -36,13 +36,9 @@ export function isTopicName(topic: string): boolean {
   return topic.split('/', maximumLevels + 1).length <= maximumLevels
 }
 
-/** Whether a filter matches a topic. A wildcard in its first level matches no topic that begins with `$` (MQTT-4.7.2-1). */
-export function matchesTopic(filter: string, topic: string): boolean {
-  return isWithin(topic, filter)
-}
-
 /**
- * Whether every topic that `inner` matches is matched by `outer`, too. `#` in `inner` needs `#` in `outer` at its place or before.
+ * Whether every topic that `inner` matches is matched by `outer`, too. `#` in `inner` needs `#` in `outer` at its place or before. A
+ * wildcard in the first level matches no topic that begins with `$` (MQTT-4.7.2-1).
  *
  * @param inner a filter or a topic
  */

@@ -179,12 +179,13 @@ export class MqttDoor {
 
   /** Whether the broker is to subscribe a client that is none of the host's to a filter. */
   mayRelay(client: Client, filter: string): boolean {
-    return this.#options.relay?.allows(client, filter) === true
+    return this.#options.relay?.of(client)?.subscriptions.has(filter) === true
   }
 
   /** What a client is sent of a message of the broker; null: nothing; undefined: that is for the host to judge. */
   relayed(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null | undefined {
-    return this.#options.relay?.forward(client, packet)
+    const { relay } = this.#options
+    return relay && (relay.of(client)?.forward(packet) ?? null)
   }
 
   /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */

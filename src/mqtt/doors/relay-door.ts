@@ -42,6 +42,7 @@ export class RelayDoor {
    * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
    */
   async publish(packet: Publish, arrival?: Arrival): Promise<void> {
+    const { access, relay, rate, observer } = this.#parts
     const turn = this.#turns.take()
     try {
       await turn.wait()
@@ -52,13 +53,19 @@ export class RelayDoor {
         await arrival.before?.committing
         return
       }
-      await this.#parts.rate.enter({ thingId: this.#payer, door: 'mqtt', body: packet.payload })
-      const publishing = this.#parts.relay.publish(messageOf(packet), this.#together(packet, arrival))
+      const { topic, payload, qos, retain, messageId } = packet
+      // Their rate is another than that of things' writes, so that neither takes from the other.
+      const { clientId } = this.#relayed
+      const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
+      await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
+      const { principal, session, hold } = this.#connection
+      const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
+      const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain }
+      const publishing = relay.publish(message, { documents: documents ?? {}, hold })
       turn.done()
       await publishing
-      this.#parts.observer?.relayed()
-      const { principal } = this.#connection
-      if (principal?.kind === 'thing') this.#parts.access.noteSeen(principal.thingId)
+      observer?.relayed()
+      if (principal?.kind === 'thing') access.noteSeen(principal.thingId)
     } catch (error) {
       this.#hasFailed ||= !isAcknowledged(error)
       throw error
@@ -66,20 +73,4 @@ export class RelayDoor {
       turn.done()
     }
   }
-
-  /** Whose rate it is: that of things' writes is another, so that neither takes from the other. */
-  get #payer(): string {
-    const { clientId } = this.#relayed
-    return `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
-  }
-
-  #together({ messageId }: Publish, arrival: Arrival | undefined) {
-    const { hold, session } = this.#connection
-    const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
-    return { documents: documents ?? {}, hold }
-  }
-}
-
-function messageOf({ topic, payload, qos, retain }: Publish) {
-  return { topic, payload: Buffer.from(payload), qos, isRetained: retain }
 }

@@ -133,7 +133,7 @@ export class SubscribeDoor {
     const readable = asked.filter(({ topic }) => mayRead(relayed.grants, topic))
     const others = session?.interests.size ?? 0
     const wanted = readable.filter(({ topic, qos }) => {
-      if (!relayed.isSubscribed(topic) && !this.#hasRoom(others + relayed.size)) {
+      if (!relayed.subscriptions.has(topic) && !this.#hasRoom(others + relayed.subscriptions.size)) {
         crowded.add(topic)
         return false
       }
@@ -143,7 +143,7 @@ export class SubscribeDoor {
     // Of what it may see at which QoS, the relay decides message by message.
     await relay.catchUp()
     const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
-    await relay.keep(relayed, relayed.subscriptions, hold)
+    await relay.keep(relayed, [...relayed.subscriptions.values()], hold)
     return topics
 
     async function granted(filters: readonly AskedFilter[]): Promise<readonly string[]> {
@@ -171,7 +171,7 @@ export class SubscribeDoor {
 
   /** Nothing that is published from here on is kept for these. */
   async #forget({ hold }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
-    const all = relayed.subscriptions
+    const all = [...relayed.subscriptions.values()]
     const gone = new Set(filters)
     const left = all.filter(({ filter }) => !gone.has(filter))
     if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, hold)
@@ -254,7 +254,7 @@ export class SubscribeDoor {
   ): readonly Wanted[] {
     const filters = new Set([...(session?.interests ?? [])].map(({ filter }) => filter))
     return wanted.filter(({ spelled, subscription: { filter } }) => {
-      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.size ?? 0))) {
+      if (!filters.has(filter) && !this.#hasRoom(filters.size + (relayed?.subscriptions.size ?? 0))) {
         crowded.add(spelled)
         return false
       }

@@ -21,15 +21,8 @@ const keptAtOnce = 100
 /** Twice what a client finds that was away for long; its acks alone free the store of it while it is connected. */
 const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 
-/** What Aedes sends of the queue: with a packet id, or to be given one. */
-export type ReplayedPacket =
-  | (Placed &
-      Pick<AedesPublishPacket, 'cmd' | 'qos' | 'retain' | 'dup'> & { readonly messageId: number | undefined })
-  | { readonly cmd: 'pubrel'; readonly messageId: number }
-
-/** What Aedes says of a packet that it is about to send. */
-export type SentPacket = Placed &
-  Pick<AedesPublishPacket, 'qos'> & { readonly cmd: string; readonly messageId?: number | undefined }
+/** A message with a packet id, or to be given one, or PUBREL. */
+export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; readonly messageId: number }
 
 export interface OutgoingQueueParts {
   readonly documents: DocumentStore
@@ -61,7 +54,8 @@ export class OutgoingQueue {
   /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
   #unackedBytes = 0
-  #isReplaying = true
+  /** Nothing but what the store has is sent, at QoS 1 and 2. */
+  isReplaying = true
   #onReplayed = () => {}
   /** Resolves when messages are sent as they are published. */
   readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
@@ -82,21 +76,16 @@ export class OutgoingQueue {
     this.#hold = parts.connection.hold
   }
 
-  /** Nothing but what the store has is sent, at QoS 1 and 2. */
-  get isReplaying(): boolean {
-    return this.#isReplaying
-  }
-
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
   admits(packet: Placed): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
-    if (this.#isReplaying) this.#meanwhile.push(place)
-    return !this.#isReplaying
+    if (this.isReplaying) this.#meanwhile.push(place)
+    return !this.isReplaying
   }
 
   /** What the store has. When it has come to its end, messages are to be sent as they are published. */
-  async *replay(): AsyncGenerator<ReplayedPacket> {
+  async *replay(): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId, before } = this.#parts
     await before
     const prefix = topicQueueOf(clientId)
@@ -118,11 +107,11 @@ export class OutgoingQueue {
       const owed = await documents.get(prefix + place)
       if (owed) yield* this.#give([[place, owed as OwedDocument]])
     }
-    this.#isReplaying = false
+    this.isReplaying = false
     this.#onReplayed()
   }
 
-  async *#give(some: readonly [place: string, OwedDocument][]): AsyncGenerator<ReplayedPacket> {
+  async *#give(some: readonly [place: string, OwedDocument][]): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId } = this.#parts
     const messages = await Promise.all(some.map(([place]) => documents.get(topicMessagePrefix + place)))
     for (const [index, [place, owed]] of some.entries()) {
@@ -139,11 +128,7 @@ export class OutgoingQueue {
     }
   }
 
-  #packetOf(
-    name: string,
-    owed: OwedDocument,
-    message: MessageDocument | undefined,
-  ): ReplayedPacket | undefined {
+  #packetOf(name: string, owed: OwedDocument, message?: MessageDocument): OutgoingPacket | undefined {
     const { qos, messageId, isReceived } = owed
     if (isReceived && messageId !== undefined) {
       this.#note(messageId, { name, owed })
@@ -160,7 +145,7 @@ export class OutgoingQueue {
       retain: false,
       // A process that was killed may have sent it.
       dup: messageId !== undefined || brokerId !== this.#parts.brokerId,
-      messageId,
+      ...(messageId !== undefined && { messageId }),
       brokerId,
       brokerCounter: order,
     }
@@ -172,15 +157,15 @@ export class OutgoingQueue {
    *
    * @throws HoldLost @throws ThingwireError of the store
    */
-  async sends(packet: SentPacket): Promise<void> {
-    const { cmd, qos, messageId } = packet
-    if (this.#isReplaying && cmd === 'publish') await this.#parts.connection.live.brokerPackets.room()
+  async sends(packet: OutgoingPacket): Promise<void> {
+    const { cmd, messageId } = packet
+    if (this.isReplaying && cmd === 'publish') await this.#parts.connection.live.brokerPackets.room()
     if (messageId === undefined || this.#isEnded) return
-    if (cmd === 'pubrel') await this.#received(messageId)
-    else if (qos > 0) await this.#sent(packet, messageId)
+    if (packet.cmd === 'pubrel') await this.#received(messageId)
+    else if (packet.qos > 0) await this.#sent(packet, messageId)
   }
 
-  async #sent(packet: SentPacket, messageId: number): Promise<void> {
+  async #sent(packet: AedesPublishPacket, messageId: number): Promise<void> {
     const { qos } = packet
     const name = topicQueueOf(this.#parts.clientId) + placeText(placeOf(packet))
     const owed = { qos, messageId }

@@ -16,7 +16,7 @@ import {
   topicRetainedPrefix,
 } from './documents.ts'
 import type { OwedMessages } from './owed-messages.ts'
-import type { RetainedMessage, RetainedMessages } from './retained-messages.ts'
+import type { RetainedMessages } from './retained-messages.ts'
 import type { TopicSubscriptions } from './topic-subscriptions.ts'
 
 export interface PublishQueueParts {
@@ -100,42 +100,50 @@ export class PublishQueue {
   }
 
   /** Aedes asks to keep a retained message. */
-  retain({ topic, payload, qos, brokerId, brokerCounter: order }: AedesPublishPacket): void {
-    // With the message that is to be enqueued.
-    if (qos > 0) return
-    const message: RetainedMessage = { topic, payload: bytesOf(payload), qos, order, brokerId }
-    const put = this.#parts.retained.change(message)
-    this.#putAll(put, purposeOf(put), undefined).catch(this.#parts.onFailed)
+  retain(packet: AedesPublishPacket): void {
+    // Others are kept with what is to be enqueued.
+    if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
   /** Aedes asks to keep a message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined
-    const { documents, hold } = together ?? {}
-    const kept = this.#putsOf(packet)
-    const put = { ...documents, ...kept }
-    const putting = Object.keys(put).length > 0 ? this.#putAll(put, purposeOf(kept), hold) : undefined
-    putting?.catch(() => {})
     const before = this.#put
-    const done = putting ? before.then(() => putting) : before
+    const keeping = this.#keep(packet, together)
+    keeping.catch(() => {})
+    const done = before.then(() => keeping)
     this.#put = done.catch(() => {})
     // Aedes hands out one after the other as these resolve.
     turn?.done()
     return done
   }
 
+  async #keep(packet: AedesPublishPacket, together?: PutWithMessage): Promise<void> {
+    const { documents, retained } = this.#parts
+    const kept = this.#putsOf(packet)
+    const put = { ...together?.documents, ...kept }
+    if (Object.keys(put).length === 0) return
+    try {
+      await documents.put(put, purposeOf(kept), together?.hold)
+    } catch (error) {
+      const names = Object.keys(kept).filter(name => name.startsWith(topicRetainedPrefix))
+      await Promise.all(names.map(name => retained.hear(name))).catch(() => {})
+      throw error
+    }
+  }
+
   /** The message, once, and an entry for each session that is owed it: who that is, is fixed here, since filters change later. */
   #putsOf(packet: AedesPublishPacket): DocumentPut {
     const { subscriptions, owed, retained } = this.#parts
-    const { topic, payload, qos, retain, brokerId, brokerCounter: order } = packet
-    const content = bytesOf(payload)
+    const { topic, qos, retain } = packet
+    const payload = bytesOf(packet.payload)
+    const place = placeOf(packet)
     const put: Record<string, DocumentPut[string]> = {}
-    const wanting = subscriptions.wanting(topic)
+    const wanting = qos > 0 ? subscriptions.wanting(topic) : new Map<string, QoS>()
     if (wanting.size > 0) {
-      const place = placeOf(packet)
       const text = placeText(place)
-      const message: MessageDocument = { topic, payload: content.toString('base64') }
+      const message: MessageDocument = { topic, payload: payload.toString('base64') }
       put[topicMessagePrefix + text] = message
       for (const [clientId, wanted] of wanting) {
         const entry: OwedDocument = { qos: wanted < qos ? wanted : qos }
@@ -143,19 +151,7 @@ export class PublishQueue {
       }
       owed.note(wanting.keys(), place.bytes)
     }
-    if (retain) Object.assign(put, retained.change({ topic, payload: content, qos, order, brokerId }))
-    return put
-  }
-
-  async #putAll(put: DocumentPut, purpose: PutPurpose, hold: Hold | undefined): Promise<void> {
-    const { documents, retained } = this.#parts
-    try {
-      await documents.put(put, purpose, hold)
-    } catch (error) {
-      const names = Object.keys(put).filter(name => name.startsWith(topicRetainedPrefix))
-      await Promise.all(names.map(name => retained.hear(name))).catch(() => {})
-      throw error
-    }
+    return retain ? { ...put, ...retained.change({ topic, payload, qos, ...place }) } : put
   }
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { AedesPublishPacket, Client } from 'aedes'
+import type { Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
 import { type Hold, HoldLost, unlessLost } from '../../core/holds.ts'
-import { listNames } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
@@ -14,15 +13,13 @@ import {
   clientIdOf,
   clientIdOfQueued,
   placeIn,
+  placeOf,
   type TopicSubscription,
-  topicQueueOf,
   topicQueuePrefix,
   topicRetainedPrefix,
-  topicSessionName,
   topicSessionPrefix,
 } from './documents.ts'
 import { MessageBus } from './message-bus.ts'
-import { type LinkedMessage, NodeLink } from './node-link.ts'
 import { OutgoingQueue } from './outgoing-queue.ts'
 import { OwedMessages } from './owed-messages.ts'
 import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publish-queue.ts'
@@ -56,7 +53,6 @@ export class Relay {
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
   readonly #owed: OwedMessages
-  readonly #link: NodeLink
   /** Of this process; what Aedes knows messages again by. It stands in the name of each entry: 72 random bits are enough. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
@@ -65,7 +61,7 @@ export class Relay {
   readonly #clients = new WeakMap<Client, RelayedClient>()
   /** By client id, the newest connection of each. */
   readonly #current = new Map<string, RelayedClient>()
-  readonly #stops: readonly (() => void)[]
+  readonly #stopHearing: () => void
   /** Resolves when what is known to have changed is read. */
   #hearing: Promise<unknown> = Promise.resolve()
 
@@ -89,43 +85,41 @@ export class Relay {
       owed: this.#owed,
       onFailed: this.#onFailed,
     })
-    this.persistence = relayPersistence({
-      publishing: this.#publishing,
-      of: client => this.#clients.get(client),
-      newest: clientId => this.#current.get(clientId),
-    })
-    this.#link = new NodeLink({
+    this.persistence = relayPersistence(this.#publishing, this)
+    this.bus = new MessageBus({
       nodes,
-      onMessage: message => this.#deliver(message),
-      onMissed: () => this.#endPersistent(),
+      onLinked: message => {
+        const { retain, brokerId, brokerCounter } = message
+        this.#come.set(brokerId, brokerCounter)
+        if (retain) this.#retained.announced({ ...message, ...placeOf(message) }).catch(this.#onFailed)
+      },
+      onDelivered: message => {
+        if (message.retain) this.#retained.passed(message.topic, placeOf(message))
+      },
+      // What their clients have missed, they find in the store when they come again.
+      onMissed: () => {
+        for (const client of this.#current.values()) client.miss()
+      },
       catchUp: () => this.catchUp(),
       onFailed: this.#onFailed,
     })
-    this.bus = new MessageBus(packet => {
-      if (packet.retain) this.#passed(packet)
-      // What a broker says of itself is nothing to others.
-      if (!packet.topic.startsWith('$SYS/')) this.#link.tell(packet)
+    this.#stopHearing = nodes.onDocuments(names => {
+      this.#hearing = Promise.all([this.#hearing, this.#hear(names).catch(this.#onFailed)])
     })
-    this.#stops = [
-      nodes.onDocuments(names => {
-        this.#hearing = Promise.all([this.#hearing, this.#hear(names).catch(this.#onFailed)])
-      }),
-      () => this.#link.close(),
-      () => this.#owed.close(),
-    ]
   }
 
   /** @throws ThingwireError of the store */
   static async open(parts: RelayParts): Promise<Relay> {
     const relay = new Relay(parts)
-    await relay.#link.open()
+    await relay.bus.open()
     await relay.#hear(undefined)
     relay.#owed.sweepSoon()
     return relay
   }
 
   close(): void {
-    for (const stop of this.#stops) stop()
+    this.#stopHearing()
+    this.#owed.close()
   }
 
   /** The newest connection of a client, if it is one of this node. */
@@ -149,8 +143,8 @@ export class Relay {
     if (!session) return undefined
     const { clientId, isPersistent, wasPresent } = session
     const latest = this.#current.get(clientId) ?? before
-    const kept = isPersistent && wasPresent ? await this.restrict(clientId, grants, hold) : []
-    if (isPersistent && !wasPresent) await this.#removeAll(clientId, hold)
+    if (!wasPresent) this.#subscriptions.set(clientId, [])
+    const kept = await this.#restrict(clientId, grants, hold)
     if (grants.length === 0) return undefined
     const queue = isPersistent
       ? new OutgoingQueue({
@@ -163,8 +157,8 @@ export class Relay {
           onFailed: this.#onFailed,
         })
       : undefined
-    const retained = this.#retained
-    const relayed = new RelayedClient({ connection, clientId, grants, subscriptions: kept, queue, retained })
+    const relayed = new RelayedClient({ connection, clientId, grants, queue, retained: this.#retained })
+    for (const subscription of kept) relayed.subscribe(subscription)
     this.#clients.set(client, relayed)
     this.#current.set(clientId, relayed)
     return relayed
@@ -184,13 +178,9 @@ export class Relay {
     this.#owed.sweepSoon()
   }
 
-  /** Whether Aedes is to subscribe a client to a filter. */
-  allows(client: Client, filter: string): boolean {
-    return this.#clients.get(client)?.isSubscribed(filter) === true
-  }
-
-  forward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
-    return this.#clients.get(client)?.forward(packet) ?? null
+  /** @returns undefined: the client uses no topics beside those of things */
+  of(client: Client): RelayedClient | undefined {
+    return this.#clients.get(client)
   }
 
   /**
@@ -205,7 +195,7 @@ export class Relay {
   ): Promise<void> {
     if (!isPersistent) return
     await this.#subscriptions.keep(clientId, subscriptions, hold)
-    await this.#link.settle()
+    await this.bus.settle()
   }
 
   /** Resolves when everything that was committed before the call, by whichever node, is known here. @throws ThingwireError of the store */
@@ -215,34 +205,8 @@ export class Relay {
     await this.#hearing
   }
 
-  #deliver(message: LinkedMessage): void {
-    const { retain, brokerId, brokerCounter: order } = message
-    this.#come.set(brokerId, order)
-    if (retain) this.#retained.announced({ ...message, order, brokerId }).catch(this.#onFailed)
-    this.bus.deliver({ ...message, cmd: 'publish', dup: false }, () => {})
-    if (retain) this.#passed(message)
-  }
-
-  #passed({ topic, brokerId, brokerCounter: order }: Omit<LinkedMessage, 'payload'>): void {
-    this.#retained.passed(topic, { brokerId, order })
-  }
-
-  /** What their clients have missed, they find in the store when they come again. */
-  #endPersistent(): void {
-    for (const client of this.#current.values()) client.miss()
-  }
-
-  /**
-   * Ends the subscriptions of a session that its client may not have any more.
-   *
-   * @returns the others
-   * @throws HoldLost @throws ThingwireError of the store
-   */
-  async restrict(
-    clientId: string,
-    grants: readonly TopicGrant[],
-    hold?: Hold,
-  ): Promise<readonly TopicSubscription[]> {
+  /** Ends the subscriptions of a session that its client may not have any more. @returns the others */
+  async #restrict(clientId: string, grants: readonly TopicGrant[], hold?: Hold) {
     const kept = this.#subscriptions.of(clientId).filter(({ filter }) => mayRead(grants, filter))
     await this.#subscriptions.keep(clientId, kept, hold)
     return kept
@@ -251,7 +215,7 @@ export class Relay {
   /** What a principal may see has changed: its sessions keep what it may still see. @throws ThingwireError of the store */
   async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
     const scope = `${principalName({ kind: 'thing', thingId })}:`
-    for (const clientId of this.#subscriptions.clientsIn(scope)) await this.restrict(clientId, grants)
+    for (const clientId of this.#subscriptions.clientsIn(scope)) await this.#restrict(clientId, grants)
   }
 
   /**
@@ -291,26 +255,13 @@ export class Relay {
       return order > (this.#come.get(brokerId) ?? 0) && this.#current.has(clientIdOfQueued(name))
     }
     const missing = names.filter(isMissing)
-    if (missing.length === 0) return
-    const look = () => void this.#endWhoMissed(missing.filter(isMissing)).catch(this.#onFailed)
-    setTimeout(look, patience).unref()
-  }
-
-  /** @param names of entries whose message has not come to this node */
-  async #endWhoMissed(names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      // What has been acknowledged, or dropped, is not missed.
-      if (await this.#parts.documents.get(name)) this.#current.get(clientIdOfQueued(name))?.miss()
+    const look = async () => {
+      for (const name of missing.filter(isMissing)) {
+        // What has been acknowledged, or dropped, is not missed.
+        if (await this.#parts.documents.get(name)) this.#current.get(clientIdOfQueued(name))?.miss()
+      }
     }
-  }
-
-  /** Removes what a session has. @throws HoldLost @throws ThingwireError of the store */
-  async #removeAll(clientId: string, hold: Hold | undefined): Promise<void> {
-    const { documents } = this.#parts
-    this.#subscriptions.set(clientId, [])
-    const put: Record<string, null> = {}
-    for await (const name of listNames(documents, topicQueueOf(clientId))) put[name] = null
-    await documents.put({ ...put, [topicSessionName(clientId)]: null }, 'essential', hold)
+    if (missing.length > 0) setTimeout(() => look().catch(this.#onFailed), patience).unref()
   }
 
   /** What the store fails is told by whoever waits for it. */

@@ -15,8 +15,6 @@ export interface RelayedClientParts {
   /** Inside the broker. */
   readonly clientId: string
   readonly grants: readonly TopicGrant[]
-  /** Of the session that it finds again. */
-  readonly subscriptions: readonly TopicSubscription[]
   /** Undefined: its session ends with the connection. */
   readonly queue: OutgoingQueue | undefined
   readonly retained: RetainedMessages
@@ -34,15 +32,13 @@ export class RelayedClient {
   readonly #streams = new Set<RetainedStream>()
   /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
   #ready: Promise<void>
-  #isEnded = false
 
-  constructor({ connection, clientId, grants, subscriptions, queue, retained }: RelayedClientParts) {
+  constructor({ connection, clientId, grants, queue, retained }: RelayedClientParts) {
     this.clientId = clientId
     this.grants = grants
     this.queue = queue
     this.#connection = connection
     this.#retained = retained
-    for (const subscription of subscriptions) this.subscribe(subscription)
     this.#ready = queue?.replayed ?? Promise.resolve()
   }
 
@@ -52,7 +48,6 @@ export class RelayedClient {
    * @param hold of the connection that has the client now. @throws HoldLost @throws ThingwireError of the store
    */
   async end(hold?: TakenHold): Promise<void> {
-    this.#isEnded = true
     if (hold) this.queue?.handOver(hold)
     if (this.#connection.isConnected) await this.#connection.broker.finish()
     await this.queue?.end()
@@ -67,17 +62,9 @@ export class RelayedClient {
     return this.queue !== undefined
   }
 
-  get subscriptions(): readonly TopicSubscription[] {
-    return [...this.#subscriptions.values()]
-  }
-
-  /** How many subscriptions it has. */
-  get size(): number {
-    return this.#subscriptions.size
-  }
-
-  isSubscribed(filter: string): boolean {
-    return this.#subscriptions.has(filter)
+  /** By filter. */
+  get subscriptions(): ReadonlyMap<string, TopicSubscription> {
+    return this.#subscriptions
   }
 
   subscribe(subscription: TopicSubscription): void {
@@ -97,7 +84,7 @@ export class RelayedClient {
    * @returns sends the retained messages that its filters match, to be called when it is answered
    */
   beginRetained(): (filters: readonly string[]) => Promise<void> {
-    const stream = new RetainedStream(this.#retained, this.#connection, () => this.#isEnded)
+    const stream = new RetainedStream(this.#retained, this.#connection)
     this.#streams.add(stream)
     return filters => {
       const sending = this.#ready.then(() => stream.send(filters))
@@ -125,9 +112,9 @@ export class RelayedClient {
     if (!mayRead(this.grants, packet.topic)) return null
     // Out of the queue: that knows its QoS.
     if (packet.messageId !== undefined) return this.#note(packet)
-    const granted = this.#qosOf(packet.topic)
-    if (granted === undefined) return null
-    if (granted < packet.qos) packet.qos = granted
+    const granted = Math.max(...this.#tree.match(packet.topic))
+    if (granted < 0) return null
+    if (granted < packet.qos) packet.qos = granted as QoS
     if (packet.retain) return [...this.#streams].some(stream => stream.isDue(packet.topic)) ? packet : null
     if (!this.queue || packet.qos === 0) return this.#note(packet)
     return this.queue.admits(packet) ? this.#note(packet) : null
@@ -136,10 +123,5 @@ export class RelayedClient {
   #note(packet: AedesPublishPacket): AedesPublishPacket {
     for (const stream of this.#streams) stream.note(packet)
     return packet
-  }
-
-  #qosOf(topic: string): QoS | undefined {
-    const all = this.#tree.match(topic)
-    return all.length > 0 ? (Math.max(...all) as QoS) : undefined
   }
 }

@@ -19,8 +19,8 @@ export interface RetainedMessage extends MessageId {
 
 /** One object for each message, however often it is heard of. */
 interface Newest extends RetainedMessage {
-  /** Until when the message may still come to the subscribers of this node as it is published, by the monotonic clock. */
-  comesUntil: number
+  /** The message may still come to everyone who is subscribed at this node, as it is published. */
+  isComing: boolean
   /** Another node has announced the message, and the store has perhaps an older one. */
   isAhead: boolean
 }
@@ -50,7 +50,7 @@ export class RetainedMessages {
     )) {
       const name = topicRetainedPrefix + rest
       names.delete(name)
-      if (this.#messages.get(name) === before.get(name)) this.#setStored(name, document, 0)
+      if (this.#messages.get(name) === before.get(name)) this.#setStored(name, document, false)
       if (!isTopicName(document.topic)) await this.#documents.put({ [name]: null }, 'essential')
     }
     for (const name of names) if (this.#messages.get(name) === before.get(name)) this.#set(name, undefined)
@@ -70,11 +70,11 @@ export class RetainedMessages {
    * @returns what is to be put, before anything that is called later
    */
   change(message: RetainedMessage): DocumentPut {
-    const name = retainedName(message.topic)
-    const isRemoval = message.payload.length === 0
-    const comesUntil = Number.POSITIVE_INFINITY
-    this.#setNewer(name, isRemoval ? undefined : { ...message, comesUntil, isAhead: false })
-    return { [name]: isRemoval ? null : documentOf(message) }
+    const { topic, payload, qos, order, brokerId } = message
+    const name = retainedName(topic)
+    const isRemoval = payload.length === 0
+    this.#setNewer(name, isRemoval ? undefined : { ...message, isComing: true, isAhead: false })
+    return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
   }
 
   /** Another node announces a message; what the store has, may be newer, or not be there yet. @throws ThingwireError of the store */
@@ -84,14 +84,14 @@ export class RetainedMessages {
     if (isSame(before, message)) return
     const isRemoval = message.payload.length === 0
     if (message.order > (before?.order ?? 0))
-      this.#setNewer(name, isRemoval ? undefined : { ...message, comesUntil: 0, isAhead: true })
+      this.#setNewer(name, isRemoval ? undefined : { ...message, isComing: false, isAhead: true })
     else await this.hear(name)
   }
 
-  /** A message goes to all subscribers of this node. */
+  /** A message has gone to all subscribers of this node, or comes no more. */
   passed(topic: string, place: MessageId): void {
     const newest = this.newest(topic)
-    if (newest && isSame(newest, place)) newest.comesUntil = 0
+    if (newest && isSame(newest, place)) newest.isComing = false
     this.#wake()
   }
 
@@ -101,13 +101,13 @@ export class RetainedMessages {
     this.#readings.add(reading)
     try {
       const document = (await this.#documents.getInOrder(name)) as RetainedDocument | undefined
-      if (!reading.isPast) this.#setStored(name, document, performance.now() + patience)
+      if (!reading.isPast) this.#setStored(name, document, true)
     } finally {
       this.#readings.delete(reading)
     }
   }
 
-  /** Names of those that filters match, each once, in small pieces (`FilterTree.matchedBy`). */
+  /** Topics of those that filters match, each once, in small pieces (`FilterTree.matchedBy`). */
   matching(filters: readonly string[]): Generator<Iterable<string>> {
     const tree = new FilterTree<boolean>()
     for (const filter of filters) tree.add(filter, true)
@@ -116,28 +116,12 @@ export class RetainedMessages {
 
   /** The newest of a topic. */
   newest(topic: string): Newest | undefined {
-    return this.named(retainedName(topic))
+    return this.#messages.get(retainedName(topic))
   }
 
-  /** The newest under the name of its document. */
-  named(name: string): Newest | undefined {
-    return this.#messages.get(name)
-  }
-
-  /** Whether a message may still come to everyone who is subscribed at this node, as it is published. */
-  isComing({ comesUntil }: Newest): boolean {
-    return comesUntil > performance.now()
-  }
-
-  /** Resolves when that may have changed, of the message under the name of its document. */
-  async untilPassed(name: string): Promise<void> {
-    const left = (this.named(name)?.comesUntil ?? 0) - performance.now()
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>(resolve => {
-      this.#waiting.add(resolve)
-      if (Number.isFinite(left)) timer = setTimeout(resolve, Math.max(left, 0))
-    })
-    clearTimeout(timer)
+  /** Resolves when a message has changed, or comes no more as it is published. */
+  untilPassed(): Promise<void> {
+    return new Promise(resolve => void this.#waiting.add(resolve))
   }
 
   #setNewer(name: string, message: Newest | undefined): void {
@@ -145,15 +129,20 @@ export class RetainedMessages {
     this.#set(name, message)
   }
 
-  #setStored(name: string, document: RetainedDocument | undefined, comesUntil: number): void {
+  #setStored(name: string, document: RetainedDocument | undefined, isComing: boolean): void {
     const before = this.#messages.get(name)
     const message = document && messageOf(document)
     const isKnown = isSame(before, message)
     // The put of what was announced is under way.
     const isOlder = message === undefined || isBefore(message, before)
     if (before?.isAhead && !isKnown && isOlder) return
-    if (!isKnown) this.#set(name, message && { ...message, comesUntil, isAhead: false })
-    else if (before) before.isAhead = false
+    if (before && isKnown) before.isAhead = false
+    if (isKnown) return
+    this.#set(name, message && { ...message, isComing: isComing && message.order > 0, isAhead: false })
+    if (!message || !isComing) return
+    // Not the message itself: there may be many newer ones by then.
+    const { topic, order, brokerId } = message
+    setTimeout(() => this.passed(topic, { order, brokerId }), patience).unref()
   }
 
   #set(name: string, given: Newest | undefined): void {
@@ -161,10 +150,10 @@ export class RetainedMessages {
     const message = given && isTopicName(given.topic) ? given : undefined
     const before = this.#messages.get(name)
     this.#bytes += weightOf(message) - weightOf(before)
-    if (message && !before) this.#topics.add(message.topic, name)
+    if (message && !before) this.#topics.add(message.topic, message.topic)
     if (message) this.#messages.set(name, message)
     else this.#messages.delete(name)
-    if (before && !message) this.#topics.remove(before.topic, name)
+    if (before && !message) this.#topics.remove(before.topic, before.topic)
     this.#wake()
   }
 
@@ -191,8 +180,4 @@ function weightOf(message: RetainedMessage | undefined): number {
 
 function messageOf({ topic, payload, qos, order = 0, brokerId = '' }: RetainedDocument): RetainedMessage {
   return { topic, payload: Buffer.from(payload, 'base64'), qos, order, brokerId }
-}
-
-function documentOf({ topic, payload, qos, order, brokerId }: RetainedMessage): RetainedDocument {
-  return { topic, payload: payload.toString('base64'), qos, order, brokerId }
 }

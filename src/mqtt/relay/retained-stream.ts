@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AedesPublishPacket } from 'aedes'
-import type { MessageId } from './documents.ts'
+import { type MessageId, placeOf } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 import { isSame, type RetainedMessage, type RetainedMessages } from './retained-messages.ts'
 
@@ -16,7 +16,6 @@ const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 export class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
-  readonly #isEnded: () => boolean
   /** By topic that has a retained message: that, if it came as it was published, otherwise another message that did. */
   readonly #came = new Map<string, MessageId>()
   /** Those that Aedes has not sent yet. */
@@ -24,21 +23,16 @@ export class RetainedStream {
   #sends: Promise<void>[] = []
   #bytes = 0
 
-  /** @param isEnded whether the client takes none any more */
-  constructor(
-    retained: RetainedMessages,
-    connection: Pick<RelayedConnection, 'client' | 'live'>,
-    isEnded: () => boolean,
-  ) {
+  constructor(retained: RetainedMessages, connection: Pick<RelayedConnection, 'client' | 'live'>) {
     this.#retained = retained
     this.#connection = connection
-    this.#isEnded = isEnded
   }
 
   /** A message goes to the client as it is published. */
-  note({ topic, brokerId, brokerCounter: order }: AedesPublishPacket): void {
+  note(packet: AedesPublishPacket): void {
+    const { topic } = packet
+    const came = placeOf(packet)
     const newest = this.#retained.newest(topic)
-    const came = { order, brokerId }
     if (newest && (isSame(newest, came) || !this.#came.has(topic))) this.#came.set(topic, came)
   }
 
@@ -52,24 +46,25 @@ export class RetainedStream {
   async send(filters: readonly string[]): Promise<void> {
     const late: string[] = []
     let pieces = 0
-    for (const names of this.#retained.matching(filters)) {
+    for (const topics of this.#retained.matching(filters)) {
       if (++pieces % piecesAtOnce === 0) await setImmediate()
-      for (const name of names) if (!(await this.#give(name))) late.push(name)
+      for (const topic of topics) if (!(await this.#give(topic))) late.push(topic)
     }
-    for (const name of late) {
-      while (!(await this.#give(name))) await this.#retained.untilPassed(name)
+    for (const topic of late) {
+      while (!(await this.#give(topic))) await this.#retained.untilPassed()
     }
     await this.#sent()
   }
 
   /** @returns false: it may come as it is published */
-  async #give(name: string): Promise<boolean> {
-    await this.#connection.live.brokerPackets.room()
-    const newest = this.#retained.named(name)
-    if (!newest || this.#isEnded()) return true
-    const came = this.#came.get(newest.topic)
+  async #give(topic: string): Promise<boolean> {
+    const { live, client } = this.#connection
+    await live.brokerPackets.room()
+    const newest = this.#retained.newest(topic)
+    if (!newest || client.closed) return true
+    const came = this.#came.get(topic)
     // Behind one that came, it comes: it need not be waited for.
-    if (this.#retained.isComing(newest)) return came !== undefined
+    if (newest.isComing) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)
     this.#sends.push(this.#send(newest))

@@ -6,7 +6,7 @@ import type { MqttThings } from '../mqtt-things.ts'
 import { clientHold } from './client-hold.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
-import { type InFlightWrite, inFlightName } from './session-documents.ts'
+import type { InFlightWrite } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
@@ -107,7 +107,7 @@ export class Sessions {
     // Of one that goes on in memory the store says that it is in use.
     if (!isPresent || !present.isInUse) {
       if (session.wasPresent) await this.#keep(open, 'essential')
-      else await this.#keep(open, 'keep', removalOf(clientId, left))
+      else await this.#keep(open, 'keep', await this.#stored.removalOf(clientId))
     }
     this.#open.set(clientId, open)
     return { session, inFlight: session.wasPresent ? left : [] }
@@ -229,9 +229,4 @@ export class Sessions {
 function noteLoss(open: OpenSession, error: unknown): void {
   unlessLost(error)
   open.lostAt = performance.now()
-}
-
-/** Of what a session that is not there any more has left. */
-function removalOf(clientId: string, packets: readonly InFlightWrite[]): DocumentPut {
-  return Object.fromEntries(packets.map(([messageId]) => [inFlightName(clientId, messageId), null]))
 }

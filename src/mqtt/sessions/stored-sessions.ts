@@ -107,10 +107,11 @@ export class StoredSessions {
 
   /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
   async forget(clientId: string, hold: Hold): Promise<void> {
-    await this.#documents.put(await this.#removalOf(clientId), 'essential', hold)
+    await this.#documents.put(await this.removalOf(clientId), 'essential', hold)
   }
 
-  async #removalOf(clientId: string): Promise<DocumentPut> {
+  /** Of whatever sessions of the client have left. @throws ThingwireError of the store */
+  async removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = {
       [sessionName(clientId)]: null,
       [topicSessionName(clientId)]: null,
@@ -141,7 +142,7 @@ export class StoredSessions {
     for await (const [rest, session] of listDocuments(this.#documents, sessionPrefix)) {
       const clientId = decodeURIComponent(rest)
       if (!isOld(session) || !mayForget(clientId)) continue
-      const removal = await this.#removalOf(clientId)
+      const removal = await this.removalOf(clientId)
       const isForgotten = await this.#documents.transact([sessionName(clientId)], ([stored]) => ({
         put: isOld(stored) ? removal : {},
         result: isOld(stored),

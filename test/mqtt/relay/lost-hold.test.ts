@@ -33,8 +33,10 @@ it('a connection that ends when another one has its client is no connection of t
   const connection = connectionWith(await things.holds.take('client/a'))
   const relayed = await relay.begin(connection, everything, undefined)
   if (!relayed) throw new Error('it may use topics')
-  const message = { topic: 'house/a', payload: 'x', qos: 1, brokerId: 'b', brokerCounter: 1 } as const
-  await relay.persistence.outgoingUpdate(connection.client, { cmd: 'publish', messageId: 1, ...message })
+  const message = { topic: 'house/a', payload: 'x', qos: 1, retain: false, dup: false } as const
+  const place = { brokerId: 'b', brokerCounter: 1 }
+  const packet = { cmd: 'publish' as const, messageId: 1, ...message, ...place }
+  await relay.persistence.outgoingUpdate(connection.client, packet)
   expect(relay.newest(clientId)).toBe(relayed)
   await things.holds.take('client/a')
   await relay.end(relayed)

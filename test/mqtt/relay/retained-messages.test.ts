@@ -20,8 +20,8 @@ function message(topic: string, text: string) {
 
 /** Topic and payload of those that filters match. */
 function matching(retained: RetainedMessages, filters: readonly string[]): string[] {
-  const names = [...retained.matching(filters)].flatMap(piece => [...piece])
-  return names.map(name => `${retained.named(name)?.topic} ${retained.named(name)?.payload}`)
+  const found = [...retained.matching(filters)].flatMap(piece => [...piece])
+  return found.map(topic => `${topic} ${retained.newest(topic)?.payload}`)
 }
 
 const topics = ['a', 'a/b', 'a/b/c', 'A/b', 'a/', '$x/b', 'x/b'] as const
