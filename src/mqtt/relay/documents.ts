@@ -67,10 +67,7 @@ export interface MessagePlace extends MessageId {
   readonly bytes: number
 }
 
-/** What tells a message from all others, and its size. */
-export type Placed = Pick<AedesPublishPacket, 'topic' | 'payload' | 'brokerId' | 'brokerCounter'>
-
-export function placeOf({ topic, payload, brokerId, brokerCounter }: Placed): MessagePlace {
+export function placeOf({ topic, payload, brokerId, brokerCounter }: AedesPublishPacket): MessagePlace {
   return { order: brokerCounter, brokerId, bytes: Buffer.byteLength(topic) + Buffer.byteLength(payload) }
 }
 

@@ -6,7 +6,6 @@ import {
   type MessageDocument,
   type MessagePlace,
   type OwedDocument,
-  type Placed,
   placeIn,
   placeOf,
   placeText,
@@ -77,7 +76,7 @@ export class OutgoingQueue {
   }
 
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
-  admits(packet: Placed): boolean {
+  admits(packet: AedesPublishPacket): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
     if (this.isReplaying) this.#meanwhile.push(place)

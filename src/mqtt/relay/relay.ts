@@ -14,6 +14,7 @@ import {
   clientIdOfQueued,
   placeIn,
   placeOf,
+  sessionName,
   type TopicSubscription,
   topicQueuePrefix,
   topicRetainedPrefix,
@@ -239,8 +240,10 @@ export class Relay {
       if (name.startsWith(topicRetainedPrefix)) await this.#retained.hear(name)
       if (!name.startsWith(topicSessionPrefix)) return
       await this.#subscriptions.hear(name)
+      const clientId = clientIdOf(name)
+      if (this.#subscriptions.of(clientId).length > 0) return
       // What this node has put for the session while it ended at another one.
-      if (this.#subscriptions.of(clientIdOf(name)).length === 0) this.#owed.sweepSoon()
+      if (!(await this.#parts.documents.get(sessionName(clientId)))) this.#owed.sweepSoon()
     })
     await Promise.all(changes)
   }
