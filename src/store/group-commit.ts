@@ -67,11 +67,23 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /** Settles the ticket of the item. */
   push(item: Item): undefined {
     const weight = this.#weigh(item)
-    const last = this.#queue.at(-1)
-    if (last instanceof Group && last.weight + weight <= this.#maximumWeight) last.add(item, weight)
+    const group = this.#groupFor(item, weight)
+    if (group) group.add(item, weight)
     else this.#queue.push(new Group(item, weight))
     if (this.#isPreparing) this.#prepare()
     this.#start()
+  }
+
+  /** The last group that has room for an item, if it may pass what stands behind that group. */
+  #groupFor(item: Item, weight: number): Group<Item> | undefined {
+    if (weight > this.#maximumWeight) return undefined
+    for (const entry of this.#queue.toReversed()) {
+      if (!(entry instanceof Group)) return undefined
+      if (entry.weight + weight <= this.#maximumWeight) return entry
+      const isHeavy = entry.weight > this.#maximumWeight
+      if (!isHeavy || !entry.items.every(before => this.#mayPass(item, before))) return undefined
+    }
+    return undefined
   }
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
