@@ -9,6 +9,13 @@ import { idleConnections, restingMemory, starting } from './idle-contestants.ts'
 import { acking, delivering, publishing } from './mqtt-contestants.ts'
 import { startAedesSide, startMosquittoSide, startProductSide } from './mqtt-sides.ts'
 import { questions, reading } from './reading-contestants.ts'
+import {
+  keeping,
+  relaying,
+  startRelayingAedes,
+  startRelayingMosquitto,
+  startRelayingProduct,
+} from './relay-contestants.ts'
 import { storing } from './storing-contestants.ts'
 
 const single = { payload: oneValue }
@@ -16,6 +23,9 @@ const watched = { ...single, isWatched: true }
 const batches = { body: batch, valuesPerWrite: valuesPerBatch }
 /** Writes a second. */
 const steadyRate = 2_000
+/** Of a message on another topic. */
+const state = '{"on":true,"power":12.5,"voltage":231}'
+const subscribers = 4
 /** For each second of a stretch: about what is stored in one. */
 const messages = { sqlite: 20_000, postgres: 4_000 }
 
@@ -114,6 +124,26 @@ export const comparisons: readonly Comparison[] = [
       'bare Aedes': delivering(startAedesSide, oneValue),
     },
     bars: [ratio('product', 'mosquitto', [0.5, 0.9])],
+  },
+  {
+    name: `relayed messages, QoS 1, ${subscribers} subscribers`,
+    unit: 'messages/s',
+    isClose: true,
+    sides: {
+      product: relaying(startRelayingProduct, state, subscribers),
+      mosquitto: relaying(startRelayingMosquitto, state, subscribers),
+      'bare Aedes': relaying(startRelayingAedes, state, subscribers),
+    },
+    // For `--before`; the peers show the cost of credentials, rates and topics that are checked.
+    bars: [],
+  },
+  {
+    name: 'relayed messages, QoS 1, 1 absent session',
+    unit: 'messages/s',
+    isClose: true,
+    sides: { product: keeping(startRelayingProduct, state) },
+    // For `--before`: no peer stores a message before it acks it.
+    bars: [],
   },
   {
     name: `ack p99 at ${steadyRate.toLocaleString('en')} writes/s`,

@@ -150,7 +150,7 @@ function watching(port: number) {
 }
 
 /** The subscriber's processor time at both ends of the measured stretch, and what it got between them. */
-function countDeliveries(subscriber: Subscriber | undefined) {
+export function countDeliveries(subscriber: Subscriber | undefined) {
   const received: number[] = []
   return {
     read: async () => {
