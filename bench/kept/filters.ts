@@ -1,0 +1,101 @@
+import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import {
+  connectAccepted,
+  encodePackets,
+  isOf,
+  type MqttClient,
+  publishPacket,
+} from '../../test/helpers/mqtt-client.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { within } from '../../test/helpers/waiting.ts'
+import { processorTime } from '../peers/processes.ts'
+import { median } from '../statistics.ts'
+import { openStage, publisherOn, thingOn } from './stage.ts'
+
+const topic = 'tele/d0/STATE'
+const messages = 5_000
+const rounds = 5
+const filtersAtOnce = 500
+/** Milliseconds. */
+const deadline = 120_000
+/** Times as long as for a client with one filter. */
+const bound = 1.5
+
+/** 2,000 filters, of which the first alone matches the topic. */
+const manyFilters = [
+  ...Array.from({ length: 1_000 }, (_, place) => `tele/d${place}/STATE`),
+  ...Array.from({ length: 500 }, (_, place) => `tele/+/x${place}`),
+  ...Array.from({ length: 500 }, (_, place) => `tele/w${place}/#`),
+]
+const sides = { 'one filter': [topic], '2,000 filters': manyFilters }
+
+/** Time and processor time of 5,000 messages to a client with 2,000 filters, beside a client with one, in alternate rounds. */
+export async function judgeFilters(judged: JudgedLines): Promise<void> {
+  const { server } = await openStage()
+  const publisher = await publisherOn(server)
+  for (const clean of [true, false]) {
+    const times: Record<string, Delivered[]> = { 'one filter': [], '2,000 filters': [] }
+    for (let round = 0; round <= rounds; round++) {
+      const inTurn = Object.entries(sides)
+      if (round % 2 === 1) inTurn.reverse()
+      for (const [side, filters] of inTurn) {
+        const delivered = await deliverTo(filters, clean, server, publisher)
+        // What V8 compiles first is no side's.
+        if (round > 0) times[side]?.push(delivered)
+      }
+    }
+    const [one = [], many = []] = Object.values(times)
+    const ratio = (of: keyof Delivered) =>
+      median(many.map(each => each[of])) / median(one.map(each => each[of]))
+    judged.line(
+      ratio('took') <= bound,
+      `${messages} messages to a ${clean ? 'clean' : 'persistent'} session with 2,000 filters: ` +
+        `${median(many.map(({ took }) => took)).toFixed(0)} ms, with one ${median(one.map(({ took }) => took)).toFixed(0)} ms; ` +
+        `ratio ${ratio('took').toFixed(2)} (bound ${bound}), of processor time ${ratio('processor').toFixed(2)}`,
+    )
+  }
+  await server.stop()
+}
+
+interface Delivered {
+  /** Milliseconds from the first publish until the client has all. */
+  readonly took: number
+  /** Of the server meanwhile, milliseconds. */
+  readonly processor: number
+}
+
+async function deliverTo(
+  filters: readonly string[],
+  clean: boolean,
+  server: ServerProcess,
+  publisher: MqttClient,
+): Promise<Delivered> {
+  const { thingToken: username } = await thingOn(server)
+  const client = { url: server.mqttUrl, username, clientId: 'subscriber' }
+  let received = 0
+  let onComplete = () => {}
+  const complete = new Promise<void>(resolve => (onComplete = resolve))
+  const onMessage = () => {
+    if (++received === messages) onComplete()
+  }
+  const subscriber = await connectAccepted({ ...client, clean, onMessage })
+  for (let from = 0; from < filters.length; from += filtersAtOnce) {
+    const some = filters.slice(from, from + filtersAtOnce)
+    await subscriber.subscribeTo(...some.map(filter => ({ topic: filter, qos: 1 }) as const))
+  }
+  const bytes = encodePackets(
+    ...Array.from({ length: messages }, (_, n) => publishPacket(topic, 'on', { messageId: n + 1 })),
+  )
+  const pid = server.process.pid ?? 0
+  const before = processorTime(pid)
+  const begin = performance.now()
+  publisher.sendBytes(bytes)
+  await within(complete, `${messages} messages`, deadline)
+  const took = performance.now() - begin
+  const processor = (processorTime(pid) - before) / 1_000
+  await publisher.next(isOf('puback', messages))
+  await subscriber.takeLeave()
+  // The session ends: it is owed nothing of later rounds.
+  await (await connectAccepted({ ...client, clean: true })).takeLeave()
+  return { took, processor }
+}

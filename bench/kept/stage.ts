@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { ask, type Thing } from '../../test/helpers/http-client.ts'
+import { connectAccepted, type MqttClient } from '../../test/helpers/mqtt-client.ts'
+import { preload } from '../../test/helpers/preload.ts'
+import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { makeBenchDirectory } from '../bench-directory.ts'
+import { endWithUs } from '../peers/program.ts'
+
+const grants = [
+  { filter: 'tele/#', access: 'read' },
+  { filter: 'tele/#', access: 'write' },
+]
+const watched = preload(new URL('../turns/turns-preload.ts', import.meta.url))
+
+/** A server that relays `tele/#` in a heap of 512 MB. */
+export interface Stage {
+  readonly server: ServerProcess
+  readonly dataDir: string
+  /** Socket of `turns-preload.ts`. */
+  readonly turns: string
+}
+
+/** A session that is away. */
+export interface Away {
+  readonly username: string
+  readonly clientId: string
+}
+
+export async function openStage(): Promise<Stage> {
+  const dataDir = await makeBenchDirectory()
+  const turns = join(dataDir, 'turns.sock')
+  const server = await startServer({
+    dataDir,
+    environment: {
+      ...noRateLimits,
+      BENCH_TURNS: turns,
+      NODE_OPTIONS: `${watched.NODE_OPTIONS} --max-old-space-size=512`,
+      THINGWIRE_TOPICS: 'tele/#',
+    },
+  })
+  endWithUs(server.process)
+  return { server, dataDir, turns }
+}
+
+/** A new thing that may use `tele/#`. */
+export function thingOn(server: ServerProcess): Promise<Thing> {
+  return ask<Thing>(server, 'POST', '/v2/admin/things', { topics: grants })
+}
+
+/** A connection of a new thing. */
+export async function publisherOn(server: ServerProcess): Promise<MqttClient> {
+  const { thingToken: username } = await thingOn(server)
+  return await connectAccepted({ url: server.mqttUrl, username, clientId: 'publisher', deadline: 600_000 })
+}
+
+/** One session of the thing for each filter, each subscribed at QoS 1. */
+export async function leaveSessions(
+  server: ServerProcess,
+  { thingToken: username }: Thing,
+  filters: readonly string[],
+): Promise<readonly Away[]> {
+  const sessions: Away[] = []
+  for (const filter of filters) {
+    const clientId = `away-${Math.random().toString(36).slice(2, 12)}`
+    const client = await connectAccepted({ url: server.mqttUrl, username, clientId, clean: false })
+    await client.subscribe(filter, 1)
+    await client.disconnect()
+    sessions.push({ username, clientId })
+  }
+  return sessions
+}
