@@ -61,7 +61,7 @@ const ordinaryDeadline = 20_000
  *
  * @param deadline milliseconds
  */
-export async function settled(peer: Peer, deadline = ordinaryDeadline): Promise<void> {
+export async function settled(peer: Pick<Peer, 'processes'>, deadline = ordinaryDeadline): Promise<void> {
   const total = () => Object.values(timesOf(peer)).reduce((sum, time) => sum + time, 0)
   for (const end = performance.now() + deadline; performance.now() < end; ) {
     const before = total()
@@ -70,7 +70,7 @@ export async function settled(peer: Peer, deadline = ordinaryDeadline): Promise<
   }
 }
 
-export function timesOf({ processes }: Peer): Times {
+export function timesOf({ processes }: Pick<Peer, 'processes'>): Times {
   return Object.fromEntries(
     Object.entries(processes).map(([name, processId]) => [name, processorTime(processId)]),
   )

@@ -1,19 +1,33 @@
 import { parseArgs } from 'node:util'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { judgeFilters } from './filters.ts'
+import { judgeFull } from './full.ts'
 import { judgeSessions } from './sessions.ts'
 
 /**
  * `npm run bench:kept [-- --only filters --messages 3000]`: messages on other topics in a heap of 512 MB. `sessions`: the memory and
  * the bytes written for one message of 1 MB for many sessions that are away, and the longest turn of the event loop for many small
- * ones. `filters`: the time of messages to a client with 2,000 filters, beside a client with one. Exits with 1 if a bound is missed.
- * Linux only.
+ * ones. `filters`: the time of messages to a client with 2,000 filters, beside a client with one. `full`, which takes minutes and is
+ * tried by its name alone: what others are refused while one principal keeps all that it may; `full:bytes`, `full:shared` and
+ * `full:single` are its parts. Exits with 1 if a bound is missed. Linux only.
  */
 
 const { values } = parseArgs({
-  options: { only: { type: 'string', default: '' }, messages: { type: 'string', default: '3000' } },
+  options: {
+    only: { type: 'string', default: '' },
+    messages: { type: 'string', default: '3000' },
+    /** Times the bound of a principal that `full` publishes. */
+    beyond: { type: 'string', default: '1.2' },
+    /** Messages on their way in it, per connection. */
+    window: { type: 'string' },
+  },
 })
 const judged = new JudgedLines()
 if ('sessions'.startsWith(values.only)) await judgeSessions(judged, Number(values.messages))
 if ('filters'.startsWith(values.only)) await judgeFilters(judged)
+const [part, way = ''] = values.only.split(':')
+if (part === 'full') {
+  const window = values.window === undefined ? undefined : Number(values.window)
+  await judgeFull(judged, way, Number(values.beyond), window)
+}
 process.exit(judged.broken === 0 ? 0 : 1)

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { connectAccepted, isMessageOn } from '../../test/helpers/mqtt-client.ts'
 import type { TurnTimes } from '../turns/turns-preload.ts'
-import { type Away, leaveSessions, openStage, publisherOn, thingOn } from './stage.ts'
+import { type Away, leaveSessions, openStage, peakOf, publisherOn, thingOn } from './stage.ts'
 
 const payload = Buffer.alloc(1_000_000, 'x')
 /** Of memory in MB; of bytes, a multiple of those for one session; of a turn in milliseconds. */
@@ -82,11 +82,4 @@ async function stageOf(things: number, count: number) {
 /** Bytes that a process has written, to files and sockets. */
 async function writtenBy(pid: number): Promise<number> {
   return Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1])
-}
-
-/** Peak of the resident memory, KB. @param anew whether the kernel forgets the peak before */
-async function peakOf(pid: number, anew: boolean): Promise<number> {
-  if (anew) await writeFile(`/proc/${pid}/clear_refs`, '5')
-  const status = await readFile(`/proc/${pid}/status`, 'latin1')
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1])
 }

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ask, type Thing } from '../../test/helpers/http-client.ts'
 import { connectAccepted, type MqttClient } from '../../test/helpers/mqtt-client.ts'
@@ -10,6 +11,7 @@ const grants = [
   { filter: 'tele/#', access: 'read' },
   { filter: 'tele/#', access: 'write' },
 ]
+const sessionsAtOnce = 20
 const watched = preload(new URL('../turns/turns-preload.ts', import.meta.url))
 
 /** A server that relays `tele/#` in a heap of 512 MB. */
@@ -55,17 +57,26 @@ export async function publisherOn(server: ServerProcess): Promise<MqttClient> {
 
 /** One session of the thing for each filter, each subscribed at QoS 1. */
 export async function leaveSessions(
-  server: ServerProcess,
+  { mqttUrl: url }: ServerProcess,
   { thingToken: username }: Thing,
   filters: readonly string[],
 ): Promise<readonly Away[]> {
-  const sessions: Away[] = []
-  for (const filter of filters) {
+  const leave = async (filter: string): Promise<Away> => {
     const clientId = `away-${Math.random().toString(36).slice(2, 12)}`
-    const client = await connectAccepted({ url: server.mqttUrl, username, clientId, clean: false })
+    const client = await connectAccepted({ url, username, clientId, clean: false })
     await client.subscribe(filter, 1)
     await client.disconnect()
-    sessions.push({ username, clientId })
+    return { username, clientId }
   }
+  const sessions: Away[] = []
+  for (let from = 0; from < filters.length; from += sessionsAtOnce)
+    sessions.push(...(await Promise.all(filters.slice(from, from + sessionsAtOnce).map(leave))))
   return sessions
+}
+
+/** Peak of the resident memory, KB. @param anew whether the kernel forgets the peak before */
+export async function peakOf(pid: number, anew: boolean): Promise<number> {
+  if (anew) await writeFile(`/proc/${pid}/clear_refs`, '5')
+  const status = await readFile(`/proc/${pid}/status`, 'latin1')
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1])
 }

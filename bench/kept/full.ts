@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Thing } from '../../test/helpers/http-client.ts'
+import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
+import { within } from '../../test/helpers/waiting.ts'
+import { settled } from '../compare/usage.ts'
+import { writeMqtt } from '../load/mqtt-writers.ts'
+import { host } from '../peers/peer.ts'
+import { keepMessages, type Neighbourhood, writeReadings } from './neighbours.ts'
+import { type Away, leaveSessions, openStage, peakOf, type Stage, thingOn } from './stage.ts'
+
+const MiB = 1024 * 1024
+/** Of a principal (contract §7.10). */
+const most = { entries: 2_000_000, bytes: 256 * MiB }
+/** Bytes of the store: three times what a principal may keep. */
+const mostOnDisk = 3 * most.bytes
+/** Of the bound, what is kept at the end, as far as some sessions say of all. */
+const keptShare = { least: 0.85, most: 1.1 }
+const sampled = 10
+/** Seconds. */
+const deadline = 3_600
+const restOfDisk = 500
+/** Milliseconds in which what is too much is counted and dropped. */
+const longestTrim = 600_000
+
+/** A way to keep all that one principal may. */
+interface Way {
+  readonly name: string
+  readonly sessions: number
+  readonly filterOf: (place: number) => string
+  /** Each is published to by a connection. */
+  readonly topics: number
+  readonly payload: string
+  /** On their way, per connection. */
+  readonly window: number
+  /** Sessions that want one message. */
+  readonly wanted: number
+  /** That reach the bound. */
+  readonly messages: number
+}
+
+// Nothing of the neighbours is for it.
+const topicOf = (place: number) => `tele/full/s${place}`
+const large = randomBytes(32 * 1024).toString('hex')
+const small = '{"on":true}'
+
+/** By the word that chooses it. */
+const ways: Readonly<Record<string, Way>> = {
+  bytes: {
+    name: 'messages of 64 KiB, each for one of 40 sessions',
+    ...{ sessions: 40, filterOf: topicOf, topics: 40, payload: large, window: 2, wanted: 1 },
+    messages: most.bytes / large.length,
+  },
+  shared: {
+    name: 'small messages, each for 1,000 sessions',
+    ...{
+      sessions: 1_000,
+      filterOf: () => 'tele/full/#',
+      topics: 4,
+      payload: small,
+      window: 25,
+      wanted: 1_000,
+    },
+    messages: most.entries / 1_000,
+  },
+  single: {
+    name: 'small messages, each for one of 250 sessions',
+    ...{ sessions: 250, filterOf: topicOf, topics: 250, payload: small, window: 20, wanted: 1 },
+    messages: most.entries,
+  },
+}
+
+/**
+ * What others get while one principal keeps all that it may and goes on, the bytes on disk, and what is kept.
+ *
+ * @param only begins the words of the ways that are tried, each on a server of its own
+ * @param beyond times the bound: what is published
+ * @param window messages on their way, per connection. Default: of each way its own
+ */
+export async function judgeFull(
+  judged: JudgedLines,
+  only: string,
+  beyond: number,
+  window: number | undefined,
+): Promise<void> {
+  for (const [word, way] of Object.entries(ways)) {
+    if (word.startsWith(only)) await fill(judged, { ...way, ...(window && { window }) }, beyond)
+  }
+}
+
+async function fill(judged: JudgedLines, way: Way, beyond: number): Promise<void> {
+  const stage = await openStage()
+  const { server } = stage
+  const pid = server.process.pid ?? 0
+  const greedy = await thingOn(server)
+  const filters = Array.from({ length: way.sessions }, (_, place) => way.filterOf(place))
+  const away = await leaveSessions(server, greedy, filters)
+  const [endWriting, endKeeping] = [await writeReadings(server), await keepMessages(server)]
+  await peakOf(pid, true)
+  const endWatching = watchDisk(stage)
+  const begin = performance.now()
+  const published = await publish(stage, greedy, way, beyond * way.messages).catch(String)
+  const seconds = (performance.now() - begin) / 1_000
+  const writes = await endWriting()
+  const messages = await endKeeping()
+  judged.line(
+    typeof published === 'number' &&
+      isUntouched(writes) &&
+      isUntouched(messages) &&
+      messages.found === messages.acked,
+    `${way.name}: ${published} acked in ${seconds.toFixed(0)} s of ${beyond} × the bound; meanwhile of others, ` +
+      `readings ${textOf(writes)}; kept messages ${textOf(messages)}, ${messages.found} found${await reasonsOf(stage)}`,
+  )
+  const disk = await endWatching()
+  judged.line(
+    disk <= mostOnDisk,
+    `  ${(disk / MiB).toFixed(0)} MiB on disk at the peak (bound ${mostOnDisk / MiB}), ` +
+      `${((await peakOf(pid, false)) / 1024).toFixed(0)} MiB in memory`,
+  )
+  await settled({ processes: { server: pid } }, longestTrim)
+  const kept = await keptShareOf(stage, greedy, away, way)
+  judged.line(
+    kept >= keptShare.least && kept <= keptShare.most,
+    `  ${kept.toFixed(2)} of the bound is kept (${keptShare.least} to ${keptShare.most})`,
+  )
+  await server.stop()
+}
+
+/** @returns messages that were acked */
+async function publish(
+  { server }: Stage,
+  { thingToken: username }: Thing,
+  way: Way,
+  messages: number,
+): Promise<number> {
+  const { topics, payload, window } = way
+  const writes = {
+    ...{ host, ports: [Number(new URL(server.mqttUrl).port)], clientIdPrefix: 'greedy-', username },
+    ...{ connections: topics, topics: Array.from({ length: topics }, (_, place) => topicOf(place)) },
+    ...{ payload, window, qos: 1 as const },
+  }
+  const phases = { warmUp: 0, measured: deadline, acks: Math.ceil(messages) }
+  const { total } = await writeMqtt(writes, phases, { onBegin: () => {}, onEnd: () => {} })
+  return total
+}
+
+/** Of the bound that the way reaches; some sessions stand for all, and end what they find. */
+async function keptShareOf(
+  { server }: Stage,
+  { thingToken: username }: Thing,
+  away: readonly Away[],
+  { messages, wanted, sessions }: Way,
+): Promise<number> {
+  const publisher = await connectAccepted({ url: server.mqttUrl, username, clientId: 'ends' })
+  const step = Math.floor(sessions / sampled)
+  let found = 0
+  for (let place = 0; place < sampled * step; place += step) {
+    let onEnd = () => {}
+    const end = new Promise<void>(resolve => (onEnd = resolve))
+    const onMessage = ({ payload }: { readonly payload: Buffer }) => {
+      if (String(payload) === 'end') onEnd()
+      else found++
+    }
+    const client = await connectAccepted({ url: server.mqttUrl, ...away[place], clean: false, onMessage })
+    await publisher.publish(topicOf(place), 'end')
+    await within(end, 'what a session is owed', deadline * 1_000)
+    await client.takeLeave()
+  }
+  await publisher.disconnect()
+  return (found * sessions) / sampled / (messages * wanted)
+}
+
+/** @returns ends it, and gives the greatest size of the store that was seen, bytes */
+function watchDisk({ dataDir }: Stage): () => Promise<number> {
+  let peak = 0
+  let isOver = false
+  const watching = (async () => {
+    while (!isOver) {
+      peak = Math.max(peak, await sizeOf(join(dataDir, 'store')))
+      await delay(restOfDisk)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await watching
+    return peak
+  }
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  const names = await readdir(directory, { recursive: true })
+  // A file that was merged into others is gone.
+  const sizes = names.map(name =>
+    stat(join(directory, name)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+/** Why writes were refused and connections closed, as `/metrics` has it. */
+async function reasonsOf({ server }: Stage): Promise<string> {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  const counted = /^thingwire_(?:write_refusals|mqtt_broken_off)_total\{.*\} [1-9]\d*$/gm
+  return (metrics.match(counted) ?? []).map(line => `; ${line}`).join('')
+}
+
+function isUntouched({ acked, refused }: Neighbourhood): boolean {
+  return acked > 0 && refused === 0
+}
+
+function textOf({ acked, refused, longest }: Neighbourhood): string {
+  return `${acked} acked, ${refused} refused, an ack ${longest.toFixed(0)} ms at most`
+}
