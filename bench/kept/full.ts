@@ -121,10 +121,11 @@ async function fill(judged: JudgedLines, way: Way, beyond: number): Promise<void
       `${((await peakOf(pid, false)) / 1024).toFixed(0)} MiB in memory`,
   )
   await settled({ processes: { server: pid } }, longestTrim)
+  const least = keptShare.least * Math.min(1, beyond)
   const kept = await keptShareOf(stage, greedy, away, way)
   judged.line(
-    kept >= keptShare.least && kept <= keptShare.most,
-    `  ${kept.toFixed(2)} of the bound is kept (${keptShare.least} to ${keptShare.most})`,
+    kept >= least && kept <= keptShare.most,
+    `  ${kept.toFixed(2)} of the bound is kept (${least.toFixed(2)} to ${keptShare.most})`,
   )
   await server.stop()
 }
