@@ -1,11 +1,11 @@
 import { readSlices } from './slices.ts'
 
-/** Work that waits, by whoever asked for it: one piece of each is under way at a time, and they take turns. */
+/** Work that waits, by whoever asked for it: a few pieces are under way at a time, and those who ask take turns. */
 export class FairQueue {
   readonly #mostAtOnce: number
   /** In the order in which they have their turns. */
   readonly #waiting = new Map<string, (() => void)[]>()
-  readonly #busy = new Set<string>()
+  #underWay = 0
 
   /** @param mostAtOnce pieces of all who ask that are under way together */
   constructor(mostAtOnce: number) {
@@ -19,12 +19,11 @@ export class FairQueue {
    * @throws what `task` throws
    */
   async run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
-    if (this.#busy.has(name) || this.#busy.size >= this.#mostAtOnce) await this.#turnOf(name)
-    else this.#busy.add(name)
+    if (this.#underWay >= this.#mostAtOnce) await this.#turnOf(name)
+    else this.#underWay++
     try {
       return await task()
     } finally {
-      this.#busy.delete(name)
       this.#startNext()
     }
   }
@@ -55,15 +54,17 @@ export class FairQueue {
     })
   }
 
+  /** What has ended makes room for one. */
   #startNext(): void {
-    for (const [name, [next, ...left]] of this.#waiting) {
-      if (this.#busy.has(name)) continue
-      // Behind the others.
-      this.#waiting.delete(name)
-      if (left.length > 0) this.#waiting.set(name, left)
-      this.#busy.add(name)
-      next?.()
+    const [first] = this.#waiting
+    if (!first) {
+      this.#underWay--
       return
     }
+    const [name, [next, ...left]] = first
+    // Behind the others.
+    this.#waiting.delete(name)
+    if (left.length > 0) this.#waiting.set(name, left)
+    next?.()
   }
 }

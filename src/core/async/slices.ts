@@ -36,7 +36,7 @@ class SharedSlices {
   pause(): Promise<void> | undefined {
     const now = performance.now()
     if (this.#begin === undefined) this.#open(now)
-    else if (now - this.#begin >= longestSlice) return new Promise(resolve => this.#waiting.push(resolve))
+    else if (!this.#hasTime(now)) return new Promise(resolve => this.#waiting.push(resolve))
     return undefined
   }
 
@@ -47,11 +47,23 @@ class SharedSlices {
     setImmediate(() => {
       this.#isScheduled = false
       this.#begin = undefined
-      const next = this.#waiting.shift()
-      if (!next) return
+      if (this.#waiting.length === 0) return
       this.#open(performance.now())
-      next()
+      this.#goOn()
     })
+  }
+
+  /** Has those who wait go on, one after another, as long as the slice lasts. */
+  #goOn(): void {
+    this.#waiting.shift()?.()
+    // Behind the first piece of work of that one.
+    queueMicrotask(() => {
+      if (this.#waiting.length > 0 && this.#hasTime(performance.now())) this.#goOn()
+    })
+  }
+
+  #hasTime(now: number): boolean {
+    return this.#begin !== undefined && now - this.#begin < longestSlice
   }
 }
 

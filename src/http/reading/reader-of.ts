@@ -5,8 +5,8 @@ import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 
 /**
- * In whose name reads wait that cost much: intervals, whole ranges, long pages, lists. One of a principal is under way at a time
- * (contract §9); of an answer that is streamed, one piece.
+ * In whose name reads wait that cost much: intervals, whole ranges, long pages, lists
+ * (contract §9).
  *
  * @param thingId that the request was allowed to read
  * @returns as `principalName`

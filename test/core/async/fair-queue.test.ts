@@ -25,17 +25,25 @@ describe('a fair queue', () => {
     await Promise.all(all)
   })
 
-  it('has no more under way than may be, and never two of one', async () => {
+  it('has no more under way than may be, and gives one who asks alone all of that', async () => {
     const { begun, run, end } = workOf(new FairQueue(2))
-    const all = [run('a', 1), run('a', 2), run('b', 1), run('c', 1)]
-    expect(begun).toEqual(['a1', 'b1'])
-    end('b1')
-    await new Promise(resolve => setImmediate(resolve))
-    expect(begun).toEqual(['a1', 'b1', 'c1'])
-    for (const piece of ['a1', 'c1']) end(piece)
-    await new Promise(resolve => setImmediate(resolve))
-    end('a2')
+    const all = [run('a', 1), run('a', 2), run('a', 3), run('b', 1), run('c', 1)]
+    expect(begun).toEqual(['a1', 'a2'])
+    for (const [ended, next] of [
+      ['a2', 'a3'],
+      ['a1', 'b1'],
+      ['b1', 'c1'],
+    ] as const) {
+      end(ended)
+      await new Promise(resolve => setImmediate(resolve))
+      expect(begun.at(-1)).toBe(next)
+    }
+    for (const piece of ['a3', 'c1']) end(piece)
     await Promise.all(all)
+    const more = [run('a', 4), run('a', 5)]
+    expect(begun.slice(-2)).toEqual(['a4', 'a5'])
+    for (const piece of ['a4', 'a5']) end(piece)
+    await Promise.all(more)
   })
 
   it('goes on behind a piece that fails, and gives the items of a stream one by one', async () => {
