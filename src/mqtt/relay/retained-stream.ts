@@ -1,11 +1,11 @@
-import { setImmediate } from 'node:timers/promises'
 import type { AedesPublishPacket } from 'aedes'
+import { readSlices } from '../../core/async/slices.ts'
 import { type MessageId, placeOf } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 import { isSame, type RetainedMessage, type RetainedMessages } from './retained-messages.ts'
 
-/** Pieces of the search that are looked at in one turn of the event loop. */
-const piecesAtOnce = 1_000
+/** Pieces of the search that are looked at between two looks at the clock. */
+const piecesAtOnce = 50
 /** What is sent in one turn: when that many messages, or bytes of their payloads, are reached, the next one waits. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
@@ -47,7 +47,7 @@ export class RetainedStream {
     const late: string[] = []
     let pieces = 0
     for (const topics of this.#retained.matching(filters)) {
-      if (++pieces % piecesAtOnce === 0) await setImmediate()
+      if (++pieces % piecesAtOnce === 0) await readSlices.pause()
       for (const topic of topics) if (!(await this.#give(topic))) late.push(topic)
     }
     for (const topic of late) {
