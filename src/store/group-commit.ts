@@ -20,15 +20,11 @@ export interface Committer<Item, Result> {
    * @returns whether it can; if not, that item and those behind it are only prepared when they are committed
    */
   prepare?(item: Item): boolean
-  /** Whether an item may be committed before one that was handed in earlier. Default: no. */
-  mayPass?(item: Item, before: Item): boolean
 }
 
 /**
  * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
- * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came, except that of several
- * items that are each heavier than a group, lighter ones pass all but the first: ten long writes of one thing would hold up
- * every other thing for seconds.
+ * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came.
  */
 export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   readonly #committer: Committer<Item, Result>
@@ -40,8 +36,6 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /** Run before the next of the queue. */
   readonly #between: Task[] = []
   #running = false
-  /** What is committed now, or was committed last, was heavier than a group. */
-  #isBehindHeavy = false
   /** A group is being committed, or a task runs between two, and all of the next one so far is prepared. */
   #isPreparing = false
 
@@ -67,23 +61,11 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /** Settles the ticket of the item. */
   push(item: Item): undefined {
     const weight = this.#weigh(item)
-    const group = this.#groupFor(item, weight)
-    if (group) group.add(item, weight)
+    const last = this.#queue.at(-1)
+    if (last instanceof Group && last.weight + weight <= this.#maximumWeight) last.add(item, weight)
     else this.#queue.push(new Group(item, weight))
     if (this.#isPreparing) this.#prepare()
     this.#start()
-  }
-
-  /** The last group that has room for an item, if it may pass what stands behind that group. */
-  #groupFor(item: Item, weight: number): Group<Item> | undefined {
-    if (weight > this.#maximumWeight) return undefined
-    for (const entry of this.#queue.toReversed()) {
-      if (!(entry instanceof Group)) return undefined
-      if (entry.weight + weight <= this.#maximumWeight) return entry
-      const isHeavy = entry.weight > this.#maximumWeight
-      if (!isHeavy || !entry.items.every(before => this.#mayPass(item, before))) return undefined
-    }
-    return undefined
   }
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
@@ -124,34 +106,12 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
         await this.#preparing(between)
         continue
       }
-      const first = this.#takeNext()
+      const first = this.#queue.shift()
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }
     // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
     this.#running = false
-  }
-
-  #takeNext(): Group<Item> | Task | undefined {
-    const place = this.#isBehindHeavy ? this.#placeOfPassing() : 0
-    const [next] = this.#queue.splice(place, 1)
-    this.#isBehindHeavy = next instanceof Group && next.weight > this.#maximumWeight
-    return next
-  }
-
-  /** The place of the first group that may pass all in front of it; if there is none, 0. */
-  #placeOfPassing(): number {
-    const heavy: Item[] = []
-    for (const [place, entry] of this.#queue.entries()) {
-      if (!(entry instanceof Group)) return 0
-      if (entry.weight > this.#maximumWeight) heavy.push(...entry.items)
-      else return entry.items.every(item => heavy.every(before => this.#mayPass(item, before))) ? place : 0
-    }
-    return 0
-  }
-
-  #mayPass(item: Item, before: Item): boolean {
-    return this.#committer.mayPass?.(item, before) ?? false
   }
 
   async #preparing(task: Task): Promise<void> {

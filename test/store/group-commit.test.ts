@@ -38,8 +38,6 @@ function heldGroups(
           begun()
           announce()
         }),
-      // Unlucky ones keep their places.
-      mayPass: ({ number }) => number !== 13,
       ...(prepare && { prepare: ({ number }) => prepare(number) }),
     },
     ({ number }) => weigh(number),
@@ -212,31 +210,6 @@ describe('GroupCommit', () => {
     finish([4])
     await fourth
     expect(prepared).toEqual([])
-  })
-
-  it('push() lets what may pass pass all but the first of several that are heavier than a group', async () => {
-    const { groupCommit, begun, finish, groups } = heldGroups(number => (number >= 1_000 ? 200 : 1))
-    const all = [1_000, 1_001, 1_002, 1, 1_003, 2].map(number => groupCommit.pushed(number))
-    const wanted = [[1_000], [1, 2], [1_001], [1_002], [1_003]]
-    for (const group of wanted) {
-      await begun()
-      finish(group)
-    }
-    expect(await Promise.all(all)).toEqual([1_000, 1_001, 1_002, 1, 1_003, 2])
-    expect(groups).toEqual(wanted)
-  })
-
-  it('push() has nothing pass what it must not, nor a task', async () => {
-    const { groupCommit, begun, finish, groups } = heldGroups(number => (number >= 1_000 ? 200 : 1))
-    const before = [1_000, 1_001, 13].map(number => groupCommit.pushed(number))
-    const alone = groupCommit.alone(async () => void groups.push([]))
-    const behind = groupCommit.pushed(1)
-    for (const group of [[1_000], [1_001], [13], [1]]) {
-      await begun()
-      finish(group)
-    }
-    await Promise.all([...before, alone, behind])
-    expect(groups).toEqual([[1_000], [1_001], [13], [], [1]])
   })
 
   it('alone() runs after what was handed in before it and holds back what comes after', async () => {

@@ -5,8 +5,7 @@ import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 
 /**
- * In whose name reads wait that cost much: intervals, whole ranges, long pages, lists
- * (contract §9).
+ * In whose name reads wait that cost much: intervals, whole ranges, long pages, lists (contract §9).
  *
  * @param thingId that the request was allowed to read
  * @returns as `principalName`

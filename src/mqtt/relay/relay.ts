@@ -27,11 +27,8 @@ import { PublishQueue, type PutWithMessage, type RelayedMessage } from './publis
 import { relayPersistence } from './relay-persistence.ts'
 import { RelayedClient } from './relayed-client.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
-import { RetainedMessages } from './retained-messages.ts'
+import { patience, RetainedMessages } from './retained-messages.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
-
-/** How much later than in the store a message of another node may come, milliseconds. */
-const patience = 5_000
 
 export interface RelayParts {
   readonly documents: DocumentStore

@@ -9,7 +9,7 @@ import { FilterTree } from './filter-tree.ts'
 /** Most retained messages of all topics, and most bytes of their topics and payloads (contract §7.10). */
 const maximum = { messages: 100_000, bytes: 64 * 1024 * 1024 }
 /** How much later than in the store a message of another node may come, milliseconds. */
-const patience = 5_000
+export const patience = 5_000
 
 export interface RetainedMessage extends MessageId {
   readonly topic: string

@@ -67,9 +67,6 @@ export function createRecords(
     {
       commit: (group, begun) => database.use(() => committer.commit(group, begun)),
       prepare: item => committer.prepare(item),
-      // What a session keeps with a write may belong to another write of it.
-      mayPass: ({ write, documents }, before) =>
-        write !== undefined && documents.length === 0 && write.thingId !== before.write?.thingId,
     },
     ({ write, documents }) => weigh(write, documents),
     maximumGroupBytes,
