@@ -145,7 +145,7 @@ function get({ server, stage }: Scene, path: string, headers: object = {}, metho
     const outgoing = request(`${server.url}${path}`, sent, incoming => {
       const { statusCode = 0 } = incoming
       incoming.on('error', reject).resume()
-      const isExpected = statusCode < 300 || statusCode === 400 || statusCode === 429
+      const isExpected = statusCode < 300 || [400, 429, 503].includes(statusCode)
       incoming.on('end', () => (isExpected ? resolve() : reject(new Error(`${path}: ${statusCode}`))))
     })
     outgoing.on('error', reject)

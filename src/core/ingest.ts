@@ -79,6 +79,8 @@ export interface WriteRequest {
   readonly documents?: Append['documents']
   /** In whose name it is: refused with `HoldLost` if that is not held any more when it is stored. */
   readonly hold?: Append['hold']
+  /** The connection that it came over (contract 4.3). */
+  readonly sender?: Append['sender']
 }
 
 interface IngestParts {
@@ -148,7 +150,7 @@ export function createIngest(parts: IngestParts): Ingest {
   }
 
   function append(writing: Writing): void {
-    const { thingId, documents, hold } = writing.request
+    const { thingId, documents, hold, sender } = writing.request
     const parsed = writing.parsed as ParsedWrite
     const { id, store, broadcast } = parsed
     const write = {
@@ -161,6 +163,7 @@ export function createIngest(parts: IngestParts): Ingest {
       id,
       documents,
       hold,
+      sender,
     }
     records.submit(write, writing)
   }

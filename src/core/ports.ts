@@ -48,6 +48,11 @@ export interface Append {
   readonly documents?: DocumentPut | undefined
   /** In whose name it is: refused with `HoldLost`, as a whole, if that is not held any more at the commit. */
   readonly hold?: Hold | undefined
+  /**
+   * The connection that it came over, whose writes commit in the order in which they were handed in. It may pass long writes
+   * of other connections to other things. Absent: it passes nothing.
+   */
+  readonly sender?: object | undefined
 }
 
 /** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */

@@ -20,11 +20,14 @@ export interface Committer<Item, Result> {
    * @returns whether it can; if not, that item and those behind it are only prepared when they are committed
    */
   prepare?(item: Item): boolean
+  /** Whether an item may be committed before one that was handed in earlier. Default: no. */
+  mayPass?(item: Item, before: Item): boolean
 }
 
 /**
  * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
- * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came.
+ * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came, but for items that are
+ * each heavier than a group: between two of them comes a group of lighter ones that may pass.
  */
 export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   readonly #committer: Committer<Item, Result>
@@ -36,6 +39,8 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /** Run before the next of the queue. */
   readonly #between: Task[] = []
   #running = false
+  /** The newest that was taken out of the queue. */
+  #newest: Group<Item> | Task | undefined
   /** A group is being committed, or a task runs between two, and all of the next one so far is prepared. */
   #isPreparing = false
 
@@ -61,11 +66,42 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /** Settles the ticket of the item. */
   push(item: Item): undefined {
     const weight = this.#weigh(item)
-    const last = this.#queue.at(-1)
-    if (last instanceof Group && last.weight + weight <= this.#maximumWeight) last.add(item, weight)
-    else this.#queue.push(new Group(item, weight))
+    const place = this.#placeOf(item, weight)
+    const before = this.#queue[place - 1]
+    if (this.#takes(before, weight)) before.add(item, weight)
+    else this.#queue.splice(place, 0, new Group(item, weight))
     if (this.#isPreparing) this.#prepare()
     this.#start()
+  }
+
+  /** How many of the queue stay in front of an item. */
+  #placeOf(item: Item, weight: number): number {
+    let place = this.#queue.length
+    if (weight > this.#maximumWeight || !this.#queue.some(entry => this.#isHeavy(entry))) return place
+    for (let at = place - 1; at >= 0; at--) {
+      const entry = this.#queue[at]
+      if (!(entry instanceof Group && entry.items.every(before => this.#mayPass(item, before)))) return place
+      if (this.#isHeavy(entry) && this.#hasRoomBefore(at, weight)) place = at
+    }
+    return place
+  }
+
+  #mayPass(item: Item, before: Item): boolean {
+    return this.#committer.mayPass?.(item, before) ?? false
+  }
+
+  /** One group at most comes between two heavy ones, or the second would never be committed. */
+  #hasRoomBefore(place: number, weight: number): boolean {
+    const before = place === 0 ? this.#newest : this.#queue[place - 1]
+    return this.#isHeavy(before) || (place > 0 && this.#takes(before, weight))
+  }
+
+  #isHeavy(entry: Group<Item> | Task | undefined): boolean {
+    return entry instanceof Group && entry.weight > this.#maximumWeight
+  }
+
+  #takes(entry: Group<Item> | Task | undefined, weight: number): entry is Group<Item> {
+    return entry instanceof Group && entry.weight + weight <= this.#maximumWeight
   }
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
@@ -107,6 +143,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
         continue
       }
       const first = this.#queue.shift()
+      this.#newest = first
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }

@@ -38,6 +38,8 @@ function heldGroups(
           begun()
           announce()
         }),
+      // Those of one hundred keep their order.
+      mayPass: (item, before) => Math.floor(item.number / 100) !== Math.floor(before.number / 100),
       ...(prepare && { prepare: ({ number }) => prepare(number) }),
     },
     ({ number }) => weigh(number),
@@ -210,6 +212,53 @@ describe('GroupCommit', () => {
     finish([4])
     await fourth
     expect(prepared).toEqual([])
+  })
+
+  /** Commits what was handed in, group by group, and returns the groups. */
+  async function groupsOf(numbers: readonly number[], group: ReturnType<typeof heldGroups>) {
+    const all = numbers.map(number => group.groupCommit.pushed(number))
+    let settled = false
+    const done = Promise.all(all).then(() => (settled = true))
+    while (!settled) {
+      await Promise.race([group.begun(), done])
+      const waiting = group.groups.at(-1)
+      if (!settled) group.finish(waiting ?? [])
+      await setImmediate()
+    }
+    return group.groups
+  }
+  const long = (number: number) => (number % 100 < 10 ? 200 : 30)
+
+  it.each([
+    ['a short one of others passes long ones', [100, 101, 102, 211], [[100], [211], [101], [102]]],
+    ['one of the same sender stays behind', [100, 101, 150, 211], [[100], [211], [101], [150]]],
+    [
+      'one that waits with others of its kind passes them, too',
+      [100, 150, 101, 151, 211],
+      [[100], [150, 211], [101], [151]],
+    ],
+    [
+      'it does not pass a long one of its own',
+      [100, 101, 200, 102, 211],
+      [[100], [101], [200], [211], [102]],
+    ],
+    [
+      'those that do not fit in between stay behind',
+      [100, 101, 211, 311, 411, 511],
+      [[100], [211, 311, 411], [101], [511]],
+    ],
+    ['long ones never pass', [100, 200, 300], [[100], [200], [300]]],
+  ])('push(): %s', async (_, numbers, wanted) => {
+    expect(await groupsOf(numbers, heldGroups(long))).toEqual(wanted)
+  })
+
+  it('push() has nothing pass a task', async () => {
+    const held = heldGroups(long)
+    const first = [100, 101].map(number => held.groupCommit.pushed(number))
+    const alone = held.groupCommit.alone(async () => void held.groups.push([]))
+    await groupsOf([211], held)
+    await Promise.all([...first, alone])
+    expect(held.groups).toEqual([[100], [101], [], [211]])
   })
 
   it('alone() runs after what was handed in before it and holds back what comes after', async () => {

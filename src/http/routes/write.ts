@@ -70,7 +70,7 @@ export function writeRoute(
       return refuse(thingId, request, error)
     }
     try {
-      ingest.submit({ thingId, door: 'http', body, options }, answer)
+      ingest.submit({ thingId, door: 'http', body, options, sender: request.raw.socket }, answer)
     } finally {
       order.done(request)
     }

@@ -223,8 +223,9 @@ export class PublishDoor {
       return settle(ticket, this.#noteElsewhere(packet, thingId))
     const hold = this.#connection.holdOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
+    const sender = this.#connection
     try {
-      ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents }, ticket)
+      ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents, sender }, ticket)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true

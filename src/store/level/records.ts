@@ -67,6 +67,7 @@ export function createRecords(
     {
       commit: (group, begun) => database.use(() => committer.commit(group, begun)),
       prepare: item => committer.prepare(item),
+      mayPass,
     },
     ({ write, documents }) => weigh(write, documents),
     maximumGroupBytes,
@@ -141,4 +142,13 @@ export function createRecords(
       await database.write(batch, { sync: true })
     }
   }
+}
+
+/**
+ * The writes of one connection, and of one thing, stay in order (contract 4.3). So do documents: what a session keeps with a write may
+ * belong to another write of it.
+ */
+function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
+  if (!write?.sender || documents.length > 0 || !before) return false
+  return write.sender !== before.sender && write.thingId !== before.thingId
 }
