@@ -145,10 +145,10 @@ export function createRecords(
 }
 
 /**
- * The writes of one connection, and of one thing, stay in order (contract 4.3). So do documents: what a session keeps with a write may
- * belong to another write of it.
+ * The writes of one connection, and of one thing, stay in order (contract 4.3). What has documents passes nothing: they may replace
+ * those of an earlier one.
  */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
-  if (!write?.sender || documents.length > 0 || !before) return false
-  return write.sender !== before.sender && write.thingId !== before.thingId
+  if (!write?.sender || documents.length > 0) return false
+  return !before || (write.sender !== before.sender && write.thingId !== before.thingId)
 }

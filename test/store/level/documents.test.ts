@@ -26,6 +26,23 @@ function write(value: number, more: Partial<Append> = {}): Append {
 
 const many = Array.from({ length: 200 }, (_, index) => index)
 
+test('append() of a connection passes large puts, and none with documents of its own', async () => {
+  const { store } = await open()
+  const settled: string[] = []
+  const settles = (name: string, work: Promise<unknown>) => work.then(() => settled.push(name))
+  const large = 'x'.repeat(300_000)
+  await Promise.all([
+    ...[1, 2, 3].map(place =>
+      settles(`put ${place}`, store.documents.put({ [`a/${place}`]: { large } }, 'keep')),
+    ),
+    settles('with a document', store.records.append(write(1, { sender: {}, documents: { b: null } }))),
+    settles('of nobody', store.records.append(write(2))),
+    settles('passes', store.records.append(write(3, { sender: {}, thingId: 'bbbbbbbbbbbbbbbb' }))),
+  ])
+  expect(settled).toEqual(['put 1', 'passes', 'put 2', 'put 3', 'with a document', 'of nobody'])
+  await store.close()
+})
+
 test('put() shares its commit with the appends and puts that wait with it', async () => {
   const { store } = await open()
   let batches = 0
