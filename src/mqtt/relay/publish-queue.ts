@@ -22,7 +22,6 @@ import type { TopicSubscriptions } from './topic-subscriptions.ts'
 export interface PublishQueueParts {
   readonly documents: DocumentStore
   readonly clock: Pick<ReceiptClock, 'now'>
-  /** Of this process. */
   readonly brokerId: string
   readonly retained: RetainedMessages
   readonly subscriptions: TopicSubscriptions
@@ -37,6 +36,9 @@ export interface RelayedMessage {
   readonly qos: QoS
   readonly isRetained: boolean
 }
+
+/** Entries that are put at a time, some tens of milliseconds of work: writes of things do not wait behind all that is published. */
+const mostEntriesAtOnce = 4_000
 
 /** What is put in one with a message: what the door must not forget once it has acked. */
 export interface PutWithMessage {
@@ -57,6 +59,7 @@ export class PublishQueue {
   readonly #slices = new Slices()
   /** What is put with the message that is not put yet, and its turn. */
   #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
+  #entriesBeingPut = 0
   /** Resolves when everything that was put is durable, or has failed. */
   #put: Promise<void> = Promise.resolve()
 
@@ -78,6 +81,7 @@ export class PublishQueue {
     const turn = this.#turns.take()
     await turn.wait()
     await this.#slices.pause()
+    if (this.#entriesBeingPut >= mostEntriesAtOnce) await this.#put
     this.#order = Math.max(this.#order + 1, clock.now() * 1_000)
     const packet = {
       cmd: 'publish' as const,
@@ -123,13 +127,17 @@ export class PublishQueue {
     const { documents, retained } = this.#parts
     const kept = this.#putsOf(packet)
     const put = { ...together?.documents, ...kept }
-    if (Object.keys(put).length === 0) return
+    const entries = Object.keys(put).length
+    if (entries === 0) return
+    this.#entriesBeingPut += entries
     try {
       await documents.put(put, purposeOf(kept), together?.hold)
     } catch (error) {
       const names = Object.keys(kept).filter(name => name.startsWith(topicRetainedPrefix))
       await Promise.all(names.map(name => retained.hear(name))).catch(() => {})
       throw error
+    } finally {
+      this.#entriesBeingPut -= entries
     }
   }
 
@@ -146,8 +154,7 @@ export class PublishQueue {
       const message: MessageDocument = { topic, payload: payload.toString('base64') }
       put[topicMessagePrefix + text] = message
       for (const [clientId, wanted] of wanting) {
-        const entry: OwedDocument = { qos: wanted < qos ? wanted : qos }
-        put[topicQueueOf(clientId) + text] = entry
+        put[topicQueueOf(clientId) + text] = { qos: wanted < qos ? wanted : qos } satisfies OwedDocument
       }
       owed.note(wanting.keys(), place.bytes)
     }
