@@ -50,6 +50,36 @@ describe('thingwire write --file', () => {
     ])
   })
 
+  it('stores nothing of a file whose times would be wrong, and all of it with the options that the error names', async () => {
+    const hours = 'date,hour,temp\n2026-06-30,0,12.1\n2026-06-30,1,12.0\n'
+    const refused = await write(hours)
+    expect({ code: refused.code, keys: refused.keys }).toEqual({ code: 1, keys: [] })
+    expect(refused.stderr).toMatch(/line 3: .* two rows of hour.*--time-column.*--time-unit/)
+    const read = await write(hours, ['--time-column', 'hour', '--time-unit', '1h', '--tz', 'Europe/Paris'])
+    expect(read).toMatchObject({ code: 0, keys: ['temp'] })
+    expect(read.stderr).toContain('time      date, hour (Europe/Paris where it has no zone)')
+    expect(read.times).toEqual(['2026-06-29T23:00:00.000Z', '2026-06-29T22:00:00.000Z'])
+  })
+
+  it('refuses a number that no 64-bit float holds, from wherever it comes', async () => {
+    const time = '2026-11-20T09:30:00Z'
+    const lines = [
+      `{"key":"n","value":{"x":1e400},"datetime":"${time}"}`,
+      `{"key":"n","value":1,"datetime":"${time}"}`,
+    ]
+    for (const run of [
+      await write(`time,lat,lon,n,m\n${time},60,23,1e400,1\n${time},60,23,1,1\n`),
+      await write(lines.join('\n'), [], 'lines.ndjson'),
+    ]) {
+      expect(run.code).toBe(1)
+      expect(run.stderr).toMatch(/line [12]: value.*number_out_of_range/)
+      expect(run.times.every(text => Date.parse(text) === Date.parse(time))).toBe(true)
+    }
+    const thing = await createThing(server)
+    const argument = await runCommand(['write', thing.thingId, 'b={"x":1e400}'], { server })
+    expect(argument).toMatchObject({ code: 2, stderr: expect.stringContaining('number_out_of_range') })
+  })
+
   it('notes texts that look like numbers, once for each key', async () => {
     const { code, stderr, thing } = await write(feed)
     expect(code).toBe(0)
@@ -139,7 +169,7 @@ describe('thingwire write --file', () => {
   })
 
   it.each([
-    [['--time-unit', 'h'], /--time-unit must be one of s, ms, us, ns/],
+    [['--time-unit', 'h'], /--time-unit must be s, ms, us or ns/],
     [['--decimal', ';'], /--decimal must be , or \./],
     [['--date', '20.11.2026'], /--date must be a day such as/],
     [['--geo-columns', 'lat'], /--geo-columns must be two names/],

@@ -11,7 +11,7 @@ import { load } from '../load/loader.ts'
 import { counted, grouped, printResult } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { type JsonLine, jsonLines } from '../records/ndjson.ts'
-import type { WrittenRecord } from '../records/sourced.ts'
+import { sourced, type WrittenRecord } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
 import { teach } from '../teach.ts'
 import { ExpectedCounts } from '../transfer/expected-counts.ts'
@@ -104,5 +104,7 @@ function partsOf(read: JsonLine): { thingId: string; name: string; record: Writt
     throw failure(`line ${read.line} is not a line of an export: ${form}`)
   }
   const record = { key, value, ...(geo ? { geo } : {}), datetime }
+  const { fault } = sourced(read.line, [record])
+  if (fault) throw failure(`line ${read.line}: ${fault.message}`)
   return { thingId, name, record }
 }

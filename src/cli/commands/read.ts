@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { csvField } from '../../core/record/record-text.ts'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
@@ -208,8 +209,7 @@ function csvLine(cells: readonly unknown[]): string {
 }
 
 function csvCell(value: unknown): string {
-  const text = value === null || value === undefined ? '' : valueText(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return value === null || value === undefined || value === '' ? '' : csvField(valueText(value))
 }
 
 function round(number: number): string {

@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
-import { isNearlyNumber } from './number-text.ts'
-import type { WrittenRecord } from './sourced.ts'
+import { fitsFloat, type WrittenRecord } from './sourced.ts'
+import { isNearlyNumber } from './values.ts'
 
 /** Whether an operand is a reading, not the name of a thing. */
 export function isReading(operand: string): boolean {
@@ -27,7 +27,9 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   if (text.trim() === '') {
     throw usageError(`${key} has no value; to write an empty text on purpose, write '${key}=""'`)
   }
-  return { key, value: jsonOrText(key, text) }
+  const value = jsonOrText(key, text)
+  if (fitsFloat(value)) return { key, value }
+  throw usageError(`${key} has a number too large for a 64-bit float (number_out_of_range): ${text}`)
 }
 
 function jsonOrText(key: string, text: string): unknown {
@@ -52,6 +54,10 @@ export function notesOf(operand: string): string[] {
 /** `60.08,23.54`. @throws CommandError usage */
 export function geoOf(text: string): { lat: number; long: number } {
   const [, lat, long] = /^(-?\d+(?:\.\d+)?), ?(-?\d+(?:\.\d+)?)$/.exec(text) ?? []
-  if (lat === undefined) throw usageError('--geo must be latitude,longitude in degrees, such as 60.08,23.54')
+  const isPlace = Math.abs(Number(lat)) <= 90 && Math.abs(Number(long)) <= 180
+  if (!isPlace)
+    throw usageError(
+      '--geo must be latitude,longitude in degrees (-90 to 90, -180 to 180), such as 60.08,23.54',
+    )
   return { lat: Number(lat), long: Number(long) }
 }

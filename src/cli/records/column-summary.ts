@@ -29,9 +29,10 @@ export function summaryOf({ time, date, geo, values, leftOut, names }: Columns):
 }
 
 /** The same for people, a line for each. */
-export function summaryLines(columns: Columns, { timeUnit }: RowOptions): string[] {
+export function summaryLines(columns: Columns, { timeUnit, zone }: RowOptions): string[] {
   const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
-  const how = timeUnit === undefined ? 'UTC where it has no zone' : `Unix time in ${timeUnit}`
+  const isUnix = timeUnit?.isOfDay === false
+  const how = isUnix ? `Unix time in ${timeUnit.name}` : `${zone?.name ?? 'UTC'} where it has no zone`
   const from = valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`
   const which = keyColumn === undefined ? namesText(keys) : `from ${shownName(keyColumn)}`
   return [

@@ -1,6 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { isSameName, keyLike, type Meaning, meaningOf } from './column-names.ts'
+import { type TimeUnit, withoutZone, zoneIn } from './times.ts'
 
 /** What the command line says of the columns of a file. */
 export interface ColumnOptions {
@@ -8,6 +9,7 @@ export interface ColumnOptions {
   readonly key?: string | undefined
   /** Names of columns. */
   readonly timeColumn?: string | undefined
+  readonly timeUnit?: TimeUnit | undefined
   readonly geoColumns?: readonly [lat: string, long: string] | undefined
   /** Whether records without a time get that of their receipt. */
   readonly now?: boolean | undefined
@@ -25,9 +27,14 @@ export interface Columns {
     | { readonly kind: 'columns'; readonly columns: readonly number[] }
   /** Of the result of a database query: the number of the series that the row is of. */
   readonly series: number | undefined
+  /** What says that times without a zone are not UTC. */
+  readonly zone: string | undefined
   readonly leftOut: readonly number[]
   readonly names: readonly string[]
 }
+
+/** Columns that say of which zone the times beside them are. */
+const zoneColumns = ['tz', 'timezone', 'utc offset', 'gmt offset']
 
 /** What a database says of a result itself, beside `_time`, `_value` and `_field`. */
 const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
@@ -43,7 +50,7 @@ export function columnsOf(names: readonly string[], options: ColumnOptions, isRe
   refuseTwice(names)
   const isQueryResult = names.includes('_time')
   const isOwn = names.map(name => isQueryResult && ofQueryResult.test(name))
-  const meanings = names.map((name, column) => (isOwn[column] ? undefined : meaningOf(name)))
+  const meanings = names.map((name, column) => (isOwn[column] ? undefined : meaningOf(withoutZone(name))))
   const called = (meaning: Meaning) =>
     names.flatMap((_, column) => (meanings[column] === meaning ? [column] : []))
   const values = valueColumns(names, called, options)
@@ -63,6 +70,8 @@ export function columnsOf(names: readonly string[], options: ColumnOptions, isRe
   return {
     ...{ time, date, geo, names },
     values: values ?? { kind: 'columns', columns: keys },
+    zone:
+      zoneIn(names[time ?? -1] ?? '') ?? names.find(name => zoneColumns.some(own => isSameName(name, own))),
     series: isQueryResult ? indexIn(names, 'table') : undefined,
     leftOut: others.filter(column => !keys.includes(column)),
   }
@@ -70,7 +79,7 @@ export function columnsOf(names: readonly string[], options: ColumnOptions, isRe
 
 type Called = (meaning: Meaning) => readonly number[]
 
-function timeColumns(names: readonly string[], called: Called, { timeColumn, now }: ColumnOptions) {
+function timeColumns(names: readonly string[], called: Called, { timeColumn, timeUnit, now }: ColumnOptions) {
   const how = 'name it with --time-column'
   const theDay = { own: 'date', what: 'the day', how: 'give the other one another name' }
   const time =
@@ -81,6 +90,11 @@ function timeColumns(names: readonly string[], called: Called, { timeColumn, now
   if (time !== undefined) return { time, date: only(names, days, theDay) }
   const day = only(names, days, { own: 'date', what: 'the time', how })
   if (day === undefined && !now) throw usageError(noTime(names))
+  if (timeUnit?.isOfDay) {
+    throw usageError(
+      `--time-unit ${timeUnit.name} needs the column of the time of day: name it with --time-column`,
+    )
+  }
   return { time: day, date: undefined }
 }
 

@@ -3,7 +3,7 @@ import { type ColumnOptions, type Columns, columnsOf } from './columns.ts'
 import { BrokenRow, type CsvRow, csvRows } from './csv-rows.ts'
 import { type RowOptions, RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
-import type { TextNotes } from './text-notes.ts'
+import type { TextNotes } from './values.ts'
 
 export interface FileOptions extends ColumnOptions, RowOptions {}
 

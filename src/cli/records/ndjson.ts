@@ -2,7 +2,7 @@ import { CommandError } from '../exit.ts'
 import { type Columns, columnsOf, recordShape } from './columns.ts'
 import type { FileListener, FileOptions } from './csv.ts'
 import { RowReader } from './row-records.ts'
-import { type Fault, faultAt, type Sourced } from './sourced.ts'
+import { type Fault, faultAt, type Sourced, sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
 
 /** A line of NDJSON: an object, or why it is none. */
@@ -71,12 +71,10 @@ export async function* ndjsonRecords(
 }
 
 /** As the server takes it, so that it goes before a latitude and longitude. */
-function withGeo(sourced: Sourced, geo: unknown): Sourced {
-  if (geo === undefined || geo === null) return sourced
-  return {
-    ...sourced,
-    records: sourced.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } })),
-  }
+function withGeo(read: Sourced, geo: unknown): Sourced {
+  if (geo === undefined || geo === null || read.fault) return read
+  const placed = read.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } }))
+  return sourced(read.line, placed)
 }
 
 function fieldColumns(names: readonly string[], options: FileOptions): Columns | Fault {

@@ -1,8 +1,8 @@
-import type { Columns } from './columns.ts'
-import { type Decimal, plainNumber } from './number-text.ts'
-import { RowTimes, type TimeOptions } from './row-times.ts'
-import { faultAt, type Sourced, type WrittenRecord } from './sourced.ts'
-import type { TextNotes } from './text-notes.ts'
+import { failure } from '../exit.ts'
+import type { ColumnOptions, Columns } from './columns.ts'
+import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
+import { isZone, type RowTime, RowTimes, type TimeOptions } from './times.ts'
+import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.ts'
 
 export interface RowOptions extends TimeOptions {
   readonly decimal?: Decimal | undefined
@@ -26,12 +26,17 @@ export class RowReader {
   readonly #notes: TextNotes
   /** Of a query result: the table in which a key was first. */
   readonly #tables = new Map<string, unknown>()
+  /** Of each key, the midnights that it has a record of. */
+  readonly #midnights = new Map<string, Set<string>>()
+  /** Whether a midnight that a clock shows is one: the column is given by name, or showed another time. */
+  #areClocks: boolean
 
   /**
    * @param notes is told of texts that were probably meant as numbers
    * @param isText whether cells are texts, out of which values are still to be read
    */
-  constructor(options: RowOptions, notes: TextNotes, isText: boolean) {
+  constructor(options: RowOptions & Pick<ColumnOptions, 'timeColumn'>, notes: TextNotes, isText: boolean) {
+    this.#areClocks = options.timeColumn !== undefined
     this.#times = new RowTimes(options)
     this.#decimal = options.decimal ?? '.'
     this.#toValue = cell => (isText && typeof cell === 'string' ? jsonOrText(cell, this.#decimal) : cell)
@@ -50,6 +55,7 @@ export class RowReader {
       line,
       time,
       columns.date === undefined ? undefined : (cells[columns.date] ?? ''),
+      () => columns.zone ?? cells.find(isZone),
     )
     const [lat, long] = (columns.geo ?? []).map(column => this.#degrees(cells[column]))
     const readings = this.#readings(cells, columns).filter(
@@ -63,10 +69,32 @@ export class RowReader {
     const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, at(cells, columns.series)))
     if (mixed) return faultAt(line, '', mixedText(mixed.key))
     for (const { key, value } of readings) this.#notes.add(line, key, value)
-    const place = { ...(lat === undefined ? {} : { geo: { lat, long } }), ...found }
+    const { datetime } = found
+    const place = {
+      ...(lat === undefined ? {} : { geo: { lat, long } }),
+      ...(datetime === undefined ? {} : { datetime }),
+    }
     const own = lat === undefined || columns.values.kind === 'key' ? [] : [{ key: '$geo', value: null }]
     const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
-    return { line, records }
+    for (const { key } of records) this.#refuseDay(line, key, found)
+    return sourced(line, records)
+  }
+
+  /**
+   * Two rows of one key on a day that has no time: the time of day is in another column, or nowhere.
+   *
+   * @throws CommandError failed
+   */
+  #refuseDay(line: number, key: string, { datetime, midnight }: RowTime): void {
+    if (datetime === undefined) return
+    if (midnight === undefined) this.#areClocks = true
+    if (midnight === undefined || (midnight === 'clock' && this.#areClocks)) return
+    const known = this.#midnights.get(key) ?? new Set()
+    this.#midnights.set(key, known)
+    if (!known.has(datetime)) return void known.add(datetime)
+    throw failure(
+      `line ${line}: ${datetime} is the time of two rows of ${key}, so the time of day is missing: name its column with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930); if the rows differ in another column, such as a place, split the file`,
+    )
   }
 
   #readings(cells: readonly unknown[], { values, names }: Columns): Reading[] {
@@ -101,17 +129,4 @@ function mixedText(key: string): string {
 
 function at(cells: readonly unknown[], column: number | undefined): unknown {
   return column === undefined ? undefined : cells[column]
-}
-
-/** Numbers, true, false, objects and arrays as JSON spells them; every other text is a string. */
-function jsonOrText(text: string, decimal: Decimal): unknown {
-  const number = plainNumber(text, decimal)
-  if (number !== undefined) return number
-  if (text === 'true' || text === 'false') return text === 'true'
-  if (!/^[[{]/.test(text)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

@@ -1,6 +1,7 @@
+import { timeZoneOf } from '../../core/time/time-zone.ts'
 import { usageError } from '../exit.ts'
 import type { FileOptions } from '../records/csv.ts'
-import { isDate, isTimeUnit, timeUnits } from '../records/row-times.ts'
+import { isDate, timeUnitOf } from '../records/times.ts'
 import type { Flags } from './flags.ts'
 
 export type Format = 'csv' | 'ndjson'
@@ -13,18 +14,25 @@ export function formatOf(file: string, { format }: Flags): Format {
 }
 
 /** What the command line says of the columns and cells of a file. @throws CommandError usage */
-export function fileOptions(flags: Flags): FileOptions {
-  const { key, timeColumn, timeUnit, date, now, geoColumns, decimal } = flags
+export async function fileOptions(flags: Flags): Promise<FileOptions> {
+  const { key, timeColumn, tz, date, now, geoColumns, decimal } = flags
   if (date !== undefined && !isDate(date)) throw usageError('--date must be a day such as 2026-11-21')
-  if (timeUnit !== undefined && !isTimeUnit(timeUnit)) {
-    throw usageError(`--time-unit must be one of ${Object.keys(timeUnits).join(', ')}`)
+  const timeUnit = flags.timeUnit === undefined ? undefined : timeUnitOf(flags.timeUnit)
+  if (flags.timeUnit !== undefined && !timeUnit) {
+    throw usageError(
+      '--time-unit must be s, ms, us or ns (Unix time), or 1h, 30m, 1m or hhmm (time of the day in a column date)',
+    )
   }
+  const clocks = tz === undefined ? undefined : await timeZoneOf(tz)
+  if (tz !== undefined && !clocks)
+    throw usageError(`--tz must be a time zone such as Europe/Berlin: ${tz} is none`)
   if (decimal !== undefined && decimal !== ',' && decimal !== '.')
     throw usageError('--decimal must be , or .')
   return {
     key,
     timeColumn,
     timeUnit,
+    zone: tz !== undefined && clocks ? { name: tz, clocks } : undefined,
     date,
     now,
     decimal,

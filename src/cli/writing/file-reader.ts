@@ -5,7 +5,7 @@ import { csvRecords, type FileOptions } from '../records/csv.ts'
 import { ndjsonRecords } from '../records/ndjson.ts'
 import type { Sourced } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
-import { TextNotes } from '../records/text-notes.ts'
+import { TextNotes } from '../records/values.ts'
 import type { Format } from './file-options.ts'
 
 /** Records that are shown as they will be stored. */

@@ -8,6 +8,7 @@ export interface Flags extends ConnectionFlags {
   readonly key?: string
   readonly timeColumn?: string
   readonly timeUnit?: string
+  readonly tz?: string
   readonly date?: string
   readonly now?: true
   readonly geoColumns?: string

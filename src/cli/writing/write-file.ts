@@ -23,7 +23,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   }
   if (isStdin && flags.credentialFile === '-')
     throw usageError('stdin can be either the credential or the records')
-  const source = { file, format: formatOf(file, flags), options: fileOptions(flags) }
+  const source = { file, format: formatOf(file, flags), options: await fileOptions(flags) }
   const size = isStdin ? undefined : await sizeOf(file)
   const name = isStdin ? 'stdin' : basename(file)
   const progress = new Progress()

@@ -15,6 +15,14 @@ function headText(key: string): string {
   return `{"key":${JSON.stringify(key)},"value":`
 }
 
+/**
+ * A text as a field of CSV: quoted where RFC 4180 wants it, where it is empty, since an empty field is no value, and where it begins
+ * or ends with a space, which readers cut off.
+ */
+export function csvField(text: string): string {
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
 /** A JSON array of texts that are JSON. */
 export function arrayText(items: readonly string[]): string {
   return `[${items.join(',')}]`

@@ -1,7 +1,7 @@
 import type { RecordStore } from '../../core/ports.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
-import { recordText } from '../../core/record/record-text.ts'
+import { csvField, recordText } from '../../core/record/record-text.ts'
 import { pages, type WalkQuery } from './pages.ts'
 
 /** A form in which a whole range is given out, one record per line. */
@@ -56,18 +56,14 @@ export async function* exportText(
 }
 
 /**
- * Scalars plain, a missing value as an empty field, objects and arrays as JSON; quoted where RFC 4180 wants it. A lone
- * surrogate has no UTF-8 and becomes U+FFFD.
+ * Scalars plain, a missing value as an empty field, objects and arrays as JSON. A lone surrogate has no UTF-8 and becomes U+FFFD.
  */
 function csvValue(value: string): string {
   if (isNumber(value)) return value
   if (value === 'null') return ''
-  const isString = value.startsWith('"')
+  if (!value.startsWith('"')) return csvField(value)
   // Most strings need no decoding: nothing in them is escaped.
-  const text = !isString ? value : value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1)
-  // An empty field is no value.
-  if (isString && text === '') return '""'
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return csvField(value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1))
 }
 
 /** Of JSON texts, those of numbers alone begin with a digit or a minus. */

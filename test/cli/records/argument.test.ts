@@ -28,6 +28,12 @@ describe('readingOf()', () => {
     ['temperature=', /temperature has no value; to write an empty text on purpose, write 'temperature=""'/],
     ['temperature= ', /has no value/],
     ['$settings.name=', /\$settings\.name has no value/],
+    ['n=1e400', /n has a number too large for a 64-bit float \(number_out_of_range\): 1e400/],
+    ['n=-1e309', /number_out_of_range/],
+    ['b={"x":1e400}', /b has a number too large/],
+    ['b=[1,[{"y":-2e999}]]', /b has a number too large/],
+    ['$settings={"a":{"b":1e400}}', /\$settings has a number too large/],
+    [`n=${'9'.repeat(310)}`, /number_out_of_range/],
   ])('refuses %s', (operand, message) => {
     expect(() => readingOf(operand)).toThrow(
       expect.objectContaining({ status: 2, message: expect.stringMatching(message) }),
@@ -75,6 +81,8 @@ describe('readingOf()', () => {
 
   it('geoOf() reads latitude and longitude', () => {
     expect(geoOf('-60.08,23.54')).toEqual({ lat: -60.08, long: 23.54 })
-    expect(() => geoOf('60.08')).toThrow(expect.objectContaining({ status: 2 }))
+    for (const text of ['60.08', '1e400,1', `1,${'9'.repeat(400)}`, '91,1', '1,-180.5']) {
+      expect(() => geoOf(text)).toThrow(expect.objectContaining({ status: 2 }))
+    }
   })
 })

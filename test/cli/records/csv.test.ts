@@ -152,6 +152,20 @@ describe('a cell that was meant as a number', () => {
     'NaN',
     '-inf',
     '−3',
+    "'-2.0",
+    '21.5°C',
+    '21.5 °C',
+    '5 W',
+    '<0.1',
+    '(2.5)',
+    '$5',
+    'USD 5',
+    '≈ 12.5 %',
+    '3 mg/m3',
+    '1.013,2 hPa',
+    '±0.5',
+    'T=21.5',
+    '#12',
   ])('and is text is noted: %s', async cell => {
     const { records, notes } = await readCsv(file('21', cell, cell))
     expect(records[1]?.value).toBe(cell)
@@ -160,7 +174,7 @@ describe('a cell that was meant as a number', () => {
     ])
   })
 
-  it.each(['n/a', '-', 'null', 'error', '21.5 °C', '21.5C', 'False'])(
+  it.each(['n/a', '-', 'null', 'error', 'False', 'A12', 'v1.2', '1.2.3', '10-20', '12:30', '1/2', 'NE-12'])(
     'and is %s is noted where there are numbers',
     async cell => {
       const { notes } = await readCsv(file('21', cell, '22'))

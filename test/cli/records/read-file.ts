@@ -4,7 +4,8 @@ import { csvRecords, type FileOptions } from '../../../src/cli/records/csv.ts'
 import { ndjsonRecords } from '../../../src/cli/records/ndjson.ts'
 import type { Sourced, WrittenRecord } from '../../../src/cli/records/sourced.ts'
 import { decoded } from '../../../src/cli/records/text.ts'
-import { TextNotes } from '../../../src/cli/records/text-notes.ts'
+import { timeUnitOf } from '../../../src/cli/records/times.ts'
+import { TextNotes } from '../../../src/cli/records/values.ts'
 
 export interface ReadFile {
   readonly lines: readonly Sourced[]
@@ -21,19 +22,23 @@ export async function* inPieces(content: string | Uint8Array, size = 7): AsyncGe
   for (let at = 0; at < all.length; at += size) yield all.subarray(at, at + size)
 }
 
-export async function readCsv(content: string | Uint8Array, options: FileOptions = {}): Promise<ReadFile> {
+/** Options with the unit as the command line spells it. */
+export type ReadOptions = Omit<FileOptions, 'timeUnit'> & { readonly timeUnit?: string }
+
+export async function readCsv(content: string | Uint8Array, options: ReadOptions = {}): Promise<ReadFile> {
   return await read(csvRecords, content, options)
 }
 
-export async function readNdjson(content: string, options: FileOptions = {}): Promise<ReadFile> {
+export async function readNdjson(content: string, options: ReadOptions = {}): Promise<ReadFile> {
   return await read(ndjsonRecords, content, options)
 }
 
 async function read(
   format: typeof csvRecords,
   content: string | Uint8Array,
-  options: FileOptions,
+  { timeUnit, ...others }: ReadOptions,
 ): Promise<ReadFile> {
+  const options = { ...others, timeUnit: timeUnit === undefined ? undefined : timeUnitOf(timeUnit) }
   const notes = new TextNotes(options.decimal)
   const columns: Columns[] = []
   const lines: Sourced[] = []

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ThingwireError } from '../../../src/errors.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
+import { readCsv } from '../../cli/records/read-file.ts'
 import { connectTo, openHost, reasonOf } from '../host.ts'
 
 const datetime = '2026-01-01T00:00:00.000Z'
@@ -31,6 +32,28 @@ describe('Accept: text/csv', () => {
     ]
     const lines = [...fields.map(field => `${datetime},${field},,`), `${datetime},,1,-2.5`]
     expect(answer.body).toBe(['datetime,value,lat,long', ...lines, ''].join('\r\n'))
+  })
+
+  it('is read back as it was, with spaces at the ends of a text, too', async () => {
+    const { inject, path, write } = await openHost()
+    const spaces = [
+      ' x ',
+      'x ',
+      '\tx',
+      '\u00a0x\u00a0',
+      ' ',
+      ' a,b ',
+      ' "q" ',
+      '\nx\n',
+      '\ufeffx',
+      '\u2003',
+      ' \r\n ',
+      '',
+    ]
+    await write(...spaces.map(value => ({ key: 'k', value, datetime })))
+    const { body } = await inject({ url: `${path}/resources/k?order=asc`, headers: csv })
+    const { records } = await readCsv(body, { key: 'k' })
+    expect(records.map(({ value }) => value)).toEqual(spaces)
   })
 
   it('is found anywhere in Accept', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseTime } from '../../../src/cli/records/time-text.ts'
+import { parseTime } from '../../../src/cli/records/times.ts'
 import { readCsv } from './read-file.ts'
 
 describe('parseTime()', () => {

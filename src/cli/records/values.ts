@@ -1,5 +1,41 @@
 import { counted } from '../output.ts'
-import { type Decimal, isNearlyNumber } from './number-text.ts'
+
+/** The character before the decimals. */
+export type Decimal = '.' | ','
+
+const json = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+const withComma = /^-?(0|[1-9]\d*)(,\d+)?([eE][+-]?\d+)?$/
+
+/**
+ * One number, spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `−3`, `NaN`; also
+ * between signs and with a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
+ */
+const nearlyNumber =
+  /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
+
+/** The number that a text is, as JSON spells it or with a decimal comma; else undefined. */
+export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
+  if (!(decimal === '.' ? json : withComma).test(text)) return undefined
+  return Number(text.replace(',', '.'))
+}
+
+/** Whether a text that is no JSON number was probably meant as one. */
+export function isNearlyNumber(text: string): boolean {
+  return nearlyNumber.test(text)
+}
+
+/** Numbers, true, false, objects and arrays as JSON spells them; every other text is a string. */
+export function jsonOrText(text: string, decimal: Decimal): unknown {
+  const number = plainNumber(text, decimal)
+  if (number !== undefined) return number
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (!/^[[{]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
 
 interface Texts {
   numbers: number

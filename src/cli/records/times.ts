@@ -1,0 +1,317 @@
+import { formatDatetime, latestDatetime, parseDatetime } from '../../core/record/datetime.ts'
+import { milliseconds } from '../../core/time/lengths.ts'
+import type { TimeZone } from '../../core/time/time-zone.ts'
+import { failure } from '../exit.ts'
+import type { Fault } from './sourced.ts'
+
+/** Of one number of a column of Unix times, in milliseconds. */
+const unixUnits = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
+
+/** Unit of a column of numbers: `count` milliseconds each, or `hhmm` (`930` is 09:30). */
+export interface TimeUnit {
+  readonly name: string
+  readonly count: number | 'hhmm'
+  /** Whether numbers count from the midnight of a day beside them; else from 1970 on. */
+  readonly isOfDay: boolean
+}
+
+/** @param name `s`, `ms`, `us`, `ns`: Unix times; `hhmm`, or a length such as `1h` and `30m`: times of day @returns undefined if it is none */
+export function timeUnitOf(name: string): TimeUnit | undefined {
+  if (Object.hasOwn(unixUnits, name)) {
+    return { name, count: unixUnits[name as keyof typeof unixUnits], isOfDay: false }
+  }
+  if (name === 'hhmm') return { name, count: name, isOfDay: true }
+  const [, count, unit] = /^([1-9]\d?)([smh])$/.exec(name) ?? []
+  if (!unit) return undefined
+  return { name, count: Number(count) * milliseconds[unit as 's' | 'm' | 'h'], isOfDay: true }
+}
+
+/** What the command line says of the times of a file. */
+export interface TimeOptions {
+  /** Of a column of numbers. */
+  readonly timeUnit?: TimeUnit | undefined
+  /** Of times that name no zone. Default: UTC. */
+  readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
+  /** `YYYY-MM-DD` of the first row, where the file has times of day alone. */
+  readonly date?: string | undefined
+  /** Whether a record without a time gets that of its receipt. */
+  readonly now?: boolean | undefined
+}
+
+/** `midnight`: how a time that is the midnight of its day is spelled, as a `day` alone or as a `clock` shows it. */
+export interface RowTime {
+  /** RFC 3339. */
+  readonly datetime?: string
+  readonly midnight?: 'day' | 'clock' | undefined
+}
+
+type Found = RowTime | { readonly fault: Fault }
+
+const dayForm = String.raw`\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d{4}\.\d\d?\.\d\d?|\d\d?\.\d\d?\.\d{4}|\d{8}`
+const clockForm = String.raw`(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{6}(?:[.,]\d+)?)`
+const zoneForm = String.raw`(?: ?(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?))`
+
+const day = new RegExp(`^(?:${dayForm})$`)
+const timeOfDay = new RegExp(`^${clockForm}${zoneForm}?$`, 'i')
+const dayAndTime = new RegExp(`^(${dayForm})(?:[t_]|,? +)(${clockForm}${zoneForm}?)$`, 'i')
+const clockParts = /^(\d\d?):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?(?: ?([ap])m)?(.*)$/i
+const zoneAtEnd = new RegExp(`${zoneForm}$`, 'i')
+const shortestDay = '1.1.2026'.length
+const number = /^\d+(?:[.,]\d+)?$/
+const unixMonth = 31 * milliseconds.d
+const year1990 = Date.UTC(1990)
+
+/**
+ * Reads a time as files have it: the forms of the contract, and day and time of day with `-`, `/` or `.` in the day, a zone
+ * spelled as `UTC`, `+0200` or `+02`, `AM` and `PM`; a day alone is its midnight.
+ *
+ * @returns milliseconds since the epoch, UTC where the text names no zone; undefined if it is no such text, no real time, or could
+ * be two: `03/04/2026`
+ */
+export function parseTime(text: string): number | undefined {
+  const found = parseDatetime(text) ?? ofDayAndTime(text)
+  return found !== undefined && found <= latestDatetime ? found : undefined
+}
+
+function ofDayAndTime(text: string): number | undefined {
+  if (day.test(text)) return parseDatetime(`${isoDay(text)}T00:00:00Z`)
+  const [, dayText, clock] = dayAndTime.exec(text) ?? []
+  return dayText === undefined || clock === undefined ? undefined : timeOn(dayText, clock)
+}
+
+/**
+ * A time of day on a day, as `parseTime`.
+ *
+ * @param dayText `2026-06-30`, `30.06.2026`
+ * @param clock `09:48`, `094800`, `9:48:00 PM`
+ */
+function timeOn(dayText: string, clock: string): number | undefined {
+  const [, hour = '', minute = '', second = '00', fraction = '0', half, zone = ''] =
+    clockParts.exec(clock) ?? []
+  const hours = half === undefined ? Number(hour) : hoursOfHalf(Number(hour), half)
+  const time = `${String(hours).padStart(2, '0')}:${minute}:${second}.${fraction}`
+  return parseDatetime(`${isoDay(dayText)}T${time}${isoZone(zone.trim())}`)
+}
+
+/** 12 AM is midnight, 12 PM noon. A 13 PM is none: 25 is no hour. */
+function hoursOfHalf(hour: number, half: string): number {
+  if (hour < 1 || hour > 12) return 25
+  return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
+}
+
+function isoDay(text: string): string {
+  const parts = /^\d{8}$/.test(text)
+    ? [text.slice(0, 4), text.slice(4, 6), text.slice(6)]
+    : text.split(/[-/.]/)
+  const [first = '', month = '', last = ''] = parts
+  const [year, dayOfMonth] = first.length === 4 ? [first, last] : [last, first]
+  return `${year}-${month.padStart(2, '0')}-${dayOfMonth.padStart(2, '0')}`
+}
+
+function isoZone(zone: string): string {
+  const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? []
+  return sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
+}
+
+/** Reads the times of the rows of one file, in their order. */
+export class RowTimes {
+  readonly #options: TimeOptions
+  /** Midnight of the day of the row before, and its time since then. */
+  #midnight: number
+  #last: { readonly time: number; readonly text: string } | undefined
+
+  constructor(options: TimeOptions) {
+    this.#options = options
+    this.#midnight = Date.parse(`${options.date ?? '1970-01-01'}T00:00:00Z`)
+  }
+
+  /**
+   * The time of a row, as RFC 3339; nothing if the record is to get that of its receipt.
+   *
+   * @param time a cell of a file or a value of JSON
+   * @param date the day of a time of day, where the file has it apart; undefined: it has not
+   * @param zoneName the name of a time zone that stands in the row or its header
+   * @throws CommandError failed if it is not clear of which day or zone the row is
+   */
+  of(line: number, time: unknown, date: unknown, zoneName: () => string | undefined): Found {
+    const { now, timeUnit } = this.#options
+    if (time === undefined || time === null || time === '') {
+      if (typeof date === 'string' && date !== '') return fault('there is a day and no time')
+      if (now === true) return {}
+      return fault('there is no time: add it, or give the record the time of its receipt with --now')
+    }
+    const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
+    if (timeUnit && !timeUnit.isOfDay) return ofUnix(text, timeUnit)
+    const local = this.#local(line, text, date)
+    if (typeof local !== 'number') return { fault: local }
+    const isWhole = !timeUnit && !timeOfDay.test(text)
+    // The last of a day may look like an offset: 2026-06-30.
+    const [begin, end] = isWhole ? [text.slice(0, shortestDay), text.slice(shortestDay)] : ['', text]
+    const bare = begin + end.replace(zoneAtEnd, '')
+    // As Thingwire itself spells it, it is meant so.
+    const midnight = isWhole && !text.endsWith('00.000Z') ? midnightOf(bare) : undefined
+    if (bare !== text) return { datetime: formatDatetime(local), midnight }
+    const shown = date === undefined || isWhole ? text : `${date} ${text}`
+    const found = this.#inZone(line, shown, local, zoneName)
+    return typeof found === 'number' ? { datetime: formatDatetime(found), midnight } : { fault: found }
+  }
+
+  /** Milliseconds as UTC. */
+  #local(line: number, text: string, date: unknown): number | Fault {
+    const { timeUnit } = this.#options
+    if (timeUnit) return ofNumber(text, timeUnit, date)
+    const whole = parseTime(text)
+    if (whole !== undefined) return whole
+    if (timeOfDay.test(text)) return this.#ofTimeOfDay(line, text, date)
+    if (!number.test(text)) return unreadable(text)
+    const unit = date === undefined ? 's, ms, us or ns' : '1h, 30m, 1m or hhmm (09:30 is 930)'
+    const what = date === undefined ? 'it is a Unix time' : 'it counts from midnight on'
+    return faultOf(`the time is a number: if ${what}, give its unit with --time-unit ${unit}`)
+  }
+
+  /** @param local milliseconds that clocks show @throws CommandError failed if a zone is named that is not that of the options */
+  #inZone(line: number, text: string, local: number, zoneName: () => string | undefined): number | Fault {
+    const { zone } = this.#options
+    if (!zone) {
+      const named = zoneName()
+      if (named === undefined) return local
+      throw failure(
+        `line ${line}: ${text} names no zone, but ${named} does: give the zone of such times with --tz, such as --tz America/Denver or --tz UTC`,
+      )
+    }
+    const [time, other] = timesOf(local, zone.clocks)
+    if (time !== undefined && other === undefined) return time
+    const came = time === undefined ? 'was skipped' : 'came twice'
+    return faultOf(
+      `${JSON.stringify(text)} ${came} in ${zone.name}, where the clocks changed: write it with its offset, such as 2026-11-01T01:30:00-06:00`,
+    )
+  }
+
+  #ofTimeOfDay(line: number, text: string, date: unknown): number | Fault {
+    if (date === '') return faultOf('the time has no day in this row')
+    if (date !== undefined) {
+      const day = dayOf(date)
+      return (day === undefined ? undefined : timeOn(day, text)) ?? unreadable(`${date} ${text}`)
+    }
+    if (this.#options.date === undefined) {
+      return faultOf(
+        'the time has no day: add a column date, or give the day of the first row with --date YYYY-MM-DD',
+      )
+    }
+    const time = timeOn('1970-01-01', text)
+    if (time === undefined || time < 0 || time >= milliseconds.d) return unreadable(text)
+    this.#follow(line, time, text)
+    return this.#midnight + time
+  }
+
+  /**
+   * A step back of more than half a day is midnight. Every other step of that kind could be a row in another order, too: one
+   * that is taken for a midnight puts all rows behind it on a wrong day.
+   */
+  #follow(line: number, time: number, text: string): void {
+    const last = this.#last
+    this.#last = { time, text }
+    if (!last) return
+    const step = time - last.time
+    if (step < -milliseconds.d / 2) this.#midnight += milliseconds.d
+    else if (step < 0 || step > milliseconds.d / 2) {
+      const goes = step < 0 ? 'goes back' : 'leaps'
+      throw failure(
+        `line ${line}: the time ${goes} from ${last.text} to ${text}, so it is not clear of which day the row is: add a column date (2026-11-20), or write whole times (2026-11-20T09:30:00Z)`,
+      )
+    }
+  }
+}
+
+function ofUnix(text: string, { name, count }: TimeUnit): Found {
+  const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
+  const time = Math.floor(value * Number(count))
+  if (time >= unixMonth && time <= latestDatetime) {
+    return { datetime: formatDatetime(time), midnight: time % milliseconds.d === 0 ? 'clock' : undefined }
+  }
+  const newest = Date.now() + milliseconds.d
+  const likely = Object.entries(unixUnits).find(
+    ([, unit]) => value * unit > year1990 && value * unit < newest,
+  )
+  const advice =
+    likely && `with --time-unit ${likely[0]} it is ${formatDatetime(Math.floor(value * likely[1]))}`
+  if (!(time <= latestDatetime)) {
+    return fault(`${JSON.stringify(text)} is no Unix time in ${name}${advice ? `: ${advice}` : ''}`)
+  }
+  const why = advice ?? 'was the clock not set, or is it a time since a start?'
+  return fault(`the time ${text} in ${name} is ${formatDatetime(time)}: ${why}`)
+}
+
+function midnightOf(text: string): 'day' | 'clock' | undefined {
+  if (day.test(text)) return 'day'
+  return (parseTime(text) ?? 1) % milliseconds.d === 0 ? 'clock' : undefined
+}
+
+/** The text of a day, also where it is spelled as its midnight; undefined if it is none. */
+function dayOf(date: unknown): string | undefined {
+  const text = typeof date === 'string' ? date.trim().replace(/[t ]00:00(:00(\.0+)?)?z?$/i, '') : ''
+  return day.test(text) ? text : undefined
+}
+
+/** A number that counts from the midnight of its day on; 24 hours are the next midnight. */
+function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): number | Fault {
+  if (date === undefined) return faultOf(`--time-unit ${name} needs a column date with the day of each row`)
+  const midnight = parseTime(dayOf(date) ?? '')
+  if (midnight === undefined) return unreadable(`${date} ${text}`)
+  const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
+  const [hours, minutes] = [Math.floor(value / 100), value % 100]
+  const isClock = count === 'hhmm'
+  const since = isClock ? hours * milliseconds.h + minutes * milliseconds.m : Math.round(value * count)
+  if (since <= milliseconds.d && !(isClock && minutes >= 60)) return midnight + since
+  return faultOf(`${JSON.stringify(text)} is no time of day in ${name}`)
+}
+
+/** When the clocks of a zone show a time: never, once or twice. */
+function timesOf(local: number, clocks: TimeZone): number[] {
+  const offsets = [-milliseconds.d, milliseconds.d].map(step => clocks.spanAt(local + step).offset)
+  return [...new Set(offsets)]
+    .map(offset => local - offset)
+    .filter(time => time + clocks.spanAt(time).offset === local)
+}
+
+function unreadable(text: unknown): Fault {
+  return faultOf(`${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`)
+}
+
+function faultOf(message: string): Fault {
+  return { field: 'datetime', message }
+}
+
+function fault(message: string): Found {
+  return { fault: faultOf(message) }
+}
+
+const ofPlace = /\b(?:[A-Z][A-Za-z]+\/)+[A-Z][A-Za-z_-]+|[([](?!UTC|GMT|ISO)[A-Z]{2,5}[)\]]/
+const local = /(?:^|[^a-z])local(?:[^a-z]|$)/i
+
+/** Where the name of a column says that its times are not UTC: `timestamp(America/Denver)`, `Time (CET)`, `local_time`. */
+export function zoneIn(name: string): string | undefined {
+  return ofPlace.exec(name)?.[0] ?? local.exec(name)?.[0]
+}
+
+/** The name less a place or zone in it. */
+export function withoutZone(name: string): string {
+  return name.replace(ofPlace, '')
+}
+
+/** Whether a cell names a time zone, or an offset: `America/Denver`, `+02:00`. */
+export function isZone(cell: unknown): cell is string {
+  if (typeof cell !== 'string') return false
+  if (/^(?:UTC|GMT)?[+-]\d\d:\d\d$/.test(cell)) return true
+  if (!/^[A-Z]\w+\/[\w+/-]+$/.test(cell)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: cell }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Whether this is a real `YYYY-MM-DD`. */
+export function isDate(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && parseDatetime(`${text}T00:00:00Z`) !== undefined
+}

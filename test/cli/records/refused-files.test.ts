@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest'
+import { fileOptions } from '../../../src/cli/writing/file-options.ts'
+import { type ReadOptions, readCsv, readNdjson } from './read-file.ts'
+
+const hourly = (name: string, clocks: readonly string[]) =>
+  [`date,${name},temp`, ...clocks.map((clock, row) => `2026-06-30,${clock},${row}`)].join('\n')
+
+/** With the option `--tz`. */
+async function inZone(tz: string) {
+  const { zone } = await fileOptions({ tz, store: true, broadcast: true })
+  return { zone }
+}
+
+describe('a file whose time of day is in a column that is no time by its name', () => {
+  it.each([
+    ['hours', hourly('hour', ['0', '1'])],
+    ['hours and minutes', hourly('hhmm', ['0000', '0100'])],
+    ['hours that end', hourly('HE', ['1', '2'])],
+    ['half hours', hourly('period', ['1', '2'])],
+    ['settlement periods', 'Date,settlement_period,n\n30.06.2026,47,1\n30.06.2026,48,2\n'],
+    ['equal values', 'date,hour,temp\n2026-06-30,0,12\n2026-06-30,1,12\n'],
+    ['minutes of the day', hourly('minute', ['0', '15', '30'])],
+    ['clocks', hourly('at_clock', ['00:00', '01:00'])],
+    ['clocks of a start', hourly('from', ['0:00', '0:30'])],
+    ['days spelled as midnights', 'date,hour,temp\n2026-06-30 00:00,0,1\n2026-06-30 00:00,1,2\n'],
+    [
+      'days spelled as midnights with a zone',
+      'timestamp,hr,t\n2026-06-30T00:00:00+02:00,0,1\n2026-06-30T00:00:00+02:00,1,2\n',
+    ],
+    ['Unix days', 'time,hour,t\n1782777600,0,1\n1782777600,1,2\n', { timeUnit: 's' }],
+    ['one key', hourly('hour', ['0', '1']).replace('temp', 'value'), { key: 't' }],
+    ['a key in each row', 'date,hour,key,value\n2026-06-30,0,a,1\n2026-06-30,0,b,1\n2026-06-30,1,a,2\n'],
+    ['positions alone', 'date,hour,lat,lon\n2026-06-30,0,60,23\n2026-06-30,1,60.1,23\n'],
+    ['days in any order', 'date,hour,t\n2026-06-30,0,1\n2026-07-01,0,2\n2026-06-30,1,3\n'],
+  ])('is refused: %s', async (_, text, options: ReadOptions = {}) => {
+    await expect(readCsv(text, options)).rejects.toMatchObject({
+      status: 1,
+      message: expect.stringMatching(/^line \d: .* two rows of .*--time-column.*--time-unit/),
+    })
+  })
+
+  it('is refused as lines of JSON, too', async () => {
+    const line = (hour: number) => JSON.stringify({ date: '2026-06-30', hour, key: 'temp', value: 1 })
+    await expect(readNdjson(`${line(0)}\n${line(1)}\n`)).rejects.toThrow(/^line 2: .*--time-column/)
+  })
+
+  it.each([
+    ['hour', '1h', ['0', '1', '23'], ['00:00', '01:00', '23:00']],
+    ['HE', '1h', ['1', '24'], ['01:00', '24:00']],
+    ['period', '30m', ['1', '48'], ['00:30', '24:00']],
+    ['hhmm', 'hhmm', ['0', '0100', '930', '2359', '2400'], ['00:00', '01:00', '09:30', '23:59', '24:00']],
+    ['minute', '1m', ['0', '15', '1439'], ['00:00', '00:15', '23:59']],
+    ['second', '1s', ['0', '1.5'], ['00:00', '00:00:01.500']],
+    ['quarter', '15m', ['0', '95'], ['00:00', '23:45']],
+  ])(
+    'is read when --time-column names %s and --time-unit is %s',
+    async (timeColumn, timeUnit, clocks, times) => {
+      const { records, faults } = await readCsv(hourly(timeColumn, clocks), { timeColumn, timeUnit })
+      expect(faults).toEqual([])
+      const midnight = Date.UTC(2026, 5, 30)
+      const wanted = times.map(time =>
+        time === '24:00' ? new Date(midnight + 86_400_000) : new Date(`2026-06-30T${time}Z`),
+      )
+      expect(records.map(({ datetime }) => datetime)).toEqual(wanted.map(date => date.toISOString()))
+    },
+  )
+
+  it.each([
+    ['1h', '25'],
+    ['hhmm', '2401'],
+    ['hhmm', '0960'],
+    ['30m', '-1'],
+    ['1h', 'noon'],
+  ])('is refused in a row that has no time of day in %s: %s', async (timeUnit, clock) => {
+    const { records, faults } = await readCsv(hourly('clock', [clock]), { timeColumn: 'clock', timeUnit })
+    expect(records).toEqual([])
+    expect(faults).toEqual([
+      expect.stringMatching(new RegExp(`"${clock}" is no time of day in ${timeUnit}$`)),
+    ])
+  })
+
+  it('needs the column to be named, and a day', async () => {
+    await expect(readCsv(hourly('hour', ['0']), { timeUnit: '1h' })).rejects.toThrow(
+      /name it with --time-column/,
+    )
+    const { faults } = await readCsv('hour,t\n3,1\n', { timeColumn: 'hour', timeUnit: '1h' })
+    expect(faults).toEqual([expect.stringMatching(/--time-unit 1h needs a column date/)])
+  })
+
+  it.each([
+    ['one row a day', 'date,temp\n2026-06-29,1\n2026-06-30,2\n'],
+    ['a row a day of each key', 'date,key,value\n2026-06-30,a,1\n2026-06-30,b,2\n'],
+    [
+      'two measurements at a midnight among others',
+      'time,n\n2026-06-29T23:59:00Z,1\n2026-06-30T00:00:00Z,2\n2026-06-30T00:00:00Z,3\n',
+    ],
+    ['an empty cell', 'date,a,b\n2026-06-30,1,\n2026-06-30,,2\n'],
+  ])('is none: %s', async (_, text) => {
+    const { records, faults } = await readCsv(text)
+    expect(faults).toEqual([])
+    expect(records.length).toBeGreaterThan(1)
+  })
+
+  it('is none where --time-column names the midnights', async () => {
+    const text = 'time,n\n2026-06-30T00:00:00Z,1\n2026-06-30T00:00:00Z,2\n'
+    expect((await readCsv(text, { timeColumn: 'time' })).records).toHaveLength(2)
+  })
+})
+
+describe('times of a zone that is not UTC', () => {
+  const at = '2026-07-01 09:30:00'
+
+  it.each([
+    ['timestamp(America/Denver)', `timestamp(America/Denver),t\n${at},1\n`],
+    ['a column tz', `timestamp,tz,t\n${at},America/Denver,1\n`],
+    ['a column timezone', `timestamp,TimeZone,t\n${at},MDT,1\n`],
+    ['a cell with a zone', `timestamp,site,t\n${at},Asia/Kolkata,1\n`],
+    ['a cell with an offset', `timestamp,shift,t\n${at},-06:00,1\n`],
+    ['an abbreviation behind the name', `Time (CEST),t\n${at},1\n`, { timeColumn: 'Time (CEST)' }],
+    ['an abbreviation in brackets', `Timestamp [EST],t\n${at},1\n`, { timeColumn: 'Timestamp [EST]' }],
+    ['local_time', `local_time,t\n${at},1\n`, { timeColumn: 'local_time' }],
+    ['a time of day', `date,time (Europe/Paris),t\n2026-07-01,09:30,1\n`],
+    ['a day', `date(Europe/Paris),t\n2026-07-01,1\n`],
+    ['--date', `time,tz,t\n09:30,Europe/Paris,1\n`, { date: '2026-07-01' }],
+  ])('are refused without --tz: %s', async (_, text, options: ReadOptions = {}) => {
+    await expect(readCsv(text, options)).rejects.toMatchObject({
+      status: 1,
+      message: expect.stringMatching(/^line 2: .* names no zone, but .* does: .*--tz/),
+    })
+    const { records } = await readCsv(text, { ...options, ...(await inZone('America/Denver')) })
+    expect(records.find(({ key }) => key === 't')?.datetime).toMatch(/^2026-07-01T(15:30|06:00):00/)
+  })
+
+  it.each([
+    ['a zone of its own', `timestamp,tz,t\n2026-07-01T09:30:00+02:00,Europe/Berlin,1\n`],
+    ['UTC', `Time (UTC),t\n${at},1\n`],
+    ['a path that is no zone', `time,place,t\n${at},Home/Kitchen,1\n`],
+    ['a room that is called zone', `time,zone,t\n${at},2,1\n`],
+  ])('are none: %s', async (_, text) => {
+    expect((await readCsv(text)).records.length).toBeGreaterThan(0)
+  })
+
+  it('are refused where their clocks skip or repeat an hour', async () => {
+    const zone = await inZone('America/Denver')
+    const text =
+      'time,t\n2026-03-08 02:30,1\n2026-11-01 01:30,2\n2026-11-01 01:30:00-06:00,3\n2026-11-01 02:30,4\n'
+    const { records, faults } = await readCsv(text, zone)
+    expect(faults).toEqual([
+      expect.stringMatching(/^2 datetime: .*was skipped in America\/Denver/),
+      expect.stringMatching(/^3 datetime: .*came twice in America\/Denver/),
+    ])
+    expect(records.map(({ datetime }) => datetime)).toEqual([
+      '2026-11-01T07:30:00.000Z',
+      '2026-11-01T09:30:00.000Z',
+    ])
+  })
+
+  it('are refused in a zone that is none', async () => {
+    await expect(fileOptions({ tz: 'Mars/Base', store: true, broadcast: true })).rejects.toThrow(
+      /--tz must be/,
+    )
+  })
+})
+
+describe('Unix times in a unit that is not theirs', () => {
+  it.each([
+    ['1782777600', 'ms', 's'],
+    ['1782777600', 'us', 's'],
+    ['1782777600000', 's', 'ms'],
+    ['1782777600000', 'us', 'ms'],
+    ['1782777600000000', 'ns', 'us'],
+    ['1782777600000000', 'ms', 'us'],
+    ['1782777600000000000', 's', 'ns'],
+    ['1782777600.5', 'ms', 's'],
+  ])('are refused with the one that they are in: %s in %s', async (time, timeUnit, likely) => {
+    const { records, faults } = await readCsv(`time,n\n${time},1\n`, { timeUnit })
+    expect(records).toEqual([])
+    expect(faults).toEqual([
+      expect.stringMatching(new RegExp(`^2 datetime: .*with --time-unit ${likely} it is 2026-06-30T00`)),
+    ])
+  })
+
+  it.each([
+    ['12.5', 's'],
+    ['45837', 's'],
+  ])('or in none are refused: %s in %s', async (time, timeUnit) => {
+    const { faults } = await readCsv(`time,n\n${time},1\n`, { timeUnit })
+    expect(faults).toEqual([expect.stringMatching(/is 1970-01-01T.*a time since a start\?/)])
+  })
+})
+
+describe('a number that no 64-bit float holds', () => {
+  const time = '2026-11-20T09:30:00Z'
+
+  it.each([
+    ['a cell', `time,n\n${time},1e400\n`, 'value'],
+    ['a negative one', `time,n\n${time},-1e309\n`, 'value'],
+    ['many digits', `time,n\n${time},${'9'.repeat(400)}\n`, 'value'],
+    ['a cell beside a position', `time,lat,lon,n\n${time},60,23,1e400\n`, 'value'],
+    ['an object', `time,n\n${time},"{""x"":1e400}"\n`, 'value'],
+    ['a list', `time,n\n${time},"[1,[1e400]]"\n`, 'value'],
+    ['a latitude', `time,lat,lon,n\n${time},1e400,23,1\n`, 'geo'],
+    ['a row of a key', `time,key,value\n${time},n,1e400\n`, 'value'],
+  ])('is refused in CSV: %s', async (_, text, field) => {
+    const { records, faults } = await readCsv(text)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^2 ${field}: .*number_out_of_range`))])
+  })
+
+  it('is refused with a decimal comma', async () => {
+    const { faults } = await readCsv(`time;n\n${time};1,5e400\n`, { decimal: ',' })
+    expect(faults).toEqual([expect.stringMatching(/^2 value: .*number_out_of_range/)])
+  })
+
+  it.each([
+    ['a value', '"value":1e400', 'value'],
+    ['a value with a position', '"value":1e400,"geo":{"lat":1,"long":2}', 'value'],
+    ['a member', '"value":{"a":[{"b":-1e999}]}', 'value'],
+    ['a position', '"value":1,"geo":{"lat":1e400,"long":2}', 'geo'],
+    ['a latitude', '"value":1,"lat":1,"long":1e400', 'geo'],
+  ])('is refused in lines of JSON: %s', async (_, fields, field) => {
+    const { records, faults } = await readNdjson(`{"key":"n","datetime":"${time}",${fields}}\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^1 ${field}: .*number_out_of_range`))])
+  })
+})
