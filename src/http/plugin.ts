@@ -1,4 +1,9 @@
-import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  onRequestHookHandler,
+  preHandlerHookHandler,
+} from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
@@ -8,6 +13,7 @@ import { logSerializers } from './log-serializers.ts'
 import { replyError } from './reply/reply-error.ts'
 import { takeBodiesAsBytes } from './request/body-bytes.ts'
 import { credentialOf } from './request/credential.ts'
+import { Query } from './request/query.ts'
 import { activationRoute } from './routes/activation.ts'
 import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
 import { adminForwardRoute } from './routes/admin-forward.ts'
@@ -95,6 +101,7 @@ async function registerDoor(
     async v2 => {
       allowOrigins(v2, allowedOrigins)
       keepOutOfCaches(v2)
+      refuseUnknownParameters(v2)
       v2.setErrorHandler((error, request, reply) => {
         const judged =
           error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
@@ -128,6 +135,23 @@ async function registerDoor(
 function keepOutOfCaches(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
     if (route.config?.operation !== writeRecords) route.onRequest = [noStore, route.onRequest ?? []].flat()
+  })
+}
+
+/** Writes ignore them (contract §3): firmware adds some. */
+function refuseUnknownParameters(v2: FastifyInstance): void {
+  v2.addHook('onRoute', route => {
+    const { operation } = route.config ?? {}
+    if (!operation || !['GET', 'HEAD', 'DELETE'].includes(String(route.method))) return
+    const { credential, parameters = [] } = operation
+    const names = parameters.flatMap(each => (each.in === 'query' ? each.name : []))
+    if (credential === 'stream') names.push('session')
+    if (credential === 'token') names.push('thingToken')
+    const refuse: preHandlerHookHandler = (request, _reply, done) => {
+      new Query(request).refuseOthers(names)
+      done()
+    }
+    route.preHandler = [route.preHandler ?? [], refuse].flat()
   })
 }
 

@@ -27,12 +27,8 @@ const ndjson: ExportFormat = {
   line: record => `${recordText(record)}\n`,
 }
 
-/** The format that an Accept header asks for, the first one if it names both; undefined: neither. */
-export function exportFormatOf(accept: string | undefined): ExportFormat | undefined {
-  const type = /\b(text\/csv|application\/x-ndjson)\b/i.exec(accept ?? '')?.[0].toLowerCase()
-  if (type === undefined) return undefined
-  return type === 'text/csv' ? csv : ndjson
-}
+/** By media type. */
+export const exportFormats = { 'text/csv': csv, 'application/x-ndjson': ndjson } as const
 
 /**
  * The records of a range, page by page; memory does not grow with their number. No iterator stays open under a slow reader: its

@@ -13,7 +13,10 @@ const flags = new Map([
   ['0', false],
 ])
 
-/** The query of a request; parameters that nobody asks for are ignored (contract §3). */
+/** What may be shown of a name: a longer one may be a token. */
+const shownName = /^[\w$.-]{1,32}$/
+
+/** The query of a request. */
 export class Query {
   readonly #parameters: URLSearchParams
 
@@ -29,6 +32,19 @@ export class Query {
     const values = this.#parameters.getAll(name)
     if (values.length > 1) throw new ThingwireError(reason, `${name} must be given only once`)
     return values[0]
+  }
+
+  /**
+   * Of a read or a removal (contract §6): a misspelled `startDate` would remove everything.
+   *
+   * @throws ThingwireError invalid_query if there is a parameter of another name
+   */
+  refuseOthers(names: readonly string[]): void {
+    const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
+    if (unknown === undefined) return
+    const shown = shownName.test(unknown) ? `the query parameter ${unknown}` : 'a query parameter'
+    const known = names.length === 0 ? 'this address takes none' : `this address takes ${names.join(', ')}`
+    throw new ThingwireError('invalid_query', `${shown} is unknown: ${known}`)
   }
 
   has(name: string): boolean {

@@ -5,13 +5,14 @@ import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { aggregate } from '../reading/aggregate.ts'
 import { aggregateQueryOf } from '../reading/aggregate-query.ts'
-import { exportFormatOf, exportText } from '../reading/export.ts'
+import { exportFormats, exportText } from '../reading/export.ts'
 import { createReads } from '../reading/magic-states.ts'
 import { readerOf } from '../reading/reader-of.ts'
 import { linkNext } from '../reply/link-next.ts'
 import { replyIntervals } from '../reply/reply-intervals.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { replyStream } from '../reply/reply-stream.ts'
+import { acceptedType } from '../request/accepted.ts'
 import { credentialOf } from '../request/credential.ts'
 import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
@@ -39,8 +40,9 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
         return await replyIntervals(reply, query, answer, arrayParts(answer.series.get(key) ?? []))
       }
 
-      const format = exportFormatOf(request.headers.accept)
-      if (format) {
+      const type = acceptedType(request, reply, ['application/json', 'text/csv', 'application/x-ndjson'])
+      if (type !== 'application/json') {
+        const format = exportFormats[type]
         const text = exportText(format, history, thingId, key, exportQuery(query))
         const chunks = costlyReads.stream(await readerOf(access, request, thingId), text)
         return await replyStream(request, reply, { 'content-type': format.contentType }, chunks)

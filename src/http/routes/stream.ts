@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
+import { acceptedType } from '../request/accepted.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
@@ -58,7 +59,8 @@ export function streamRoute(
     held.add(watch.stop)
     const thingId = await access.authorise(ref, credential, 'read')
     const keepAlive = keepAliveOf(query)
-    const isEvents = /\btext\/event-stream\b/i.test(request.headers.accept ?? '')
+    const isEvents =
+      acceptedType(request, reply, ['application/json', 'text/event-stream']) === 'text/event-stream'
     if (request.method === 'HEAD') {
       // A stream, since Fastify would announce the length of anything else.
       reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { replyJson } from '../../http/reply/reply-json.ts'
+import { acceptedType } from '../../http/request/accepted.ts'
 import { asyncApi } from './asyncapi.ts'
 import { asyncApiPage, pageStyleHash } from './asyncapi-page.ts'
 
@@ -38,8 +39,8 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
     const http = (app.server.address() as AddressInfo).port
     const places = { mqtt: mqttPort, mqtts: mqttsPort, http, https: httpsPort }
     const document = asyncApi({ version, places })
-    reply.header('vary', 'Accept')
-    if (!wantsPage(request.headers.accept)) return replyJson(reply, 200, JSON.stringify(document))
+    const type = acceptedType(request, reply, ['application/json', 'text/html'])
+    if (type === 'application/json') return replyJson(reply, 200, JSON.stringify(document))
     return sendPage(reply, asyncApiPage(document))
   })
 }
@@ -48,10 +49,6 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
 function leaveSlash(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   if (!/^\/docs\/(?:\?|$)/.test(request.raw.url ?? '')) done()
   else replyJson(reply.header('location', '../docs'), 308, JSON.stringify({ status: 'moved' }))
-}
-
-function wantsPage(accept = ''): boolean {
-  return /\btext\/html\b/i.test(accept)
 }
 
 function sendPage(reply: FastifyReply, page: string): FastifyReply {

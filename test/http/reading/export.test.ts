@@ -59,7 +59,7 @@ describe('Accept: text/csv', () => {
   it('is found anywhere in Accept', async () => {
     const { inject, path, write } = await openHost()
     await write({ key: 'k', value: 1, datetime })
-    const headers = { accept: 'text/html, TEXT/CSV;q=0.9, */*' }
+    const headers = { accept: 'text/html, TEXT/CSV;q=0.9, */*;q=0.5' }
     expect((await inject({ url: `${path}/resources/k`, headers })).headers['content-type']).toContain(
       'text/csv',
     )

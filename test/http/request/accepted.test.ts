@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { openHost } from '../host.ts'
+
+const json = 'application/json'
+const csv = 'text/csv; charset=utf-8'
+const ndjson = 'application/x-ndjson'
+const events = 'text/event-stream'
+
+/** RFC 9110, 12.5.1: by quality, then by how specific a range is, then in the order of the header. */
+describe('Accept', () => {
+  it.each([
+    [undefined, json],
+    ['', json],
+    ['*/*', json],
+    ['text/csv', csv],
+    ['TEXT/CSV', csv],
+    ['text/csv;q=0', json],
+    ['application/json, text/csv;q=0', json],
+    ['application/json;q=1.0, text/csv;q=0.1', json],
+    ['application/json;q=0.1, text/csv;q=1.0', csv],
+    ['text/html, text/csv;q=0.9, */*;q=0.1', csv],
+    ['text/csv;q=0.5, application/x-ndjson;q=0.6', ndjson],
+    ['application/x-ndjson, text/csv', ndjson],
+    ['text/*', csv],
+    ['application/*, text/csv;q=0.9', json],
+    ['*/*, application/json;q=0', csv],
+    ['*/*;q=0.1, application/x-ndjson', ndjson],
+    ['text/csv;header=present', csv],
+    ['text/csv ; q = 0.001', csv],
+    ['text/csvx', json],
+    ['x-text/csv', json],
+    ['application/xml', json],
+    [';;,q=', json],
+  ])('%j on a resource gives %s', async (accept, wanted) => {
+    const { inject, path, write } = await openHost()
+    await write({ key: 'k', value: 1 })
+    const headers = accept === undefined ? {} : { accept }
+    const answer = await inject({ url: `${path}/resources/k`, headers })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe(wanted)
+    expect(answer.headers.vary).toBe('Accept')
+  })
+
+  it.each([
+    [undefined, json],
+    ['*/*', json],
+    ['text/event-stream', events],
+    ['text/event-stream;q=0', json],
+    ['application/json, text/event-stream;q=0.1', json],
+    ['application/json;q=0.2, text/event-stream', events],
+    ['text/*', events],
+    ['text/event-streams', json],
+  ])('%j on a stream gives %s', async (accept, wanted) => {
+    const { inject, path } = await openHost()
+    const headers = accept === undefined ? {} : { accept }
+    const answer = await inject({ method: 'HEAD', url: path, headers })
+    expect(answer.headers['content-type']).toContain(wanted)
+    expect(answer.headers.vary).toBe('Accept')
+  })
+
+  it('varies beside the origin', async () => {
+    const { inject, path, write } = await openHost({
+      plugin: { allowedOrigins: ['https://page.example'] },
+    })
+    await write({ key: 'k', value: 1 })
+    const answer = await inject({ url: `${path}/resources/k`, headers: { origin: 'https://page.example' } })
+    expect(answer.headers.vary).toBe('Origin, Accept')
+  })
+})
+
+describe('a query parameter that is unknown', () => {
+  it.each([
+    ['GET', '?temperature=21.5', /temperature is unknown: this address takes keepAlive/],
+    ['HEAD', '?temperature=21.5', undefined],
+    ['GET', '/resources/k?startdate=2026', /startdate is unknown: .*startDate/],
+    ['GET', '/resources/k?limit=2&_=1', /parameter _ is unknown/],
+    ['GET', '/resources?limit=2', /limit is unknown: this address takes none/],
+    ['GET', '/all_resources?keys=k', /keys is unknown/],
+    ['GET', '/aggregates?key=k&points=10', /key is unknown: .*keys/],
+    ['GET', '/errors?since=1', /since is unknown/],
+    [
+      'DELETE',
+      '/resources/k?startdate=2026-01-01',
+      /startdate is unknown: this address takes startDate, endDate/,
+    ],
+    ['DELETE', '/resources/k?limit=1', /limit is unknown/],
+    ['GET', '/resources/k?a%20b=1', /a query parameter is unknown/],
+  ] as const)('%s %s is refused, and nothing is done', async (method, rest, message) => {
+    const { inject, path, write } = await openHost()
+    await write({ key: 'k', value: 1 })
+    const answer = await inject({ method, url: `${path}${rest}` })
+    expect(answer.statusCode).toBe(400)
+    if (message)
+      expect(answer.json()).toMatchObject({
+        reason: 'invalid_query',
+        message: expect.stringMatching(message),
+      })
+    expect((await inject({ url: `${path}/resources/k` })).json()).toHaveLength(1)
+  })
+
+  it('is not echoed if it may be a token', async () => {
+    const { inject, path } = await openHost()
+    const token = 'x'.repeat(43)
+    expect((await inject({ url: `${path}/resources/k?${token}` })).body).not.toContain(token)
+  })
+
+  it('is ignored by a write', async () => {
+    const { inject, path } = await openHost()
+    const payload = { values: [{ key: 'k', value: 1 }] }
+    expect((await inject({ method: 'POST', url: `${path}?_=1&x`, payload })).statusCode).toBe(201)
+  })
+})
