@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { shown } from '../core/shown.ts'
 
 /** Writes to stdout, at the pace of whoever reads it. */
 export async function print(text: string): Promise<void> {
@@ -33,15 +34,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .map(line => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
     .map(line => line.trimEnd())
     .join('\n')
-}
-
-/** Text of a device for a terminal: what would steer the terminal is spelled out. */
-export function shown(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    control => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 /** A JSON value for a table: strings as they are, the rest as JSON. */

@@ -164,7 +164,8 @@ function readObject(file: string): object {
 
 function parse(file: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    // Without the byte order mark that editors put in front.
+    return JSON.parse(text.trim())
   } catch {
     // The parser's own message may quote a token.
     throw new Error(`the thing map ${file} is not valid JSON`)

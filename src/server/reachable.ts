@@ -21,17 +21,30 @@ export function linesForDevices(
   { url, mqttUrl, httpsUrl, mqttsUrl }: Pick<Server, 'url' | 'mqttUrl' | 'httpsUrl' | 'mqttsUrl'>,
   interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
 ): readonly string[] {
-  const all = [httpsUrl, mqttsUrl, url, mqttUrl].filter(each => each !== undefined)
-  const urls = all.filter(each => wildcards.has(hostOf(each)))
+  const urls = [httpsUrl, mqttsUrl, url, mqttUrl].filter(each => each !== undefined).filter(isForAll)
   if (urls.length === 0) return []
+  const places = placesForDevices(urls, interfaces)
+  if (places.length === 0) return ['No device reaches it yet: this machine has no address in a network']
+  return places.map(({ name, urls }) => `Devices in the network of ${name} reach it at ${urls.join(', ')}`)
+}
+
+/** The address of the page for a browser of another machine, or of this one if the server listens for no other. */
+export function urlForBrowsers(url: string): string {
+  const [place] = isForAll(url) ? placesForDevices([url], networkInterfaces()) : []
+  return place?.urls[0] ?? onThisMachine(url)
+}
+
+function isForAll(url: string): boolean {
+  return wildcards.has(hostOf(url))
+}
+
+/** @param urls that are for all addresses @returns for each address in a network, the name of its interface and the URLs with it */
+function placesForDevices(urls: readonly string[], interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>) {
   const isV4Alone = urls.every(each => hostOf(each) === '0.0.0.0')
   const found = Object.entries(interfaces).flatMap(([name, infos = []]) =>
     infos.filter(info => isForDevices(info, isV4Alone)).map(info => ({ name, host: inUrl(info) })),
   )
-  if (found.length === 0) return ['No device reaches it yet: this machine has no address in a network']
-  return found.map(({ name, host }) => {
-    return `Devices in the network of ${name} reach it at ${urls.map(each => each.replace(hostOf(each), host)).join(', ')}`
-  })
+  return found.map(({ name, host }) => ({ name, urls: urls.map(each => each.replace(hostOf(each), host)) }))
 }
 
 /** An address of IPv6 that is valid on its own link alone needs a zone, which a device does not know. */

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
+import { signInLink } from '../core/sign-in-link.ts'
 import { createLogger } from './log/log.ts'
 import type { ServerOptions } from './options/options.ts'
-import { linesForDevices, onThisMachine } from './reachable.ts'
+import { linesForDevices, onThisMachine, urlForBrowsers } from './reachable.ts'
 import { createServer, type Server } from './server.ts'
 
 /**
@@ -26,6 +27,19 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const server = await starting
   tellAdminKey(server.adminKey)
   tellPlaces(server)
+  if (process.stdout.isTTY) await tellSignInLink(server)
+}
+
+/** For a day, on a terminal alone: anything else may be a log that others read (contract 10.2). */
+async function tellSignInLink({ url, adminKey }: Server): Promise<void> {
+  const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey.key}` },
+    body: JSON.stringify({ things: '*', access: 'write' }),
+  }).catch(() => undefined)
+  if (!response?.ok) return
+  const { sessionToken } = (await response.json()) as { sessionToken: string }
+  console.log(`Open this link to see your readings: ${signInLink(urlForBrowsers(url), sessionToken)}`)
 }
 
 function tellPlaces(server: Server): void {

@@ -102,10 +102,11 @@ describe('thingwire, as the operator,', () => {
       ['things', 'create', 'sloop'],
       { server },
     )
-    const session = await jsonOf<Record<'sessionToken' | 'sessionId', string>>(
+    const session = await jsonOf<Record<'sessionToken' | 'sessionId' | 'link', string>>(
       ['sessions', 'create', 'sloop', '--expires-in', '2h'],
       { server },
     )
+    expect(session.link).toBe(`${server.url}/#session=${session.sessionToken}`)
     const viewer = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: session.sessionToken } }
     expect(await jsonOf(['things', 'list'], viewer)).toMatchObject({ things: [{ thingId }] })
     expect(await runCommand(['write', 'n=1'], viewer)).toMatchObject({ code: 4 })

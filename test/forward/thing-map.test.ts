@@ -28,6 +28,11 @@ describe('ThingMap', () => {
     expect(map.named).toEqual([one])
   })
 
+  it('reads a file that an editor has begun with a byte order mark', async () => {
+    const { file, tokens } = await files(`\ufeff${JSON.stringify({ [one]: token })}\r\n`)
+    expect(new ThingMap(file, tokens).passageOf(one)).toEqual({ token })
+  })
+
   it('keeps a token that a code gave, for its owner alone', async () => {
     const { file, tokens } = await files({ [one]: code, [two]: code })
     const map = new ThingMap(file, tokens)

@@ -35,7 +35,11 @@ export async function readPrincipal(client: ServerClient): Promise<Principal> {
  *
  * @throws CommandError usage, credential, or failed if there is none or more than one
  */
-export async function findThing(client: ServerClient, named: string | undefined): Promise<NamedThing> {
+export async function findThing(
+  client: ServerClient,
+  named: string | undefined,
+  instead = '',
+): Promise<NamedThing> {
   const principal = await readPrincipal(client)
   if (principal.kind === 'thing') {
     if (named === undefined || isCalled(principal, named)) return principal
@@ -47,7 +51,7 @@ export async function findThing(client: ServerClient, named: string | undefined)
   if (named !== undefined) return await thingCalled(client, named)
   const only = principal.kind === 'session' && principal.things !== '*' ? principal.things : []
   if (only.length === 1 && only[0] !== undefined) return { thingId: only[0], name: '' }
-  throw usageError('give the id or name of the thing: thingwire things list shows them')
+  throw usageError(`give the id or name of the thing${instead}: thingwire things list shows them`)
 }
 
 /** As `findThing`, of a thing that was named. */

@@ -1,8 +1,12 @@
 import type { Command } from 'commander'
+import type { ServerOptions } from '../../server/options/options.ts'
 import { usageError } from '../exit.ts'
 import { teach } from '../teach.ts'
 
 interface Flags {
+  readonly host?: string
+  readonly httpPort?: string
+  readonly mqttPort?: string
   readonly speed: string
   readonly exit?: true
 }
@@ -13,6 +17,12 @@ export function addDemo(program: Command): void {
     program
       .command('demo')
       .description('Run a server with the data of a real sailing voyage. The data is removed at the end.')
+      .option(
+        '--host <address>',
+        'address to listen on: 0.0.0.0 for a browser on another machine; default 127.0.0.1',
+      )
+      .option('--http-port <port>', 'port for HTTP and the page; default 8080, or another if it is taken')
+      .option('--mqtt-port <port>', 'port for MQTT; default 1883, or another if it is taken')
       .option('--speed <n>', 'speed of the boat, 1 to 1000 times the real one', '1')
       .option('--exit', 'send all data at once, check that it arrived live and is stored, and end')
       .action(demo),
@@ -20,6 +30,7 @@ export function addDemo(program: Command): void {
       examples: [
         ['demo', 'three things with days of history and live readings; prints a link that signs in'],
         ['demo --speed 60', 'an hour of sailing in a minute'],
+        ['demo --host 0.0.0.0', 'on a Raspberry Pi without a screen, for the browser of another machine'],
         ['demo --exit', 'checks this machine with the same data'],
       ],
       notes: [
@@ -30,7 +41,7 @@ export function addDemo(program: Command): void {
   )
 }
 
-async function demo({ speed, exit }: Flags): Promise<void> {
+async function demo({ speed, exit, ...flags }: Flags): Promise<void> {
   const factor = Number(speed)
   if (!(factor >= 1 && factor <= 1_000)) {
     throw usageError(`--speed must be a number from 1 to 1000: "${speed}" is not`)
@@ -43,5 +54,19 @@ async function demo({ speed, exit }: Flags): Promise<void> {
   }
   const { runDemo } = await import('../demo/demo.ts')
   // Connections that are cut off may still wait for their time-outs.
-  process.exit(await runDemo({ speed: factor, exit: exit === true || !isWatched }))
+  process.exit(await runDemo({ speed: factor, exit: exit === true || !isWatched, options: optionsOf(flags) }))
+}
+
+/** @throws CommandError usage */
+function optionsOf({ host, httpPort, mqttPort }: Omit<Flags, 'speed' | 'exit'>): Partial<ServerOptions> {
+  return {
+    ...(host !== undefined && { host }),
+    ...(httpPort !== undefined && { httpPort: portOf('--http-port', httpPort) }),
+    ...(mqttPort !== undefined && { mqttPort: portOf('--mqtt-port', mqttPort) }),
+  }
+}
+
+function portOf(option: string, text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw usageError(`${option} must be a port from 0 (any free one) to 65535: "${text}" is not`)
 }

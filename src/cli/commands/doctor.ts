@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { shown } from '../../core/shown.ts'
 import { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../client/connection.ts'
 import type { Credential } from '../client/credential.ts'
@@ -11,7 +12,7 @@ import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
 import { checkCredential, checkReady } from '../doctor/service.ts'
 import { checkThing } from '../doctor/thing.ts'
 import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
-import { counted, printJson, printLine, shown } from '../output.ts'
+import { counted, printJson, printLine } from '../output.ts'
 import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags {

@@ -77,7 +77,7 @@ async function* thingsToExport(
   { all }: Flags,
 ): AsyncGenerator<NamedThing> {
   if (all) return yield* client.list<ListedThing, 'things'>('/v2/things', 'things')
-  const thing = await findThing(client, named)
+  const thing = await findThing(client, named, ', or --all for all things')
   yield (await describeThing(client, thing.thingId)) ?? thing
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { signInLink } from '../../core/sign-in-link.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
@@ -101,7 +102,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     if (!isOwn)
       throw usageError('the token of a thing creates sessions for this thing alone: name no other thing')
     const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
-    return await show(made, flags)
+    return await show(client.url, made, flags)
   }
   const isForNoThing = !flags.all && named.length === 0
   if ((flags.all && named.length > 0) || (isForNoThing && topics.length === 0)) {
@@ -111,12 +112,24 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     ? '*'
     : await Promise.all(named.map(async name => (await thingCalled(client, name)).thingId))
   const body = { things, ...terms, ...(topics.length > 0 && { topics }) }
-  await show(await client.post<NewSession>('/v2/admin/sessions', body), flags)
+  const made = await client.post<NewSession>('/v2/admin/sessions', body)
+  await show(isForNoThing ? undefined : client.url, made, flags)
 }
 
-async function show({ sessionToken, sessionId, expiresAt }: NewSession, flags: CreateFlags): Promise<void> {
-  const text = `id    ${sessionId}\nuntil ${expiresAt}\ntoken ${sessionToken}\nThe token is shown only once.`
-  await printResult(flags, { sessionId, expiresAt, sessionToken }, text)
+/** @param url of the page; undefined: the session is for no thing, and the page would be empty */
+async function show(url: string | undefined, made: NewSession, flags: CreateFlags): Promise<void> {
+  const { sessionToken, sessionId, expiresAt } = made
+  const link = url === undefined ? undefined : signInLink(url, sessionToken)
+  const lines = [`id    ${sessionId}`, `until ${expiresAt}`, `token ${sessionToken}`]
+  if (link) lines.push(`link  ${link}`)
+  const once = link
+    ? 'Token and link are shown only once. The link opens the page signed in.'
+    : 'The token is shown only once.'
+  await printResult(
+    flags,
+    { sessionId, expiresAt, sessionToken, ...(link && { link }) },
+    [...lines, once].join('\n'),
+  )
 }
 
 async function list(flags: ConnectionFlags): Promise<void> {

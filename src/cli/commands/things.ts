@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { shown } from '../../core/shown.ts'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import {
@@ -17,7 +18,7 @@ import {
   withTopics,
 } from '../client/topic-flags.ts'
 import { failure, usageError } from '../exit.ts'
-import { counted, printJson, printLine, printResult, shown, table } from '../output.ts'
+import { counted, printJson, printLine, printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
 /** `thingwire things create|list|rename|topics|delete`. */
@@ -151,6 +152,9 @@ async function list(
   if (flags.bbox !== undefined) filters.set('bbox', flags.bbox)
   const query = filters.size === 0 ? '' : `?${filters}`
   const found = await client.listAll<ListedThing, 'things'>(`/v2/things${query}`, 'things')
+  // As the page lists them: by name, sensor 2 before sensor 10. The server lists them by their random ids.
+  const { compare } = new Intl.Collator(undefined, { numeric: true })
+  found.sort((one, other) => compare(one.name, other.name) || compare(one.thingId, other.thingId))
   if (flags.json) return await printJson({ things: found })
   if (found.length === 0) {
     const isOperator = (await readPrincipal(client)).kind === 'admin'

@@ -3,7 +3,10 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { signInLink } from '../../core/sign-in-link.ts'
 import { createServer, type Server } from '../../server/index.ts'
+import type { ServerOptions } from '../../server/options/options.ts'
+import { urlForBrowsers } from '../../server/reachable.ts'
 import { exitStatus } from '../exit.ts'
 import { grouped } from '../output.ts'
 import { durationText, Progress } from '../progress.ts'
@@ -12,7 +15,7 @@ import { earlierRows, type Passage, sendHistory } from './history.ts'
 import { type Measurement, measurementsOf } from './instruments.ts'
 import { sendInTime } from './live.ts'
 import { prove } from './proof.ts'
-import { clock, commands, signInLink } from './report.ts'
+import { clock, commands } from './report.ts'
 import { createSession, type RegisteredInstrument, registerInstruments } from './service.ts'
 import { readVoyage, readVoyageUnderWay } from './voyage.ts'
 import { openWatcher } from './watcher.ts'
@@ -25,6 +28,8 @@ export interface DemoOptions {
   readonly speed: number
   /** Sends everything as fast as it can, checks that all of it was seen and kept, and ends. */
   readonly exit: boolean
+  /** Address and ports. A port that is given is the one that is used. */
+  readonly options: Partial<ServerOptions>
 }
 
 interface Demo {
@@ -42,7 +47,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   // Ctrl-C may come twice: from the terminal, and handed on by npm.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopping.abort())
   const stopped = once(stopping.signal, 'abort').then(() => (options.exit ? exitStatus.interrupted : 0))
-  const server = await start(dataDir)
+  const server = await start(dataDir, options.options)
   const work = show(server, options, stopping.signal)
   // A write that is cut off by the end of the server is no fault of it.
   work.catch(() => {})
@@ -54,13 +59,15 @@ export async function runDemo(options: DemoOptions): Promise<number> {
 }
 
 /** On the ports of the documentation if they are free, else on any. */
-async function start(dataDir: string): Promise<Server> {
+async function start(dataDir: string, given: DemoOptions['options']): Promise<Server> {
   const options = { dataDir, logLevel: 'warn', minFreeSpace: 0 } as const
-  return createServer(options).catch(() => createServer({ ...options, httpPort: 0, mqttPort: 0 }))
+  return createServer({ ...options, ...given }).catch(() =>
+    createServer({ ...options, httpPort: 0, mqttPort: 0, ...given }),
+  )
 }
 
 async function show(server: Server, options: DemoOptions, stopping: AbortSignal): Promise<number> {
-  console.log(`Thingwire is ready at ${server.url} and ${server.mqttUrl}`)
+  console.log(`Thingwire is ready at ${urlForBrowsers(server.url)} and ${urlForBrowsers(server.mqttUrl)}`)
   const { key } = server.adminKey
   const things = await registerInstruments(server.url, key)
   const doors = await Promise.all(things.map(thing => openDoor(server, thing)))
@@ -85,9 +92,10 @@ async function sail(demo: Demo, { speed }: DemoOptions, stopping: AbortSignal): 
   const isOver = ({ measuredAt }: Measurement) => measuredAt <= now.getTime()
   await writeHistory(demo, thing => measurementsOf(thing, rows).filter(isOver))
   console.log(`Today's began ${durationText(alreadySailed)} ago. The boat sails on while you watch.\n`)
-  console.log(`${signInLink(server.url, sessionToken)}\n`)
+  console.log('Open this link in a browser. It signs you in for one day:\n')
+  console.log(`  ${signInLink(urlForBrowsers(server.url), sessionToken)}\n`)
   const sounder = things.find(({ door }) => door === 'HTTP')
-  if (sounder) console.log(`${commands(server.url, sounder)}\n`)
+  if (sounder) console.log(`${commands(urlForBrowsers(server.url), sounder)}\n`)
   console.log('Ctrl-C ends the demo and removes its data.')
   const progress = new Progress()
   const end = rows.at(-1)?.measuredAt ?? 0

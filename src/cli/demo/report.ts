@@ -18,13 +18,6 @@ export function place(record: InstrumentRecord | undefined): string {
   return `${degrees(lat)} ${lat < 0 ? 'S' : 'N'} ${degrees(long)} ${long < 0 ? 'W' : 'E'}`
 }
 
-/** A way into the dashboard: the part behind `#` stays in the browser. */
-export function signInLink(url: string, sessionToken: string): string {
-  return `Open this link in a browser. It signs you in for one day:
-
-  ${url}/#session=${sessionToken}`
-}
-
 /** Three commands to try on the running server; the last goes on until Ctrl-C. */
 export function commands(url: string, { thingToken }: { readonly thingToken: string }): string {
   return `Try these in another terminal.

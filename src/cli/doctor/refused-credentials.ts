@@ -29,6 +29,6 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
   const advice =
-    'does a device have a wrong, revoked or missing token? Create a new one: thingwire tokens add <thing>'
+    'CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right. Else a device has a wrong, revoked or missing token; create a new one: thingwire tokens add <thing>'
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

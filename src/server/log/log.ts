@@ -1,6 +1,7 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type ChildLoggerOptions, type Logger, pino } from 'pino'
 import { Redactor } from '../../core/refusals/redactor.ts'
+import { shown } from '../../core/shown.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { LogSampling } from './log-sampling.ts'
@@ -12,7 +13,7 @@ interface SampledLogger extends Logger {
 }
 
 /**
- * The log: JSON lines on stderr. No secret gets into it (contract §1): a thing token is part of the path, so paths
+ * The log on stderr: JSON lines, or on a terminal lines for people. No secret gets into it (contract §1): a thing token is part of the path, so paths
  * are logged without long segments and without query, headers and bodies not at all, and errors are scrubbed. Nobody
  * can fill it either: of the lines with one text, from `info` to `error`, the first five a minute are written, and
  * then one with the text and `suppressed`, the number of the others.
@@ -23,7 +24,7 @@ export function createLogger(
   level: ServerOptions['logLevel'],
   { adminKey, period }: { readonly adminKey?: string | undefined; readonly period?: number } = {},
 ): SampledLogger {
-  const destination = pino.destination(2)
+  const destination = process.stderr.isTTY ? new LinesForPeople() : pino.destination(2)
   const redactor = new Redactor(adminKey)
   let isTelling = false
   const sampling = new LogSampling(({ kind, suppressed, ...heldBack }) => {
@@ -52,6 +53,28 @@ export function createLogger(
     destination.flushSync()
   }
   return Object.assign(log, { tellHeldBack })
+}
+
+/** Makes `09:30:15 warn the store is short of space free=1024` of a line of JSON. */
+class LinesForPeople {
+  write(json: string): void {
+    const { level, time, pid: _pid, hostname: _hostname, msg, ...others } = JSON.parse(json) as LogLine
+    const details = Object.entries(others).map(
+      ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    )
+    const clock = new Date(time).toTimeString().slice(0, 8)
+    const text = `${clock} ${pino.levels.labels[level]} ${msg ?? ''}${details.join('')}`
+    process.stderr.write(`${shown(text)}\n`)
+  }
+
+  flushSync(): void {}
+}
+
+interface LogLine extends Readonly<Record<string, unknown>> {
+  readonly level: number
+  /** Milliseconds. */
+  readonly time: number
+  readonly msg?: string
 }
 
 /** Who turns `debug` on wants to see all, and after `fatal` there is nothing more. */

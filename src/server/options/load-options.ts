@@ -108,7 +108,8 @@ async function fromFile(file: string | undefined): Promise<OptionSource> {
 function parseObject(text: string, origin: string): object {
   let content: unknown
   try {
-    content = JSON.parse(text)
+    // Without the byte order mark that editors put in front.
+    content = JSON.parse(text.trim())
   } catch {
     // The parser's own message may quote the text, and so the admin key.
     throw new Error(`the configuration file ${origin} is not valid JSON`)

@@ -24,6 +24,9 @@ const deadlines = {
   start: 2_000,
 }
 
+/** Names of the things that a server has before a page begins. */
+const others = ['boat 2', 'greenhouse 2', 'a']
+
 /** The name of the terminal in which a section begins with a server. */
 const serverTerminal = 'server'
 
@@ -69,6 +72,12 @@ class SectionRun {
     const answer = { line: 1, lines: ['…', 'Thingwire is ready at …', '…'] }
     const commands = isRepository ? 'npm start\n' : 'thingwire serve\n'
     await this.type({ ...step, commands, terminal: serverTerminal, answer })
+    if (isRepository) return
+    // Who follows a page has things already, often of the same names.
+    for (const name of others) {
+      const made = `thingwire things create '${name}' > other.txt && thingwire write '${name}' other=1 > other.txt`
+      await this.type({ ...step, commands: `${made}\n` })
+    }
   }
 
   async write(path: string, content: string): Promise<void> {
