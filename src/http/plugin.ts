@@ -5,6 +5,7 @@ import type {
   preHandlerHookHandler,
 } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
 import type { HttpThings } from './http-things.ts'
@@ -148,7 +149,10 @@ function refuseUnknownParameters(v2: FastifyInstance): void {
     if (credential === 'stream') names.push('session')
     if (credential === 'token') names.push('thingToken')
     const refuse: preHandlerHookHandler = (request, _reply, done) => {
-      new Query(request).refuseOthers(names)
+      // Who gives no credential learns that first.
+      const { ref = '' } = request.params as { readonly ref?: string }
+      const isGiven = isToken(ref) || credentialOf(request) !== undefined
+      if (isGiven || credential === 'token' || credential === 'none') new Query(request).refuseOthers(names)
       done()
     }
     route.preHandler = [route.preHandler ?? [], refuse].flat()

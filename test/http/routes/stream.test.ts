@@ -38,7 +38,7 @@ describe('access to a stream', () => {
   it('does not take session elsewhere', async () => {
     const { inject, thingId, thingToken } = await openHost()
     const answer = await inject({ url: `/v2/things/${thingId}/resources?session=${thingToken}` })
-    expect(reasonOf(answer)).toBe('invalid_query')
+    expect(reasonOf(answer)).toBe('missing_credential')
   })
 })
 
