@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { shown } from '../core/shown.ts'
+import { shown } from '../core/json/shown.ts'
 
 /** Writes to stdout, at the pace of whoever reads it. */
 export async function print(text: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { signInLink } from '../core/sign-in-link.ts'
+import { signInLink } from '../core/token.ts'
 import { createLogger } from './log/log.ts'
 import type { ServerOptions } from './options/options.ts'
 import { linesForDevices, onThisMachine, urlForBrowsers } from './reachable.ts'

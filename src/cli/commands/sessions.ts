@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { signInLink } from '../../core/sign-in-link.ts'
+import { signInLink } from '../../core/token.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'

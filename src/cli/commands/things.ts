@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { shown } from '../../core/shown.ts'
+import { shown } from '../../core/json/shown.ts'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { shown } from '../../core/shown.ts'
+import { shown } from '../../core/json/shown.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'

@@ -1,7 +1,7 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type ChildLoggerOptions, type Logger, pino } from 'pino'
+import { shown } from '../../core/json/shown.ts'
 import { Redactor } from '../../core/refusals/redactor.ts'
-import { shown } from '../../core/shown.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { LogSampling } from './log-sampling.ts'

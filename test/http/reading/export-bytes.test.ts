@@ -148,7 +148,7 @@ function csvField(json: string): string {
   if (json === 'null') return ''
   if (json === '""') return '""'
   const text = json.startsWith('"') ? (JSON.parse(json) as string) : json
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** Bounds of a query are places of records. */
