@@ -1,16 +1,16 @@
 export type {
-  Access,
-  Action,
+  AccessSessionRegistry,
+  AccessSessionSummary,
+  AccessSessionTerms,
   ActivationCodeSummary,
   ActivationCodes,
-  Principal,
+  MintedAccessSession,
   ThingQuery,
   ThingRegistry,
   ThingSummary,
   TokenSummary,
 } from './access/access.ts'
 export { type Hold, HoldLost, type Holds, type TakenHold } from './core/holds.ts'
-export type { Ingest, WriteRequest } from './core/ingest.ts'
 export type { Nodes } from './core/nodes.ts'
 export type { Observer, WriteDoor, WriteOutcome } from './core/observer.ts'
 export { WriteRefused } from './core/parse.ts'
@@ -20,6 +20,16 @@ export { averageOf, sumOf } from './core/record/bucket-fold.ts'
 export type { Geo } from './core/record/geo.ts'
 export type { Problem } from './core/record/problem.ts'
 export type { ClockStep, ReceiptClock } from './core/time/clock.ts'
+export type {
+  HostThings,
+  JsonValue,
+  NewReading,
+  Reading,
+  ReadingListener,
+  ReadReadingsOptions,
+  Time,
+  WriteReadingsOptions,
+} from './embed/index.ts'
 export { catalogue, type FieldError, type MqttEffect, type Reason, ThingwireError } from './errors.ts'
 export type {
   MagicChange,
@@ -33,4 +43,4 @@ export { createLevelStore, type LevelStoreOptions, restoreLevelStore } from './s
 export { createMemoryStore } from './store/memory/index.ts'
 export { type OpenStoreOptions, openStore } from './store/open-store.ts'
 export { createRedisStore, type RedisStoreOptions } from './store/redis/index.ts'
-export { createThings, type Things, type ThingsOptions } from './things.ts'
+export { createThings, type Things, type ThingsOptions, type ThingsParts } from './things.ts'

@@ -1,11 +1,21 @@
-import { type ActivationCodes, createAccess } from './access/index.ts'
-import { type LimitOptions, Limits } from './access/limits/limits.ts'
+import { z } from 'zod'
+import { adminKeyRule } from './access/admin-key.ts'
+import {
+  type AccessSessionRegistry,
+  type ActivationCodes,
+  createAccess,
+  type ThingRegistry,
+} from './access/index.ts'
+import { type LimitOptions, Limits, limitRules } from './access/limits/limits.ts'
 import { FairQueue } from './core/async/fair-queue.ts'
 import { recordCount } from './core/commit-outline.ts'
 import { createIngest } from './core/ingest.ts'
 import type { Observer } from './core/observer.ts'
+import { assertOptions } from './core/options/given-options.ts'
+import { aFunction, ifGiven, objectWith, wholeNumber, yesOrNo } from './core/options/option-kinds.ts'
 import type { RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record/record-text.ts'
+import { createHostListeners, createHostRead, type HostThings, HostWrites } from './embed/index.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/left-log.ts'
 import type { HttpThings } from './http/http-things.ts'
@@ -40,7 +50,7 @@ export interface ThingsOptions {
   readonly magicResources?: readonly MagicResource[]
   /** Told of what happens. Default: nobody. */
   readonly observer?: Observer
-  /** Called with what a magic resource threw; must not throw. Default: a warning of the process. */
+  /** Called with what a magic resource or a listener of `on` threw; must not throw. Default: a warning of the process. */
   readonly onDefect?: (error: unknown) => void
 }
 
@@ -55,8 +65,8 @@ export interface ReadyServerOptions {
 /** Of the four threads that read the disk, one is left to commits. */
 const costlyReadsAtOnce = 3
 
-/** The service without its doors: what `thingwire/http` and `thingwire/mqtt` are plugged onto. */
-export interface Things extends HttpThings, MqttThings {
+/** The parts of the service, for its doors. */
+export interface ThingsParts extends HttpThings, MqttThings {
   readonly records: RecordStore
   readonly refused: RefusedWrites
   readonly activationCodes: ActivationCodes
@@ -75,13 +85,85 @@ export interface Things extends HttpThings, MqttThings {
   close(): Promise<void>
 }
 
+/** The service as its host has it. `thingwire/http`, `thingwire/mqtt` and `thingwire/page` are plugged onto it. */
+export interface Things extends HostThings {
+  /** Creates, lists, renames and removes things, and gives them tokens. */
+  readonly registry: ThingRegistry
+  /** Mints, lists and ends sessions: credentials for people, dashboards and apps. */
+  readonly sessions: AccessSessionRegistry
+  /** Codes by which a thing registers itself. */
+  readonly activationCodes: ActivationCodes
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
+  backup(): AsyncIterable<Uint8Array>
+  /** What the store takes now. @throws ThingwireError store_unavailable */
+  storeSize(): Promise<StoreSize>
+  /** Whether the store could take a write now, but for free disk. */
+  isReady(): boolean
+  /** Finishes what was called, then closes the store: the last thing that a host closes. Idempotent. */
+  close(): Promise<void>
+  /** Internal, for the doors: these change with any version. */
+  readonly parts: ThingsParts
+}
+
+const thingsRules = {
+  store: objectWith("a store, such as createLevelStore({ location: './data' })", [
+    'open',
+    'close',
+    'capabilities',
+  ]),
+  adminKey: { ...adminKeyRule, secret: true },
+  allowThingDelete: ifGiven(yesOrNo()),
+  storeTimeout: ifGiven(wholeNumber(1, 2_147_483_647, 'ms')),
+  limits: ifGiven(objectWith('an object such as { writesPerSecond: 100 }', [])),
+  retention: ifGiven({
+    schema: z.array(z.object({ pattern: z.string(), age: z.number().positive() })),
+    rule: "a list of rules such as { pattern: 'debug.*', age: 86_400_000 }",
+  }),
+  magicResources: ifGiven({
+    schema: z.array(z.object({ key: z.string() })),
+    rule: 'a list of magic resources (docs/use/magic.md)',
+  }),
+  observer: ifGiven(objectWith('an observer', ['wrote', 'refusedWrite'])),
+  onDefect: ifGiven(aFunction()),
+} as const
+
+const givenLimits = Object.fromEntries(
+  Object.entries(limitRules).map(([name, rule]) => [name, ifGiven(rule)]),
+)
+
 /**
  * Opens the store and wires core, magic resources and access onto it. Opens no sockets.
+ *
+ * @throws TypeError of an option that is missing, wrong or unknown
+ * @throws Error with a message for the operator if the store cannot be opened
+ */
+export async function createThings(options: ThingsOptions): Promise<Things> {
+  const example = '{ store, adminKey }'
+  assertOptions('createThings', thingsRules, options, example)
+  if (options.limits)
+    assertOptions('limits of createThings', givenLimits, options.limits, '{ writesPerSecond: 100 }')
+  const parts = await openThings(options)
+  const { registry, sessions, activationCodes, backup, storeSize, isReady, close } = parts
+  const ofHost = { ...parts, adminKey: options.adminKey }
+  const writes = new HostWrites(ofHost)
+  return {
+    write: (...write) => writes.write(...write),
+    read: createHostRead(ofHost),
+    on: createHostListeners(parts.live, options.onDefect ?? warnOfDefect),
+    ...{ registry, sessions, activationCodes, backup, storeSize, isReady, close, parts },
+  }
+}
+
+/**
+ * The parts alone, from options that were checked.
  *
  * @param ready of the ready server alone
  * @throws Error with a message for the operator if the store cannot be opened
  */
-export async function createThings(options: ThingsOptions, ready: ReadyServerOptions = {}): Promise<Things> {
+export async function openThings(
+  options: ThingsOptions,
+  ready: ReadyServerOptions = {},
+): Promise<ThingsParts> {
   const magic = createMagicRegistry(options.magicResources)
   const { storeTimeout = defaultStoreTimeout, onDefect = warnOfDefect, observer } = options
   const limits = new Limits(options.limits)

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings, type Things } from '../../src/things.ts'
+import { openThings, type ThingsParts } from '../../src/things.ts'
 import type { Thing } from '../../test/helpers/http-client.ts'
 
 /** What the attacks find in the store. */
@@ -27,7 +27,7 @@ export const deep = { records: 500_000, end: Date.UTC(2026, 0, 1), gap }
 export async function fillStage(location: string): Promise<Stage> {
   const adminKey = randomBytes(32).toString('hex')
   const limits = { writesPerSecond: 1e9, recordsPerSecond: 1e9 }
-  const service = await createThings({
+  const service = await openThings({
     store: createLevelStore({ location }),
     adminKey,
     limits,
@@ -116,11 +116,11 @@ function place(crowd: readonly Thing[], thing: Thing): number {
   return crowd.indexOf(thing)
 }
 
-async function write({ ingest }: Things, { thingId }: Thing, values: readonly object[]): Promise<void> {
+async function write({ ingest }: ThingsParts, { thingId }: Thing, values: readonly object[]): Promise<void> {
   await ingest.write({ thingId, door: 'http', body: Buffer.from(JSON.stringify({ values })), options: {} })
 }
 
-async function put({ documents }: Things, all: readonly (readonly [string, object])[]): Promise<void> {
+async function put({ documents }: ThingsParts, all: readonly (readonly [string, object])[]): Promise<void> {
   for (let from = 0; from < all.length; from += atOnce) {
     const some = Object.fromEntries(all.slice(from, from + atOnce)) as Parameters<typeof documents.put>[0]
     await documents.put(some, 'keep')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 import type { Thing } from '../../test/helpers/http-client.ts'
 
 /** A key that every thing has, and one that few have. */
@@ -21,7 +21,7 @@ const inFlight = 64
 /** Makes things and gives each one record of each of its resources, before the server is started. */
 export async function fill(options: FillOptions): Promise<Thing[]> {
   const { dataDir, adminKey, things, resourcesEach, rare, onProgress } = options
-  const service = await createThings({
+  const service = await openThings({
     store: createLevelStore({ location: join(dataDir, 'store') }),
     adminKey,
   })

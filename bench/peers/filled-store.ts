@@ -4,7 +4,7 @@ import { cp, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 import type { Thing } from '../../test/helpers/http-client.ts'
 import { fill } from '../store/fill.ts'
 
@@ -34,7 +34,7 @@ export async function fillStore({ parent, records, onProgress }: FilledStoreSetu
   const dataDir = await mkdtemp(join(parent, 'filled-'))
   const location = join(dataDir, 'store')
   const adminKey = randomBytes(32).toString('hex')
-  const service = await createThings({ store: createLevelStore({ location }), adminKey })
+  const service = await openThings({ store: createLevelStore({ location }), adminKey })
   const made: Thing[] = []
   for (let place = 0; place < things; place++) made.push(await service.registry.create({}))
   await service.close()

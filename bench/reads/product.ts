@@ -8,7 +8,7 @@ import { bytesOfStore } from '../../src/store/level/database/directory-size.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createPackingStore } from '../../src/store/level/store.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 import { type Thing, write } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import type { LoadResult } from '../load/load.ts'
@@ -99,7 +99,7 @@ async function fill(
   const dataDir = await mkdtemp(join(parent, 'product-'))
   const location = storeLocation(dataDir)
   const adminKey = randomBytes(32).toString('hex')
-  const service = await createThings({ store: createLevelStore({ location }), adminKey })
+  const service = await openThings({ store: createLevelStore({ location }), adminKey })
   const thing = await service.registry.create({})
   const others: Thing[] = []
   while (others.length < writers) others.push(await service.registry.create({}))

@@ -1,11 +1,19 @@
 import { link, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { z } from 'zod'
 import { makeDirectory } from '../core/files/make-directory.ts'
 import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
+import { text } from '../core/options/option-kinds.ts'
 import { createToken } from '../core/token.ts'
 
 /** Printable ASCII without the space: what an Authorization header carries unchanged. */
 const adminKeyForm = /^[\x21-\x7e]{32,}$/
+
+/** What the option of it may be. */
+export const adminKeyRule = text(
+  'at least 32 printable characters without spaces',
+  z.string().regex(adminKeyForm),
+)
 
 export interface AdminKeyOptions {
   /** The key of the configuration, if it has one. */

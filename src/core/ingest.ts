@@ -1,4 +1,5 @@
 import { ThingwireError } from '../errors.ts'
+import { Room } from './async/room.ts'
 import { promiseOf, settle, type Ticket } from './async/ticket.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
@@ -15,7 +16,6 @@ import type {
 import { createDoorRefusals } from './refusals/door-refusals.ts'
 import { Redactor } from './refusals/redactor.ts'
 import { type Refusal, Refusals, type RefusedListener } from './refusals/refusals.ts'
-import { Room } from './room.ts'
 import type { ReceiptClock } from './time/clock.ts'
 
 /**
@@ -69,11 +69,13 @@ export interface Ingest {
 
 export interface WriteRequest {
   readonly thingId: string
-  readonly door: 'http' | 'mqtt'
+  readonly door: 'http' | 'mqtt' | 'host'
   /** Of an MQTT client that is gone: counted apart. */
   readonly isWill?: true
   /** JSON text, UTF-8; see contract §2. */
   readonly body: Uint8Array
+  /** What the body holds, where a program of this process has made it: `body` is then its text for people alone. */
+  readonly content?: object
   readonly options: WriteOptions
   /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
   readonly documents?: Append['documents']
@@ -130,9 +132,9 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
-  function parse({ thingId, body, options }: WriteRequest): ParsedWrite | WriteRefused {
+  function parse({ thingId, body, content = body, options }: WriteRequest): ParsedWrite | WriteRefused {
     try {
-      const parsed = parseWrite(body, { options, now: clock.now(), magic })
+      const parsed = parseWrite(content, { options, now: clock.now(), magic })
       rate.charge(thingId, parsed.records.length)
       return parsed
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Reason } from '../errors.ts'
 
-/** The way in of a write: over HTTP, over MQTT, or left behind by an MQTT client that is gone. */
-export type WriteDoor = 'http' | 'mqtt' | 'will'
+/** The way in of a write: over HTTP, over MQTT, left behind by an MQTT client that is gone, or by the program around the service. */
+export type WriteDoor = 'http' | 'mqtt' | 'will' | 'host'
 
 /**
  * What became of a write that was acknowledged: `stored`; `unstored`, told to subscribers alone (`store=false`);

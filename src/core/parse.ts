@@ -46,12 +46,12 @@ export class WriteRefused extends ThingwireError {
 }
 
 /**
- * Reads a write body by every rule of contract §2 and §3. A wrong flag or id in the body is refused even where the request's
+ * Reads a write by every rule of contract §2 and §3, from the bytes of its body or from what they would hold. A wrong flag or id in the body is refused even where the request's
  * own wins, since it is a mistake all the same.
  *
  * @throws WriteRefused naming every bad record (up to 20) by index and field.
  */
-export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite {
+export function parseWrite(body: Uint8Array | object, context: ParseContext): ParsedWrite {
   let id: string | undefined
   try {
     id = writeId(context.options.id)
@@ -72,8 +72,8 @@ export function parseWrite(body: Uint8Array, context: ParseContext): ParsedWrite
   }
 }
 
-function parseObject(body: Uint8Array): Record<string, unknown> {
-  const parsed = readJson(body)
+function parseObject(body: Uint8Array | object): Record<string, unknown> {
+  const parsed = body instanceof Uint8Array ? readJson(body) : body
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
   }

@@ -279,7 +279,7 @@ export interface WriteRate {
    */
   enter(write: {
     readonly thingId: string
-    readonly door: 'http' | 'mqtt'
+    readonly door: 'http' | 'mqtt' | 'host'
     readonly body: Uint8Array
   }): Promise<void> | undefined
   /** How many records a write turned out to have, right after its `enter`. */
@@ -347,8 +347,8 @@ export interface DocumentStore {
 export interface RefusedWrite {
   /** Receipt time, milliseconds. */
   readonly datetime: number
-  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). */
-  readonly door: 'http' | 'mqtt' | 'magic'
+  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). `host`: of the program around the service. */
+  readonly door: 'http' | 'mqtt' | 'host' | 'magic'
   readonly reason: Reason
   readonly message: string
   /** How often it came since it was listed last, where that is more than once; of connections that were turned away. */

@@ -5,6 +5,10 @@ import type {
   preHandlerHookHandler,
 } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { z } from 'zod'
+import { assertOptions } from '../core/options/given-options.ts'
+import { aFunction, ifGiven, ofFastify, wholeNumber, yesOrNo } from '../core/options/option-kinds.ts'
+import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
 import { isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
@@ -39,7 +43,7 @@ import { writeRoute } from './routes/write.ts'
 
 export interface ThingsHttpOptions {
   /** What `createThings` gives. The plugin does not close it. */
-  readonly things: HttpThings
+  readonly things: Pluggable<HttpThings>
   /** Most bytes of a body, before and after inflating. Default: the host's `bodyLimit`, which is 1 MiB by default. */
   readonly bodyLimit?: number
   /** Web origins whose pages may read the answers; `*` is any, and the default. */
@@ -55,12 +59,28 @@ export interface ThingsHttpOptions {
   readonly ownsApp?: boolean
 }
 
+const optionRules = {
+  things: { schema: z.unknown(), rule: 'what createThings gives' },
+  bodyLimit: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
+  allowedOrigins: ifGiven({
+    schema: z.array(z.string()),
+    rule: 'a list of origins such as https://dashboard.example, or *',
+  }),
+  isDraining: ifGiven(aFunction()),
+  drainTimeout: ifGiven(wholeNumber(1, 2_147_483_647, 'ms')),
+  ownsApp: ifGiven(yesOrNo()),
+} as const satisfies Record<keyof ThingsHttpOptions, unknown>
+
 /**
  * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. Leaves the host's own routes, parsers, error handler
  * and hooks as they are. Create the host with `hostOptions`.
+ *
+ * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
  */
 export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
   async (app: FastifyInstance, options: ThingsHttpOptions) => {
+    assertOptions('thingsHttp', { ...optionRules, ...ofFastify }, options, '{ things }')
+    const things = partsOf('thingsHttp', options.things)
     const paths = new KnownPaths()
     const { ownsApp = false } = options
     if (ownsApp) {
@@ -78,7 +98,7 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     await app.register(
       async scope => {
         if (!ownsApp) paths.watch(scope)
-        await registerDoor(scope, options, paths)
+        await registerDoor(scope, { ...options, things }, paths)
       },
       { logSerializers },
     )
@@ -88,7 +108,7 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
 
 async function registerDoor(
   scope: FastifyInstance,
-  options: ThingsHttpOptions,
+  options: ThingsHttpOptions & { readonly things: HttpThings },
   paths: KnownPaths,
 ): Promise<void> {
   const { things, isDraining = () => false, allowedOrigins = ['*'], drainTimeout = 5_000 } = options

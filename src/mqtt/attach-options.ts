@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import { aFunction, ifGiven, wholeNumber, yesOrNo } from '../core/options/option-kinds.ts'
 import type { ThingwireError } from '../errors.ts'
 import type { Relay } from './relay/relay.ts'
 
@@ -31,6 +32,19 @@ export interface AttachOptions {
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
+
+/** What they may be. */
+export const attachRules = {
+  ownsBroker: ifGiven(yesOrNo()),
+  maxPacketSize: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
+  willGrace: ifGiven(wholeNumber(0, 2_147_483_647, 'ms')),
+  drainTimeout: ifGiven(wholeNumber(1, 2_147_483_647, 'ms')),
+  addressOf: ifGiven(aFunction()),
+  isDraining: ifGiven(aFunction()),
+  onDefect: ifGiven(aFunction()),
+  onOutage: ifGiven(aFunction()),
+  onElsewhere: ifGiven(aFunction()),
+} as const satisfies Record<keyof AttachOptions, unknown>
 
 /** What the door is told by whoever attaches it. */
 export interface DoorOptions extends Required<AttachOptions> {

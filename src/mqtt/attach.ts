@@ -1,5 +1,7 @@
 import type { Aedes, Client } from 'aedes'
-import type { AttachOptions } from './attach-options.ts'
+import { assertOptions, described } from '../core/options/given-options.ts'
+import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
+import { type AttachOptions, attachRules } from './attach-options.ts'
 import { MqttDoor } from './doors/mqtt-door.ts'
 import { replaceHooks } from './hooks.ts'
 import type { MqttThings } from './mqtt-things.ts'
@@ -15,19 +17,23 @@ const attached = new WeakSet<Aedes>()
  * closed when it publishes on one of these topics. After `detach` they are topics like any other to the broker, and it
  * would ack and relay what things publish, tokens included: stop listening first, or refuse them in `authorizePublish`.
  *
+ * @param things what `createThings` gives; `detach` does not close it
  * @param relay of topics beside those of things that clients of ours may use; of the ready server alone
  * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
  * @throws Error if the broker is no Aedes, does not listen, or is attached to already
+ * @throws TypeError if `things` is no service, or of an option that is wrong or unknown
  */
 export function attachThings(
   broker: Aedes,
-  things: MqttThings,
+  things: Pluggable<MqttThings>,
   options: AttachOptions = {},
   relay?: Relay,
 ): () => Promise<void> {
   assertServable(broker)
-  const door = new MqttDoor(things, {
+  const parts = partsOf('attachThings', things)
+  assertOptions('attachThings', attachRules, options, '{ ownsBroker: true }')
+  const door = new MqttDoor(parts, {
     ownsBroker: options.ownsBroker ?? false,
     maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
     willGrace: options.willGrace ?? 30_000,
@@ -58,8 +64,10 @@ function addressOf({ req, conn }: Client): string {
 }
 
 function assertServable(broker: Aedes): void {
-  if (typeof broker.handle !== 'function' || typeof broker.preConnect !== 'function') {
-    throw new Error('attachThings needs an Aedes broker of version 1.2 or a later 1.x')
+  if (typeof broker?.handle !== 'function' || typeof broker.preConnect !== 'function') {
+    throw new Error(
+      `attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is ${described(broker)}`,
+    )
   }
   if (broker.closed) {
     throw new Error('attachThings needs a broker that listens: await broker.listen() or Aedes.createBroker()')

@@ -7,7 +7,7 @@ import { formatDatetime } from '../core/record/datetime.ts'
 import type { ClockStep } from '../core/time/clock.ts'
 import type { ForwardOptions } from '../forward/forwarder.ts'
 import { parseRetentionRule } from '../retention/rules.ts'
-import { createThings, type Things } from '../things.ts'
+import { openThings, type ThingsParts } from '../things.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { type HttpDoor, openHttpDoor } from './http/http-door.ts'
 import { webSocketPath } from './http/websocket.ts'
@@ -95,7 +95,7 @@ async function startServer(
   const keeping = await chooseStore(options, log, observations, error => {
     void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
   })
-  const things = await openThings(options, keeping, log, observations, forward)
+  const things = await openService(options, keeping, log, observations, forward)
   things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(
@@ -152,7 +152,7 @@ async function startServer(
 
 /** MQTT first: `/readyz` must not answer before its broker listens. */
 async function openDoors(
-  things: Things,
+  things: ThingsParts,
   options: ServerOptions,
   log: Logger,
   stopping: AbortSignal,
@@ -170,7 +170,7 @@ async function openDoors(
 }
 
 /** Of ids in the thing map: one of the central server, for instance. @throws ThingwireError of the store */
-async function warnOfUnknownThings({ forward, registry }: Things, log: Logger): Promise<void> {
+async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logger): Promise<void> {
   if (!forward) return
   const thingIds = await registry.missing(forward.named)
   if (thingIds.length === 0) return
@@ -217,15 +217,15 @@ function warnOfClearText(http: HttpDoor, mqtt: MqttServer, log: Logger): void {
   )
 }
 
-function openThings(
+function openService(
   options: ServerOptions,
   { store, adminKey }: Keeping,
   log: Logger,
   observer: Observations,
   forward: ForwardOptions | undefined,
-): Promise<Things> {
+): Promise<ThingsParts> {
   const { allowThingDelete, storeTimeout, topics = [], retention = [] } = options
-  return createThings(
+  return openThings(
     {
       store,
       adminKey: adminKey.key,

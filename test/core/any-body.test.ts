@@ -5,7 +5,7 @@ import type { NewRecord } from '../../src/core/record/record.ts'
 import { catalogue } from '../../src/errors.ts'
 import { createMagicRegistry } from '../../src/magic/registry.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 
 const now = Date.parse('2026-11-21T09:30:00Z')
 const magic = createMagicRegistry()
@@ -142,7 +142,7 @@ describe('parseWrite() of any bytes', () => {
 
 describe('Ingest.write() of any value', () => {
   it('stores what reads back equal', async () => {
-    const things = await createThings({ store: createMemoryStore(), adminKey: 'k'.repeat(32) })
+    const things = await openThings({ store: createMemoryStore(), adminKey: 'k'.repeat(32) })
     let count = 0
     const value = anyJson.filter(
       json => json !== null && !/"(__proto__|constructor|prototype)":/.test(JSON.stringify(json)),

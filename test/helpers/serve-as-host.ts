@@ -10,7 +10,7 @@ import { Observations } from '../../src/server/metrics/observations.ts'
 import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { loadOptions } from '../../src/server/options/load-options.ts'
 import { flagName, optionNames } from '../../src/server/options/options.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 
 /**
  * Puts the server's parts together as a host does that brings magic resources of its own, until SIGTERM; takes the
@@ -23,7 +23,7 @@ export async function serveAsHost(...magicResources: readonly MagicResource[]): 
   const log = createLogger(options.logLevel)
   const stopping = new AbortController()
   const { store, adminKey } = await chooseStore(options, log, new Observations())
-  const things = await createThings({
+  const things = await openThings({
     store,
     adminKey: adminKey.key,
     storeTimeout: options.storeTimeout,

@@ -7,14 +7,14 @@ import { createToken } from '../../src/core/token.ts'
 import { type HttpThings, hostOptions, type ThingsHttpOptions, thingsHttp } from '../../src/http/index.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
-import { createThings, type Things } from '../../src/things.ts'
+import { openThings, type ThingsParts } from '../../src/things.ts'
 
 export const adminKey = createToken()
 export const asAdmin = { authorization: `Bearer ${adminKey}` }
 
 export interface Host {
   readonly app: FastifyInstance
-  readonly things: Things
+  readonly things: ThingsParts
   readonly thingId: string
   readonly thingToken: string
   /** `/v2/things/<thing token>` */
@@ -33,7 +33,7 @@ export interface HostOptions {
   readonly allowThingDelete?: boolean
   readonly limits?: Partial<LimitOptions>
   /** Puts something else in the place of a part of the service. */
-  readonly alter?: (things: Things) => HttpThings
+  readonly alter?: (things: ThingsParts) => HttpThings
   /** Adds what the host has beside the plugin. */
   readonly prepare?: (app: FastifyInstance) => void
 }
@@ -46,7 +46,7 @@ export async function openHost(options: HostOptions = {}): Promise<Host> {
     alter = things => things,
     limits = {},
   } = options
-  const things = await createThings({ store: driver, adminKey, allowThingDelete, limits })
+  const things = await openThings({ store: driver, adminKey, allowThingDelete, limits })
   const app = fastify({ ...hostOptions, ...options.fastify }) as FastifyInstance
   options.prepare?.(app)
   await app.register(thingsHttp, { things: alter(things), ...options.plugin })

@@ -7,12 +7,12 @@ import { createToken } from '../../src/core/token.ts'
 import { hostOptions, thingsHttp } from '../../src/http/index.ts'
 import { attachThings } from '../../src/mqtt/index.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings, type Things } from '../../src/things.ts'
+import { openThings, type ThingsParts } from '../../src/things.ts'
 import type { Service } from '../doors/service.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 export interface MagicService extends Service {
-  readonly things: Things
+  readonly things: ThingsParts
   /** Every commit of the thing so far. */
   commitsOf(thingId: string): readonly Commit[]
 }
@@ -22,7 +22,7 @@ export async function startMagicService(): Promise<MagicService> {
   const adminKey = createToken()
   const ended: (() => Promise<void>)[] = []
   const location = await temporaryDirectory(remove => ended.push(remove))
-  const things = await createThings({
+  const things = await openThings({
     store: createLevelStore({ location, durability: 'written' }),
     adminKey,
   })

@@ -11,7 +11,7 @@ import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings, type Things } from '../../src/things.ts'
+import { openThings, type ThingsParts } from '../../src/things.ts'
 import { type Thing, write } from '../helpers/http-client.ts'
 import type { ConnectOptions, MqttAddress, MqttClient } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
@@ -40,7 +40,7 @@ export interface DoorServiceOptions {
 
 interface Parts extends MqttService {
   readonly dataDir: string
-  readonly things: Things
+  readonly things: ThingsParts
   readonly stopping: AbortController
   readonly stop: () => Promise<void>
 }
@@ -54,7 +54,7 @@ export class DoorService implements MqttService {
     options.alter?.(store)
     const limits = { failedCredentialsPerMinute: 1_000_000, ...options.limits }
     const { storeTimeout } = options
-    const things = await createThings(
+    const things = await openThings(
       { store, adminKey, limits, ...(storeTimeout !== undefined && { storeTimeout }) },
       { topics },
     )
@@ -108,7 +108,7 @@ export class DoorService implements MqttService {
     return this.#parts.adminKey
   }
 
-  get things(): Things {
+  get things(): ThingsParts {
     return this.#parts.things
   }
 

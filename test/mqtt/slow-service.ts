@@ -6,7 +6,7 @@ import { createLogger } from '../../src/server/log/log.ts'
 import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 import type { ServerAddress } from '../helpers/http-client.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { type ObservedStore, observeStore, type Slowness } from './observed-store.ts'
@@ -26,7 +26,7 @@ export async function startSlowService(slowness: Slowness): Promise<SlowService>
   const adminKey = createToken()
   const options = completeOptions({ httpPort: 0, mqttPort: 0, dataDir, minFreeSpace: 0 })
   const store = observeStore(createLevelStore({ location: join(dataDir, 'store') }), slowness)
-  const things = await createThings({ store, adminKey })
+  const things = await openThings({ store, adminKey })
   const log = createLogger('silent')
   const stopping = new AbortController()
   const mqtt = await openMqttServer(things, options, log, stopping.signal)

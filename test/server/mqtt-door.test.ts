@@ -8,7 +8,7 @@ import { openHttpDoor } from '../../src/server/http/http-door.ts'
 import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createThings } from '../../src/things.ts'
+import { openThings } from '../../src/things.ts'
 import { createThing, readAll, type Thing } from '../helpers/http-client.ts'
 import {
   connectMqtt,
@@ -47,7 +47,7 @@ describe('openMqttServer()', () => {
   it('is asked by /readyz whether it listens', async () => {
     const options = completeOptions({ httpPort: 0, mqttPort: 0 })
     const location = await temporaryDirectory()
-    const things = await createThings({ store: createLevelStore({ location }), adminKey: createToken() })
+    const things = await openThings({ store: createLevelStore({ location }), adminKey: createToken() })
     const log = pino({ level: 'silent' })
     const { signal } = new AbortController()
     const mqtt = await openMqttServer(things, options, log, signal)

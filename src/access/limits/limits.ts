@@ -1,3 +1,4 @@
+import { wholeNumber } from '../../core/options/option-kinds.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { AddressCounts } from './address-counts.ts'
 import { BoundedCounts } from './bounded-counts.ts'
@@ -28,6 +29,17 @@ export const defaultLimits: LimitOptions = {
   connectionsPerAddress: 1_000,
   failedCredentialsPerMinute: 20,
 }
+
+/** What each may be. */
+export const limitRules = {
+  writesPerSecond: wholeNumber(1, 1_000_000),
+  recordsPerSecond: wholeNumber(1, 100_000_000),
+  resourcesPerThing: wholeNumber(1, 10_000_000),
+  streamsPerThing: wholeNumber(1, 1_000_000),
+  subscriptionsPerConnection: wholeNumber(1, 1_000_000),
+  connectionsPerAddress: wholeNumber(1, 1_000_000),
+  failedCredentialsPerMinute: wholeNumber(1, 1_000_000),
+} as const satisfies Record<keyof LimitOptions, unknown>
 
 const failedCredential: ReadonlySet<Reason> = new Set([
   'unknown_thing_token',

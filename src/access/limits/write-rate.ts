@@ -149,7 +149,7 @@ export class ThingRates implements WriteRate {
     const limit = ledger.recordsPaid > ledger.writesPaid ? 'record_rate_exceeded' : 'write_rate_exceeded'
     const bytes = write.body.byteLength + overhead
     const isFull = ledger.waitingBytes + bytes > mostWaiting || ledger.refusedUntil > now
-    if (write.door === 'http' ? debt > 0 : debt > longestWait || isFull) {
+    if (write.door !== 'mqtt' ? debt > 0 : debt > longestWait || isFull) {
       if (write.door === 'mqtt') ledger.refusedUntil = now + refusedFor
       this.#parts.onLimit(limit)
       throw new ThingwireError(limit, undefined, { retryAfter: Math.max(1, Math.ceil(debt / 1_000)) })

@@ -13,6 +13,12 @@ const overflow: Problem = {
   message: 'value must contain only numbers that fit a 64-bit float',
 }
 
+const noJson: Problem = {
+  field: 'value',
+  reason: 'invalid_value',
+  message: 'value must be what JSON can say',
+}
+
 /** Names that no object member and no settings path part may have (contract §2). */
 export function isForbiddenMember(name: string): boolean {
   return forbiddenMembers.has(name)
@@ -44,7 +50,8 @@ export function valueText(value: unknown): string | Problem {
     const problem = inspect(value, maximumValueDepth)
     if (problem) return problem
   }
-  const text = JSON.stringify(value)
+  const text = jsonText(value)
+  if (text === undefined) return noJson
   if (text.length > maximumValueBytes / 3 && Buffer.byteLength(text) > maximumValueBytes) {
     return {
       field: 'value',
@@ -53,6 +60,15 @@ export function valueText(value: unknown): string | Problem {
     }
   }
   return text
+}
+
+/** @returns undefined: of a function, a symbol, a BigInt, which only a program can give, and no body */
+function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
 }
 
 /** Looks through an object or array for what JSON text can say and a value may not hold. */

@@ -169,7 +169,10 @@ export const refusedWrite = named(
   'A refused write, or why a connection was turned away.',
   z.object({
     datetime,
-    door: noted('Protocol of the write; `magic`: refused after the ack.', z.enum(['http', 'mqtt', 'magic'])),
+    door: noted(
+      'Protocol of the write; `host`: of the program in which the service runs; `magic`: refused after the ack.',
+      z.enum(['http', 'mqtt', 'host', 'magic']),
+    ),
     reason,
     message: z.string(),
     count: noted(

@@ -11,6 +11,9 @@ const most = 4_000
 /** As many values as have this many characters, if they are as long as those of the page before. */
 const charactersAtOnce = 250_000
 
+/** Most records of a page that costs next to nothing. */
+export const shortPage = 100
+
 export interface WalkQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
   /** Most records in all; all of them if it is left out. */

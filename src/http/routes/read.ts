@@ -7,6 +7,7 @@ import { aggregate } from '../reading/aggregate.ts'
 import { aggregateQueryOf } from '../reading/aggregate-query.ts'
 import { exportFormats, exportText } from '../reading/export.ts'
 import { createReads } from '../reading/magic-states.ts'
+import { shortPage } from '../reading/pages.ts'
 import { readerOf } from '../reading/reader-of.ts'
 import { linkNext } from '../reply/link-next.ts'
 import { replyIntervals } from '../reply/reply-intervals.ts'
@@ -17,9 +18,6 @@ import { credentialOf } from '../request/credential.ts'
 import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
 import { readResource } from './read.operation.ts'
-
-/** Most records of a page that costs next to nothing. */
-const shortPage = 100
 
 /** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
 export function readRoute(scope: FastifyInstance, { access, records, magic, costlyReads }: HttpThings): void {

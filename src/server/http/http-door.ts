@@ -5,7 +5,7 @@ import { isLoopback } from '../../access/limits/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
 import { hostOptions, thingsHttp } from '../../http/index.ts'
 import { refusalReason } from '../../http/reply/reply-error.ts'
-import type { Things } from '../../things.ts'
+import type { ThingsParts } from '../../things.ts'
 import { ConnectionLimit } from '../connections/connection-limit.ts'
 import { Descriptors } from '../connections/descriptors.ts'
 import {
@@ -68,7 +68,7 @@ interface HttpDoorParts {
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openHttpDoor(
-  things: Things,
+  things: ThingsParts,
   mqtt: MqttServer,
   options: ServerOptions,
   log: FastifyBaseLogger,

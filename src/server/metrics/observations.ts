@@ -26,11 +26,13 @@ export class Observations implements Observer {
     http: noWrites(),
     mqtt: noWrites(),
     will: noWrites(),
+    host: noWrites(),
   }
   readonly writeRefusals: Readonly<Record<WriteDoor | 'magic', Tally<Reason>>> = {
     http: new Tally(),
     mqtt: new Tally(),
     will: new Tally(),
+    host: new Tally(),
     magic: new Tally(),
   }
   /** Requests that were answered with an error. */

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { thingPrefix } from '../../access/documents.ts'
 import { sessionPrefix } from '../../mqtt/relay/documents.ts'
-import type { Things } from '../../things.ts'
+import type { ThingsParts } from '../../things.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { Counted } from './counted.ts'
 import type { Observations } from './observations.ts'
@@ -9,7 +9,7 @@ import { histogram, type Sample, sampled } from './samples.ts'
 import { StoreFigures } from './store-figures.ts'
 
 export interface MetricSources {
-  readonly things: Things
+  readonly things: ThingsParts
   readonly observations: Observations
   readonly options: ServerOptions
   readonly version: string

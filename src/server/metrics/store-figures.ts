@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import type { Things } from '../../things.ts'
+import type { ThingsParts } from '../../things.ts'
 import type { ServerOptions } from '../options/options.ts'
 
 /** How old figures may be, milliseconds: to look at all files of a store takes a while. */
@@ -15,12 +15,12 @@ interface Figures {
 
 /** What the store takes, and what is left. */
 export class StoreFigures {
-  readonly #things: Pick<Things, 'storeSize'>
+  readonly #things: Pick<ThingsParts, 'storeSize'>
   readonly #dataDir: string | undefined
   #newest: Promise<Figures> | undefined
   #readAt = 0
 
-  constructor(things: Pick<Things, 'storeSize'>, { redisUrl, dataDir }: ServerOptions) {
+  constructor(things: Pick<ThingsParts, 'storeSize'>, { redisUrl, dataDir }: ServerOptions) {
     this.#things = things
     this.#dataDir = redisUrl === undefined ? dataDir : undefined
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { type OptionDeclaration, optional, text, wholeNumber } from '../../core/options/option-kinds.ts'
 import { parseTargetUrl, targetRule } from '../../forward/target.ts'
-import { type OptionDeclaration, optional, text, wholeNumber } from './option-kinds.ts'
 
 /** The options of forwarding to a central server (contract §11). */
 export const forwardDeclarations = {

@@ -1,49 +1,49 @@
-import { defaultLimits } from '../../access/limits/limits.ts'
-import { type OptionDeclaration, wholeNumber } from './option-kinds.ts'
+import { defaultLimits, limitRules } from '../../access/limits/limits.ts'
+import type { OptionDeclaration } from '../../core/options/option-kinds.ts'
 
 /** The options that limit what one thing, one connection or one address may take (contract §9). */
 export const limitDeclarations = {
   writesPerSecond: {
-    ...wholeNumber(1, 1_000_000),
+    ...limitRules.writesPerSecond,
     default: defaultLimits.writesPerSecond,
     meaning:
       'Writes of one thing a second, over HTTP and MQTT together; a burst may contain the writes of 5 s.',
     reason: 'Far above the rate of a sensor, and far below the limit of the server.',
   },
   recordsPerSecond: {
-    ...wholeNumber(1, 100_000_000),
+    ...limitRules.recordsPerSecond,
     default: defaultLimits.recordsPerSecond,
     meaning:
       'Records of one thing a second, over HTTP and MQTT together; a burst may contain the records of 5 s.',
     reason: 'As `writesPerSecond`.',
   },
   resourcesPerThing: {
-    ...wholeNumber(1, 10_000_000),
+    ...limitRules.resourcesPerThing,
     default: defaultLimits.resourcesPerThing,
     meaning: 'Resources of one thing. A write that would create more is refused.',
     reason: 'A device with a counter in its keys is stopped before it fills the disk.',
   },
   streamsPerThing: {
-    ...wholeNumber(1, 1_000_000),
+    ...limitRules.streamsPerThing,
     default: defaultLimits.streamsPerThing,
     meaning: 'Open live streams of one thing over HTTP.',
     reason: 'Each stream holds a connection. Use MQTT for more subscribers.',
   },
   subscriptionsPerConnection: {
-    ...wholeNumber(1, 1_000_000),
+    ...limitRules.subscriptionsPerConnection,
     default: defaultLimits.subscriptionsPerConnection,
     meaning: 'Subscriptions of one MQTT connection. SUBACK refuses more.',
     reason: 'A program for a house subscribes to every topic of each device. Each subscription takes memory.',
   },
   connectionsPerAddress: {
-    ...wholeNumber(1, 1_000_000),
+    ...limitRules.connectionsPerAddress,
     default: defaultLimits.connectionsPerAddress,
     meaning:
       'Open connections from one address (IPv6: from one /64), over HTTP and MQTT together. Loopback is exempt.',
     reason: 'A site behind one address has fewer connections. An attack on the server needs more.',
   },
   failedCredentialsPerMinute: {
-    ...wholeNumber(1, 1_000_000),
+    ...limitRules.failedCredentialsPerMinute,
     default: defaultLimits.failedCredentialsPerMinute,
     meaning:
       'Invalid credentials from one address (IPv6: from one /64). More are refused for a minute with 429 or CONNACK 5. A valid credential is accepted at any time.',

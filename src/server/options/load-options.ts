@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { assertObject, described, shown } from '../../core/options/given-options.ts'
 import { packageRoot } from '../package-root.ts'
 import {
   declarationOf,
@@ -46,6 +47,7 @@ export async function loadOptions(
  */
 export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
   const origin = 'the options of createServer'
+  assertObject('createServer', options, "{ dataDir: './data' }")
   return mergeOptions([{ label: name => `${name} in ${origin}`, values: known(options, origin) }])
 }
 
@@ -64,13 +66,19 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   if (value === undefined) return undefined
   const { schema, rule, secret, faultOf } = declarationOf(name)
   if (schema.safeParse(value).success) return value
-  const why = secret ? undefined : (faultOf?.(value) ?? `it is ${shown(value)}`)
+  const why = secret
+    ? undefined
+    : (faultOf?.(value) ?? `it is ${isJson(value) ? shown(value) : described(value)}`)
   throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
 }
 
-/** Without the credential that a URL may have been given, and whatever its characters are. */
-function shown(value: unknown): string {
-  return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
+/** What a program gives may be a function, or something that has itself as a member. */
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function fromFlags(flags: Readonly<Record<string, string | undefined>>, typed: TypedNames): OptionSource {

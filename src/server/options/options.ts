@@ -1,10 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { faultOfServed } from '../../core/topics/topic-grant.ts'
-import { parseRetentionRule } from '../../retention/rules.ts'
-import { parseRedisUrl } from '../../store/redis/connection/redis-url.ts'
-import { forwardDeclarations } from './forward-options.ts'
-import { limitDeclarations } from './limit-options.ts'
+import { adminKeyRule } from '../../access/admin-key.ts'
 import {
   listOf,
   type OptionDeclaration,
@@ -13,7 +9,13 @@ import {
   text,
   wholeNumber,
   yesOrNo,
-} from './option-kinds.ts'
+} from '../../core/options/option-kinds.ts'
+import { faultOfServed } from '../../core/topics/topic-grant.ts'
+import { parseRetentionRule } from '../../retention/rules.ts'
+import { levelStoreRules } from '../../store/level/database/option-rules.ts'
+import { redisStoreRules } from '../../store/redis/connection/option-rules.ts'
+import { forwardDeclarations } from './forward-options.ts'
+import { limitDeclarations } from './limit-options.ts'
 
 /**
  * Every option of the server, declared once (contract §10). `config/default.json` and `docs/reference/options.md` are held
@@ -30,14 +32,6 @@ const address = z
     const family = isIP(base)
     return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
   })
-
-const redisUrl = z.string().refine(url => {
-  try {
-    return parseRedisUrl(url).length > 0
-  } catch {
-    return false
-  }
-})
 
 /** As texts such as `debug.*=1d`; two of one pattern would leave open which counts. */
 const retentionRules = listOf(
@@ -119,38 +113,33 @@ const optionDeclarations = {
     reason: 'Easy to find: below the directory of the start.',
   },
   redisUrl: {
-    ...optional(
-      text(
-        '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; for a cluster one or more nodes, separated by commas',
-        redisUrl,
-      ),
-    ),
+    ...optional(redisStoreRules.url),
     secret: true,
     meaning:
       'The Redis 7 or Redis Cluster that replaces the embedded store. All servers on one Redis are nodes of one service. Needs `adminKey`.',
     reason: 'One machine needs no Redis. Secret, because it may contain a password.',
   },
   redisReplicas: {
-    ...wholeNumber(0, 100),
+    ...redisStoreRules.replicas,
     default: 0,
     meaning: 'Number of Redis replicas that must have a write in memory before its ack (`WAIT`).',
     reason: 'A single Redis has no replicas.',
   },
   redisReplicasFsync: {
-    ...yesOrNo(),
+    ...redisStoreRules.replicasFsync,
     default: false,
     meaning: 'Whether these replicas must also have the write on disk (`WAITAOF`, from Redis 7.2 on).',
     reason: 'Each write then waits for the disks of the replicas.',
   },
   redisAllowUnsafe: {
-    ...yesOrNo(),
+    ...redisStoreRules.allowUnsafe,
     default: false,
     meaning:
       'Whether to start on a Redis that may lose or evict acknowledged writes: `appendonly no`, or a `maxmemory-policy` other than `noeviction`.',
     reason: 'An acknowledgement is a promise.',
   },
   adminKey: {
-    ...optional(text('at least 32 printable characters without spaces', z.string().regex(/^[!-~]{32,}$/))),
+    ...optional(adminKeyRule),
     secret: true,
     meaning: "The operator's credential.",
     reason:
@@ -201,14 +190,14 @@ const optionDeclarations = {
     reason: '`docker stop` waits as long before it kills.',
   },
   durability: {
-    ...oneOf(['synced', 'written']),
+    ...levelStoreRules.durability,
     default: 'synced',
     meaning:
       '`synced`: an acknowledged write survives loss of power. `written`: it survives the death of the process only; faster. Not used with `redisUrl`: there `appendfsync` of Redis decides.',
     reason: 'An acknowledgement is a promise.',
   },
   minFreeSpace: {
-    ...wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
+    ...levelStoreRules.minFreeSpace,
     default: 1_073_741_824,
     meaning:
       'Free disk space below which writes get a 503; reads and removals go on. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',

@@ -1,10 +1,12 @@
 import type { Observer } from '../../core/observer.ts'
+import { assertOptions } from '../../core/options/given-options.ts'
 import type { StoreDriver } from '../contract.ts'
 import { backUp } from './database/backup.ts'
 import { Database } from './database/database.ts'
 import { bytesOfStore } from './database/directory-size.ts'
 import { DiskSpace } from './database/disk-space.ts'
 import { formatVersion } from './database/identity.ts'
+import { givenLevelStoreRules } from './database/option-rules.ts'
 import { createDocuments } from './documents.ts'
 import { type Packing, usualPacking } from './packing/packer.ts'
 import { createRecords } from './records.ts'
@@ -32,8 +34,9 @@ export interface LevelStoreOptions {
   readonly onLost?: (error: Error) => void
 }
 
-/** The embedded store: LevelDB in this process. */
+/** The embedded store: LevelDB in this process, not open yet. @throws TypeError of an option that is missing, wrong or unknown */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
+  assertOptions('createLevelStore', givenLevelStoreRules, options, "{ location: './data' }")
   return createPackingStore(options, usualPacking)
 }
 

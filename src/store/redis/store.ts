@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Observer } from '../../core/observer.ts'
+import { assertOptions } from '../../core/options/given-options.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { StoreDriver } from '../contract.ts'
 import { connectToServerOf, duplicateForBlocking, openClient } from './connection/connection.ts'
@@ -8,6 +9,7 @@ import { checkDurability, type DurabilityOptions } from './connection/durability
 import { formatVersion, openFormat } from './connection/format.ts'
 import { memorySize } from './connection/memory-size.ts'
 import { NumberedWrites } from './connection/numbered-writes.ts'
+import { givenRedisStoreRules } from './connection/option-rules.ts'
 import { waitingForReplicas } from './connection/replicas.ts'
 import type { Statement } from './connection/statement.ts'
 import { tellOutages } from './connection/tell-outages.ts'
@@ -35,8 +37,9 @@ export interface RedisStoreOptions extends DurabilityOptions {
   readonly onStatement?: (statement: Statement) => void
 }
 
-/** The store for many nodes: Redis 7 or Redis Cluster. */
+/** The store for many nodes, not open yet: Redis 7 or Redis Cluster. @throws TypeError of an option that is missing, wrong or unknown */
 export function createRedisStore(options: RedisStoreOptions): StoreDriver {
+  assertOptions('createRedisStore', givenRedisStoreRules, options, "{ url: 'redis://127.0.0.1' }")
   const { url, prefix = 'thingwire', onStatement = () => {} } = options
   let parts: Awaited<ReturnType<typeof openParts>> | undefined
   const opened = () => {

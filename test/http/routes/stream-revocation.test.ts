@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Things } from '../../../src/things.ts'
+import type { ThingsParts } from '../../../src/things.ts'
 import { adminKey, openHost, reasonOf } from '../host.ts'
 import { type ListeningHost, listeningHost } from '../listening-host.ts'
 import { openStream } from '../stream-client.ts'
@@ -120,11 +120,11 @@ describe.each(forms)('a stream of %s', accept => {
 
   it('does not begin with a credential that ends while it is being opened', async () => {
     let end = async () => {}
-    const alter = (things: Things) => ({
+    const alter = (things: ThingsParts) => ({
       ...things,
       access: {
         ...things.access,
-        authorise: async (...parts: Parameters<Things['access']['authorise']>) => {
+        authorise: async (...parts: Parameters<ThingsParts['access']['authorise']>) => {
           const thingId = await things.access.authorise(...parts)
           await end()
           return thingId
@@ -150,11 +150,11 @@ describe.each(forms)('a stream of %s', accept => {
 
   it('leaves no listener behind, however it ends', async () => {
     let listeners = 0
-    const alter = (things: Things) => ({
+    const alter = (things: ThingsParts) => ({
       ...things,
       access: {
         ...things.access,
-        onRevoke: (listener: Parameters<Things['access']['onRevoke']>[0]) => {
+        onRevoke: (listener: Parameters<ThingsParts['access']['onRevoke']>[0]) => {
           listeners++
           const stop = things.access.onRevoke(listener)
           return () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { Append } from '../../../src/core/ports.ts'
 import { OwnStreamLog } from '../../../src/live/streams/own-stream-log.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { createThings, type Things } from '../../../src/things.ts'
+import { openThings, type ThingsParts } from '../../../src/things.ts'
 import { adminKey } from '../../http/host.ts'
 
 const minutes = 60_000
@@ -13,7 +13,7 @@ describe('OwnStreamLog', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('keeps the writes of a thing from its first stream on until 10 min after its last one', async () => {
-    const things = await openThings()
+    const things = await openOnMemory()
     const log = things.streamLog
     await append(things, 'before')
     const [first, second] = [await log.enter(thingId), await log.enter(thingId)]
@@ -37,7 +37,7 @@ describe('OwnStreamLog', () => {
   })
 
   it('begins anew when a stream comes just as the thing is given up', async () => {
-    const things = await openThings()
+    const things = await openOnMemory()
     const log = things.streamLog
     const before = await log.enter(thingId)
     before.leave()
@@ -49,7 +49,7 @@ describe('OwnStreamLog', () => {
   })
 
   it('goes on after a restart with what the run before has kept, for 10 min', async () => {
-    const things = await openThings()
+    const things = await openOnMemory()
     await things.documents.put({ [`streams/${thingId}`]: { since: 0 } }, 'keep')
     const log = await OwnStreamLog.open(things.documents, things.live)
     await append(things, 'before it is streamed')
@@ -62,7 +62,7 @@ describe('OwnStreamLog', () => {
   })
 
   it('gives nothing up once it is closed', async () => {
-    const things = await openThings()
+    const things = await openOnMemory()
     const log = things.streamLog
     const streamed = await log.enter(thingId)
     log.close()
@@ -74,14 +74,14 @@ describe('OwnStreamLog', () => {
   })
 })
 
-async function openThings(): Promise<Things> {
-  const things = await createThings({ store: createMemoryStore(), adminKey })
+async function openOnMemory(): Promise<ThingsParts> {
+  const things = await openThings({ store: createMemoryStore(), adminKey })
   onTestFinished(() => things.close())
   return things
 }
 
 /** Appends a record to the thing. */
-async function append({ records }: Things, value: string): Promise<void> {
+async function append({ records }: ThingsParts, value: string): Promise<void> {
   const write: Append = {
     thingId,
     records: [{ key: 'k', datetime: Number.NaN, value: JSON.stringify(value), place: 0, explicit: false }],
@@ -93,7 +93,7 @@ async function append({ records }: Things, value: string): Promise<void> {
 }
 
 /** The values in the commit log. */
-async function logged({ records }: Things): Promise<unknown[]> {
+async function logged({ records }: ThingsParts): Promise<unknown[]> {
   const commits = await records.readLog({
     after: 0,
     before: Number.POSITIVE_INFINITY,

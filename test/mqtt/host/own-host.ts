@@ -4,7 +4,7 @@ import { Aedes, type AedesOptions } from 'aedes'
 import { onTestFinished } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { createThings, type Things } from '../../../src/things.ts'
+import { openThings, type ThingsParts } from '../../../src/things.ts'
 import type { ConnectOptions, MqttAddress, MqttClient } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../../helpers/of-test.ts'
 
@@ -19,7 +19,7 @@ export interface HookCall {
 
 export interface OwnHost {
   readonly broker: Aedes
-  readonly things: Things
+  readonly things: ThingsParts
   readonly thingId: string
   readonly thingToken: string
   /** Every call of a hook since the start, in order. */
@@ -57,7 +57,7 @@ const rules: AedesOptions = {
 export async function openOwnHost(): Promise<OwnHost> {
   const broker = await Aedes.createBroker(rules)
   const calls = recordHooks(broker)
-  const things = await createThings({ store: createMemoryStore(), adminKey: createToken() })
+  const things = await openThings({ store: createMemoryStore(), adminKey: createToken() })
   const servers: ReturnType<typeof createServer>[] = []
   onTestFinished(async () => {
     for (const server of servers) server.close()

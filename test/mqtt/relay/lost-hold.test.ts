@@ -5,7 +5,7 @@ import { createToken } from '../../../src/core/token.ts'
 import { Relay } from '../../../src/mqtt/relay/relay.ts'
 import type { RelayedConnection } from '../../../src/mqtt/relay/relayed-connection.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { createThings } from '../../../src/things.ts'
+import { openThings } from '../../../src/things.ts'
 import { everything } from './house.ts'
 
 const clientId = 'thing.x:a'
@@ -23,7 +23,7 @@ function connectionWith(hold: TakenHold): RelayedConnection {
 }
 
 it('a connection that ends when another one has its client is no connection of this node any more', async () => {
-  const things = await createThings({ store: createMemoryStore(), adminKey: createToken() })
+  const things = await openThings({ store: createMemoryStore(), adminKey: createToken() })
   const defects: unknown[] = []
   const relay = await Relay.open({ ...things, onDefect: error => defects.push(error) })
   onTestFinished(async () => {

@@ -8,12 +8,12 @@ import { openMqttServer } from '../../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../../src/server/options/load-options.ts'
 import { ServedCertificate } from '../../../src/server/tls/served-certificate.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
-import { createThings, type Things } from '../../../src/things.ts'
+import { openThings, type ThingsParts } from '../../../src/things.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
 export interface ProxiedService {
-  readonly things: Things
+  readonly things: ThingsParts
   readonly adminKey: string
   readonly url: string
   readonly secureUrl: string
@@ -39,7 +39,7 @@ export async function startProxied(given: ProxiedServiceOptions = {}): Promise<P
   await writeFile(files.tlsKey, key)
   const ports = { httpPort: 0, mqttPort: 0, httpsPort: 0, mqttsPort: 0 }
   const options = completeOptions({ ...ports, ...files, dataDir, ...given })
-  const things = await createThings({
+  const things = await openThings({
     store: createLevelStore({ location: join(dataDir, 'store') }),
     adminKey,
     limits: options,

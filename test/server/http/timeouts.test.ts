@@ -12,7 +12,7 @@ import { completeOptions } from '../../../src/server/options/load-options.ts'
 import { ServedCertificate } from '../../../src/server/tls/served-certificate.ts'
 import { openTlsListener } from '../../../src/server/tls/tls-listener.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
-import { createThings, type Things } from '../../../src/things.ts'
+import { openThings, type ThingsParts } from '../../../src/things.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
 import { CollectedLog } from '../../helpers/collected-log.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -149,11 +149,11 @@ async function openConnection(listener: Listener, timeouts: Partial<HttpTimeouts
 }
 
 /** An HTTP door with these timeouts, looked at more often than in earnest. */
-async function openDoor(timeouts: Partial<HttpTimeouts>): Promise<{ things: Things; http: HttpDoor }> {
+async function openDoor(timeouts: Partial<HttpTimeouts>): Promise<{ things: ThingsParts; http: HttpDoor }> {
   const log = new CollectedLog()
   const { certificate, options } = await prepare(log)
   const store = createLevelStore({ location: join(options.dataDir, 'store') })
-  const things = await createThings({ store, adminKey: createToken() })
+  const things = await openThings({ store, adminKey: createToken() })
   const stopping = new AbortController()
   const mqtt = await openMqttServer(things, options, log.logger, stopping.signal)
   const http = await openHttpDoor(things, mqtt, options, log.logger, stopping.signal, certificate, {

@@ -1,10 +1,14 @@
 import { z } from 'zod'
 
-/** What values an option can have, and how a text (environment, command line) becomes one. */
-interface OptionKind<Schema extends z.ZodType = z.ZodType> {
+/** What values an option can have. */
+export interface OptionRule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema
   /** Completes the sentence "must be …". */
   readonly rule: string
+}
+
+/** The same, and how a text (environment, command line) becomes one. */
+export interface OptionKind<Schema extends z.ZodType = z.ZodType> extends OptionRule<Schema> {
   readonly unit: 'bytes' | 'ms' | undefined
   /** A text that spells no value comes back as it is: the schema then refuses it. */
   readonly fromText: (text: string) => unknown
@@ -68,3 +72,27 @@ export function optional<Schema extends z.ZodType>(
 ): OptionKind<z.ZodOptional<Schema>> & { readonly default: undefined } {
   return { ...kind, schema: kind.schema.optional(), default: undefined }
 }
+
+/** What a program gives, and a text cannot say. */
+export function aFunction(): OptionRule {
+  return { schema: z.custom(value => typeof value === 'function'), rule: 'a function' }
+}
+
+/** Something with these methods and members; what the members are is not looked at. */
+export function objectWith(rule: string, members: readonly string[]): OptionRule {
+  const hasAll = (value: unknown) =>
+    typeof value === 'object' && value !== null && members.every(name => name in value)
+  return { schema: z.custom(hasAll), rule }
+}
+
+/** A rule of an option that need not be given. */
+export function ifGiven({ schema, rule }: OptionRule): OptionRule {
+  return { schema: schema.optional(), rule }
+}
+
+/** What Fastify itself takes of the options of each plugin. */
+export const ofFastify = {
+  prefix: { schema: z.unknown(), rule: '' },
+  logLevel: { schema: z.unknown(), rule: '' },
+  logSerializers: { schema: z.unknown(), rule: '' },
+} as const

@@ -1,5 +1,5 @@
-import { ThingwireError } from '../errors.ts'
-import type { BackPressure } from './ports.ts'
+import { ThingwireError } from '../../errors.ts'
+import type { BackPressure } from '../ports.ts'
 
 /** What writes wait for while too many live messages wait to be sent (contract §9), and not for ever. */
 export class Room {

@@ -1,0 +1,53 @@
+import type { OptionRule } from './option-kinds.ts'
+
+/** By the name of an option. Only what is not secret is shown in a message. */
+export type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
+
+/**
+ * Checks the options that a program gives, which may be one without types.
+ *
+ * @param call what a message calls the function, such as `createThings`
+ * @param example an object of options that is right, as source
+ * @throws TypeError with one line that names the option, what it must be and what it is: no object, an option that is
+ * unknown, missing or wrong
+ */
+export function assertOptions(call: string, rules: GivenRules, given: unknown, example: string): void {
+  assertNames(call, Object.keys(rules), given, example)
+  for (const [name, { schema, rule, secret }] of Object.entries(rules)) {
+    const value = (given as Readonly<Record<string, unknown>>)[name]
+    if (schema.safeParse(value).success) continue
+    const isShown = value === undefined || !secret
+    throw new TypeError(`${name} of ${call} must be ${rule}${isShown ? `: it is ${described(value)}` : ''}`)
+  }
+}
+
+/** The same of the names alone. @throws TypeError */
+export function assertNames(call: string, names: readonly string[], given: unknown, example: string): void {
+  assertObject(call, given, example)
+  const stranger = Object.keys(given).find(name => !names.includes(name))
+  if (stranger === undefined) return
+  throw new TypeError(`${call} has no option ${shown(stranger)}: its options are ${names.join(', ')}`)
+}
+
+/** @throws TypeError */
+export function assertObject(call: string, given: unknown, example: string): asserts given is object {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
+  throw new TypeError(
+    `the options of ${call} must be an object such as ${example}: they are ${described(given)}`,
+  )
+}
+
+/** What is in the place of something else, for a message. */
+export function described(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value instanceof Promise) return 'a promise: await it'
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'another object'
+  return typeof value === 'string' ? shown(value) : String(value)
+}
+
+/** As JSON, without the credential that a URL may have been given, and whatever its characters are. */
+export function shown(value: unknown): string {
+  return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
+}

@@ -1,0 +1,54 @@
+import { described } from '../core/options/given-options.ts'
+import type { AcceptedRecord } from '../core/record/record.ts'
+import type { Live, LiveWrite } from '../live/index.ts'
+import { readingOf } from './host-reads.ts'
+import type { HostThings, ReadingListener } from './reading.ts'
+
+/**
+ * `HostThings.on`.
+ *
+ * @param onDefect called with what a listener threw; must not throw
+ */
+export function createHostListeners(
+  live: Pick<Live, 'subscribe' | 'unsubscribe'>,
+  onDefect: (error: unknown) => void,
+): HostThings['on'] {
+  return (event, listener) => {
+    if (event !== 'reading') {
+      throw new TypeError(`on() must be given the event "reading": it is ${described(event)}`)
+    }
+    if (typeof listener !== 'function') {
+      throw new TypeError(`the listener of on("reading") must be a function: it is ${described(listener)}`)
+    }
+    let isStopped = false
+    const subscriber = {
+      deliver({ commit: { thingId, records } }: LiveWrite) {
+        for (const record of records) {
+          // It may have stopped itself at the record before.
+          if (isStopped) return
+          tell(listener, thingId, record, onDefect)
+        }
+      },
+    }
+    live.subscribe(undefined, subscriber)
+    return () => {
+      isStopped = true
+      live.unsubscribe(undefined, subscriber)
+    }
+  }
+}
+
+function tell(
+  listener: ReadingListener,
+  thingId: string,
+  record: AcceptedRecord,
+  onDefect: (error: unknown) => void,
+): void {
+  try {
+    const result = listener(readingOf(thingId, record))
+    // A rejection that nobody handles ends the process.
+    if (result instanceof Promise) result.catch(onDefect)
+  } catch (error) {
+    onDefect(error)
+  }
+}

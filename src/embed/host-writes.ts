@@ -1,0 +1,90 @@
+import { inspect } from 'node:util'
+import type { Access } from '../access/access.ts'
+import { Turns } from '../core/async/turns.ts'
+import type { Ingest, WriteRequest } from '../core/ingest.ts'
+import { assertNames } from '../core/options/given-options.ts'
+import { formatDatetime, latestDatetime } from '../core/record/datetime.ts'
+import { thingOf } from './known-thing.ts'
+import type { NewReading, WriteReadingsOptions } from './reading.ts'
+
+/** A refused write shows its first 200 characters, and no more of it is spelled than these may take. */
+const shownRecords = {
+  depth: 4,
+  maxArrayLength: 20,
+  maxStringLength: 200,
+  breakLength: Number.POSITIVE_INFINITY,
+}
+
+interface HostWritesParts {
+  readonly ingest: Pick<Ingest, 'write'>
+  readonly access: Access
+  readonly adminKey: string
+}
+
+/** Writes of the program around the service, in the order of its calls. */
+export class HostWrites {
+  readonly #parts: HostWritesParts
+  readonly #turns = new Turns()
+
+  constructor(parts: HostWritesParts) {
+    this.#parts = parts
+  }
+
+  /** As `HostThings.write`. */
+  async write(
+    thingId: string,
+    records: readonly NewReading[],
+    options: WriteReadingsOptions = {},
+  ): Promise<void> {
+    assertNames('write', ['store', 'broadcast', 'id'], options, '{ broadcast: false }')
+    const turn = this.#turns.take()
+    let written: Promise<unknown>
+    try {
+      const request = new HostWrite(thingId, { values: spelled(records), ...options })
+      const known = thingOf(this.#parts, thingId, 'write')
+      // Two that wait, and only one of them may be handled when it rejects.
+      known.catch(() => {})
+      await turn.wait()
+      await known
+      written = this.#parts.ingest.write(request)
+    } finally {
+      turn.done()
+    }
+    await written
+  }
+}
+
+/** Its text is made only where it is shown: hardly any write is refused. */
+class HostWrite implements WriteRequest {
+  readonly thingId: string
+  readonly door = 'host'
+  readonly options = {}
+  readonly content: object
+
+  constructor(thingId: string, content: object) {
+    this.thingId = thingId
+    this.content = content
+  }
+
+  get body(): Uint8Array {
+    return Buffer.from(inspect(this.content, shownRecords))
+  }
+}
+
+/** Times as the wire has them. What is no record, or no list of them, stays: the rules of a write say what is wrong. */
+function spelled(records: unknown): unknown {
+  return Array.isArray(records) ? records.map(withDatetimeText) : records
+}
+
+function withDatetimeText(record: unknown): unknown {
+  if (typeof record !== 'object' || record === null) return record
+  const { datetime } = record as Partial<NewReading>
+  if (!(datetime instanceof Date) && typeof datetime !== 'number') return record
+  return { ...record, datetime: datetimeText(Number(datetime)) }
+}
+
+/** What has no spelling gets one that is refused. */
+function datetimeText(milliseconds: number): string {
+  const isSpelled = Math.abs(milliseconds) <= latestDatetime
+  return isSpelled ? formatDatetime(Math.floor(milliseconds)) : String(milliseconds)
+}

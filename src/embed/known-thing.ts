@@ -1,0 +1,23 @@
+import type { Access, Action } from '../access/access.ts'
+import { isThingId } from '../core/token.ts'
+import { ThingwireError } from '../errors.ts'
+
+/**
+ * Whether there is such a thing: a host is asked for no credential, and may do what the operator may.
+ *
+ * @throws ThingwireError unknown_thing; those of the store
+ */
+export async function thingOf(
+  { access, adminKey }: { readonly access: Pick<Access, 'authorise'>; readonly adminKey: string },
+  thingId: unknown,
+  action: Action,
+): Promise<void> {
+  // A token too: it is a secret that a program has no need to keep.
+  if (typeof thingId !== 'string' || !isThingId(thingId)) {
+    throw new ThingwireError(
+      'unknown_thing',
+      'no thing has this id: a thing id is 16 characters of a-z and 2-7',
+    )
+  }
+  await access.authorise(thingId, adminKey, action)
+}

@@ -1,0 +1,25 @@
+import {
+  aFunction,
+  ifGiven,
+  objectWith,
+  oneOf,
+  text,
+  wholeNumber,
+} from '../../../core/options/option-kinds.ts'
+
+/** What the options of the embedded store may be. */
+export const levelStoreRules = {
+  location: text('the path of a directory'),
+  durability: oneOf(['synced', 'written']),
+  minFreeSpace: wholeNumber(0, Number.MAX_SAFE_INTEGER, 'bytes'),
+  observer: objectWith('an object with the method committed', ['committed']),
+  onCreated: aFunction(),
+  onNewFormat: aFunction(),
+  onLost: aFunction(),
+} as const
+
+const { location, ...others } = levelStoreRules
+const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
+
+/** The same, of a program that gives them. */
+export const givenLevelStoreRules = { location, ...Object.fromEntries(entries) }
