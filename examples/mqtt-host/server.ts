@@ -37,12 +37,7 @@ if (!existsSync(tokenFile)) {
   const { thingToken } = await things.registry.create({ name: 'pump' })
   await writeFile(tokenFile, thingToken, { mode: 0o600 })
 }
-// undefined: every thing
-things.live.subscribe(undefined, {
-  deliver: ({ commit }) => {
-    for (const { key, value } of commit.records) console.log(`${key} is ${value}`)
-  },
-})
+things.on('reading', ({ key, value }) => console.log(`${key} is ${value}`))
 
 const { port } = server.address() as AddressInfo
 console.log(`The pump may write at mqtt://127.0.0.1:${port}. Its token is in ${tokenFile}`)

@@ -59,6 +59,9 @@ export interface ThingsHttpOptions {
   readonly ownsApp?: boolean
 }
 
+/** Under which Fastify knows the plugin. */
+export const httpPluginName = 'thingwire-http'
+
 const optionRules = {
   things: { schema: z.unknown(), rule: 'what createThings gives' },
   bodyLimit: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
@@ -103,7 +106,7 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
       { logSerializers },
     )
   },
-  { name: 'thingwire-http', fastify: '5.x' },
+  { name: httpPluginName, fastify: '5.x' },
 )
 
 async function registerDoor(

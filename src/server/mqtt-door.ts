@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
-import { Aedes, type AedesOptions, type Client } from 'aedes'
+import { Aedes, type Client } from 'aedes'
 import type { FastifyBaseLogger } from 'fastify'
 import mqttPacket from 'mqtt-packet'
 import { ThingwireError } from '../errors.ts'
@@ -18,6 +18,7 @@ import { newConnectionId } from './log/log-ids.ts'
 import { Observations } from './metrics/observations.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
 import type { ServerOptions } from './options/options.ts'
+import { connectTimeout, ownBrokerOptions } from './own-broker.ts'
 import type { ServedCertificate } from './tls/served-certificate.ts'
 import { openTlsListener, type TlsListener } from './tls/tls-listener.ts'
 
@@ -37,9 +38,6 @@ export interface MqttServer {
 
 // A buffer for each packet id: 65,536 objects for the life of the process, which every collection of garbage looks at.
 mqttPacket.writeToStream.cacheNumbers = false
-
-/** From the connection to its CONNECT, milliseconds: as long as HTTP waits for the head of a request. */
-const connectTimeout = 30_000
 
 interface MqttDoorParts {
   readonly descriptors?: Descriptors
@@ -70,8 +68,7 @@ export async function openMqttServer(
   const onDefect = (error: unknown) => log.error({ err: error }, 'defect while serving MQTT')
   const relay = options.topics && (await openRelay(things, onDefect))
   const broker = await Aedes.createBroker({
-    connectTimeout,
-    authenticate: refuseAll,
+    ...ownBrokerOptions,
     ...(relay && { persistence: relay.persistence, mq: relay.bus }),
   })
   watchConnections(broker, observations, client => peers.get(client), log)
@@ -165,11 +162,6 @@ async function openRelay(things: MqttThings, onDefect: (error: unknown) => void)
   const { Relay } = await import('../mqtt/relay/relay.ts')
   await splitCopies(things.documents)
   return await Relay.open({ ...things, onDefect })
-}
-
-/** The broker without Thingwire, as it is once the door is detached, lets nobody in (CONNACK 3). */
-const refuseAll: NonNullable<AedesOptions['authenticate']> = (_client, _username, _password, done) => {
-  done(Object.assign(new Error('stopping'), { returnCode: 3 }), false)
 }
 
 interface Peer {

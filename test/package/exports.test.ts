@@ -16,6 +16,7 @@ describe('the package', () => {
     ['thingwire', ['createThings', 'createLevelStore', 'ThingwireError', 'catalogue']],
     ['thingwire/mqtt', ['attachThings', 'writeTopic', 'refOfWriteTopic']],
     ['thingwire/http', ['thingsHttp', 'hostOptions']],
+    ['thingwire/page', ['thingsPage']],
     ['thingwire/server', ['createServer']],
     ['thingwire/conformance', ['storeConformance']],
   ])('exports %s', async (specifier, names) => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
+import { webSocketPath } from './mqtt-web-sockets.ts'
 import { isWebSocketPath, UpgradableRequest } from './upgradable-request.ts'
-import { webSocketPath } from './websocket.ts'
 
 const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
 const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`

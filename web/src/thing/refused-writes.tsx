@@ -59,7 +59,8 @@ function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; reado
   return (
     <li>
       <p>
-        <Moment milliseconds={Date.parse(datetime)} /> over {door.toUpperCase()}: <code>{reason}</code>
+        <Moment milliseconds={Date.parse(datetime)} />{' '}
+        {door === 'host' ? 'by the host' : `over ${door.toUpperCase()}`}: <code>{reason}</code>
         {id !== undefined && (
           <>
             , write id <code>{id}</code>

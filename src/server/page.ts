@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { promisify } from 'node:util'
+import type { Aedes } from 'aedes'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { z } from 'zod'
+import { assertOptions } from '../core/options/given-options.ts'
+import { ifGiven, objectWith, ofFastify, wholeNumber } from '../core/options/option-kinds.ts'
+import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
+import { ThingwireError } from '../errors.ts'
+import { httpPluginName } from '../http/plugin.ts'
+import { attachThings, type MqttThings } from '../mqtt/index.ts'
+import { refuse } from './connections/refuse.ts'
+import { dashboardRoutes } from './http/dashboard.ts'
+import { ignore, MqttWebSockets, webSocketPath } from './http/mqtt-web-sockets.ts'
+import { ownBrokerOptions } from './own-broker.ts'
+import { readVersion } from './version.ts'
+
+export interface ThingsPageOptions {
+  /** What `createThings` gives. The plugin does not close it. */
+  readonly things: Pluggable<MqttThings>
+  /**
+   * The broker for which the host has called `attachThings`; the page's live values come through it. Default: a broker of the page's
+   * own, for a host that serves no MQTT.
+   */
+  readonly broker?: Aedes | undefined
+  /** The port of MQTT that the page names to whoever connects a device, 1..65535. Default 1883. */
+  readonly mqttPort?: number | undefined
+  /** The same with TLS, 1..65535. Default: none. */
+  readonly mqttsPort?: number | undefined
+  /** Largest MQTT packet of a WebSocket, bytes. Default 1 MiB. */
+  readonly maxPacketSize?: number | undefined
+}
+
+const optionRules = {
+  things: { schema: z.unknown(), rule: 'what createThings gives' },
+  broker: ifGiven(objectWith('an Aedes broker', ['handle', 'preConnect'])),
+  mqttPort: ifGiven(wholeNumber(1, 65_535)),
+  mqttsPort: ifGiven(wholeNumber(1, 65_535)),
+  maxPacketSize: ifGiven(wholeNumber(1_024, 64 * 1_048_576, 'bytes')),
+} as const satisfies Record<keyof ThingsPageOptions, unknown>
+
+/** Common proxies cut after 60 s of silence. */
+const ping = 25_000
+
+/**
+ * The page of the ready server, at `/` of the app, and MQTT over WebSocket at `/mqtt`, over which the page gets live values. It reads
+ * through `thingsHttp`, which has to be registered before, under the same prefix. A visitor signs in with a thing token, a session or
+ * the admin key.
+ *
+ * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
+ * @throws Error if `thingsHttp` is not registered, or if the app has a route `/` already
+ */
+export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
+  async (app: FastifyInstance, options: ThingsPageOptions) => {
+    assertOptions('thingsPage', { ...optionRules, ...ofFastify }, options, '{ things }')
+    const things = partsOf('thingsPage', options.things)
+    if (!app.hasPlugin(httpPluginName)) {
+      throw new Error('thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before')
+    }
+    const { mqttPort = 1883, mqttsPort, maxPacketSize = 1_048_576 } = options
+    const { broker, close } = options.broker
+      ? { broker: options.broker, close: async () => {} }
+      : await openOwnBroker(things, maxPacketSize)
+    const handle = (stream: Duplex, request: IncomingMessage) => void broker.handle(stream, request)
+    const webSockets = new MqttWebSockets({ allowedOrigins: ['*'], maxPacketSize, ping, handle })
+    const stopAccepting = acceptAt(app, webSockets)
+    app.addHook('preClose', async () => {
+      stopAccepting()
+      await close()
+      webSockets.cut()
+    })
+    const version = await readVersion()
+    await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback: true })
+  },
+  { name: 'thingwire-page', fastify: '5.x' },
+)
+
+async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
+  // A host that has a broker has loaded it.
+  const { Aedes } = await import('aedes')
+  const broker = await Aedes.createBroker(ownBrokerOptions)
+  const detach = attachThings(broker, things, { ownsBroker: true, maxPacketSize })
+  const close = async () => {
+    await detach()
+    await promisify(broker.close.bind(broker))()
+  }
+  return { broker, close }
+}
+
+/** @returns stops it */
+function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSockets): () => void {
+  const path = prefix + webSocketPath
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (pathOf(request) !== path) {
+      // Another listener may be for it. Without one, nobody would ever answer.
+      if (server.listenerCount('upgrade') > 1) return
+      return refuse(socket, new ThingwireError('websocket_elsewhere', `MQTT over WebSocket is at ${path}`))
+    }
+    socket.on('error', ignore)
+    const problem = webSockets.problemOf(request)
+    if (problem) refuse(socket, problem)
+    else webSockets.take(request, socket, head)
+  }
+  server.on('upgrade', onUpgrade)
+  return () => server.off('upgrade', onUpgrade)
+}
+
+/** Without its query, and slashes as `hostOptions` has them for routes. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.replace(/\?.*$/s, '').replaceAll(/\/+/g, '/').replace(/\/$/, '')
+}

@@ -1,0 +1,212 @@
+import { Aedes } from 'aedes'
+import fastify, { type FastifyPluginAsync } from 'fastify'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { thingsHttp } from '../../src/http/index.ts'
+import { attachThings } from '../../src/mqtt/index.ts'
+import { createServer } from '../../src/server/index.ts'
+import { thingsPage } from '../../src/server/page.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { createRedisStore } from '../../src/store/redis/index.ts'
+import { createThings } from '../../src/things.ts'
+import { thingsOfTest } from './host-things.ts'
+
+/** A program without types gives anything. */
+type Untyped = (...given: unknown[]) => unknown
+
+const adminKey = 'k'.repeat(32)
+const store = createMemoryStore()
+
+async function register(plugin: unknown, options: unknown): Promise<unknown> {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  return await app.register(plugin as FastifyPluginAsync<object>, options as object)
+}
+
+async function attach(...given: unknown[]): Promise<unknown> {
+  const broker = await Aedes.createBroker()
+  onTestFinished(() => new Promise<void>(resolve => broker.close(resolve)))
+  return (attachThings as Untyped)(broker, ...given)
+}
+
+const aStore = "a store, such as createLevelStore({ location: './data' })"
+
+describe('a wrong option', () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      'createThings()',
+      () => (createThings as Untyped)(),
+      'the options of createThings must be an object such as { store, adminKey }: they are missing',
+    ],
+    [
+      'createThings({})',
+      () => (createThings as Untyped)({}),
+      `store of createThings must be ${aStore}: it is missing`,
+    ],
+    [
+      'a location',
+      () => (createThings as Untyped)({ store: './data', adminKey }),
+      `store of createThings must be ${aStore}: it is "./data"`,
+    ],
+    [
+      'options of a store',
+      () => (createThings as Untyped)({ store: { location: 'x' }, adminKey }),
+      `store of createThings must be ${aStore}: it is another object`,
+    ],
+    [
+      'the function',
+      () => (createThings as Untyped)({ store: createLevelStore, adminKey }),
+      `store of createThings must be ${aStore}: it is a function`,
+    ],
+    [
+      'no admin key',
+      () => (createThings as Untyped)({ store }),
+      'adminKey of createThings must be at least 32 printable characters without spaces: it is missing',
+    ],
+    [
+      'a number as admin key',
+      () => (createThings as Untyped)({ store, adminKey: 1 }),
+      'adminKey of createThings must be at least 32 printable characters without spaces',
+    ],
+    [
+      'a short admin key',
+      () => (createThings as Untyped)({ store, adminKey: 'secret' }),
+      'adminKey of createThings must be at least 32 printable characters without spaces',
+    ],
+    [
+      'an unknown option',
+      () => (createThings as Untyped)({ store, adminKey, retentoin: [] }),
+      'createThings has no option "retentoin": its options are store, adminKey, allowThingDelete, storeTimeout, limits, retention, magicResources, observer, onDefect',
+    ],
+    [
+      'a text for a truth value',
+      () => (createThings as Untyped)({ store, adminKey, allowThingDelete: 'no' }),
+      'allowThingDelete of createThings must be true or false: it is "no"',
+    ],
+    [
+      'no age',
+      () => (createThings as Untyped)({ store, adminKey, retention: ['30d'] }),
+      "retention of createThings must be a list of rules such as { pattern: 'debug.*', age: 86_400_000 }: it is an array",
+    ],
+    [
+      'a limit that is none',
+      () => (createThings as Untyped)({ store, adminKey, limits: { writesPerSecond: 0 } }),
+      'writesPerSecond of limits of createThings must be a whole number from 1 to 1000000: it is 0',
+    ],
+    [
+      'an unknown limit',
+      () => (createThings as Untyped)({ store, adminKey, limits: { writes: 1 } }),
+      'limits of createThings has no option "writes": its options are writesPerSecond,',
+    ],
+    [
+      'createLevelStore()',
+      () => (createLevelStore as Untyped)(),
+      "the options of createLevelStore must be an object such as { location: './data' }: they are missing",
+    ],
+    [
+      'createLevelStore({})',
+      () => (createLevelStore as Untyped)({}),
+      'location of createLevelStore must be the path of a directory: it is missing',
+    ],
+    [
+      'a path alone',
+      () => (createLevelStore as Untyped)('./data'),
+      `the options of createLevelStore must be an object such as { location: './data' }: they are "./data"`,
+    ],
+    [
+      'a durability that is none',
+      () => (createLevelStore as Untyped)({ location: 'x', durability: 'sync' }),
+      'durability of createLevelStore must be one of synced, written: it is "sync"',
+    ],
+    [
+      'createRedisStore({})',
+      () => (createRedisStore as Untyped)({}),
+      'url of createRedisStore must be `redis://',
+    ],
+    [
+      'a URL of something else',
+      () => (createRedisStore as Untyped)({ url: 'http://u:pass@h' }),
+      'url of createRedisStore must be `redis://',
+    ],
+    [
+      'createServer(null)',
+      () => (createServer as Untyped)(null),
+      "the options of createServer must be an object such as { dataDir: './data' }: they are null",
+    ],
+    [
+      'createServer of a port',
+      () => (createServer as Untyped)(8080),
+      "the options of createServer must be an object such as { dataDir: './data' }: they are 8080",
+    ],
+    [
+      'a function for a port',
+      () => (createServer as Untyped)({ httpPort: () => 1 }),
+      'httpPort in the options of createServer must be a whole number from 0 to 65535: it is a function',
+    ],
+    [
+      'attachThings()',
+      () => (attachThings as Untyped)(),
+      'attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is missing',
+    ],
+    [
+      'attachThings(broker)',
+      () => attach(),
+      'things of attachThings must be the service that createThings gives: it is missing',
+    ],
+    [
+      'a promise',
+      () => attach(Promise.resolve()),
+      'things of attachThings must be the service that createThings gives: it is a promise: await it',
+    ],
+    [
+      'thingsHttp without things',
+      () => register(thingsHttp, {}),
+      'things of thingsHttp must be the service that createThings gives: it is missing',
+    ],
+    [
+      'thingsHttp with a store',
+      () => register(thingsHttp, { things: store }),
+      'things of thingsHttp must be the service that createThings gives: it is another object',
+    ],
+    [
+      'thingsHttp with a stranger',
+      () => register(thingsHttp, { things: store, cors: true }),
+      'thingsHttp has no option "cors": its options are things,',
+    ],
+    [
+      'thingsPage without things',
+      () => register(thingsPage, {}),
+      'things of thingsPage must be the service that createThings gives: it is missing',
+    ],
+    [
+      'thingsPage with a port that is none',
+      () => register(thingsPage, { mqttPort: '1883' }),
+      'mqttPort of thingsPage must be a whole number from 1 to 65535: it is "1883"',
+    ],
+    [
+      'thingsPage with a URL for a broker',
+      () => register(thingsPage, { broker: 'mqtt://h' }),
+      'broker of thingsPage must be an Aedes broker: it is "mqtt:',
+    ],
+  ])('says what is wanted: %s', async (_, call, message) => {
+    const failing = (async () => await call())()
+    await expect(failing).rejects.toThrow(message)
+    await expect(failing).rejects.not.toThrow(/secret|pass@/)
+  })
+
+  it.each<[string, object, string]>([
+    [
+      'a misspelled one',
+      { ownBroker: true },
+      'attachThings has no option "ownBroker": its options are ownsBroker,',
+    ],
+    [
+      'a text for a number',
+      { willGrace: '30s' },
+      'willGrace of attachThings must be a whole number from 0 to',
+    ],
+  ])('of attachThings is named: %s', async (_, options, message) => {
+    const { things } = await thingsOfTest()
+    await expect(attach(things, options)).rejects.toThrow(message)
+  })
+})
