@@ -7,6 +7,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY tools/build ./tools/build
 COPY src ./src
 COPY web ./web
+COPY examples/voyage ./examples/voyage
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-slim
@@ -16,9 +17,10 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
+# The command is bundled: the modules and types of the package are for hosts.
+COPY --from=build /app/dist/cli ./dist/cli
+COPY --from=build /app/dist/web ./dist/web
 COPY config ./config
-COPY examples/voyage ./examples/voyage
 COPY LICENSE NOTICE ./
 RUN mkdir /data && chown node:node /data
 USER node

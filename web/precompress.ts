@@ -1,14 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { constants, gzip } from 'node:zlib'
 import type { Plugin } from 'vite'
 
-const compressible = /\.(?:css|html|js|json|svg)$/
+const compressible = /^assets\/.*\.(?:css|js|json|svg)$/
 /** Bytes; a smaller file fits in the first segments anyway. */
 const minimumSize = 1024
 
-/** Writes `.br` and `.gz` beside every text file of the build, so that the server has nothing to compress. */
+/**
+ * Writes `.gz` in the place of every text file with a hash in its name, so that the server has nothing to compress. No Brotli: browsers
+ * take it over TLS alone, and the package would hold each file twice.
+ */
 export function precompress(): Plugin {
   return {
     name: 'precompress',
@@ -27,10 +30,6 @@ export function precompress(): Plugin {
 async function compressFile(path: string): Promise<void> {
   const bytes = await readFile(path)
   if (bytes.length < minimumSize) return
-  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
-  const [brotli, gzipped] = await Promise.all([
-    promisify(brotliCompress)(bytes, { params }),
-    promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }),
-  ])
-  await Promise.all([writeFile(`${path}.br`, brotli), writeFile(`${path}.gz`, gzipped)])
+  await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }))
+  await rm(path)
 }

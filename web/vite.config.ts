@@ -1,4 +1,5 @@
 import { defineConfig } from 'vite'
+import { packCoastlines } from './pack-coastlines.ts'
 import { precompress } from './precompress.ts'
 
 const running = process.env.THINGWIRE_URL ?? 'http://127.0.0.1:8080'
@@ -15,7 +16,7 @@ export default defineConfig({
     license: { fileName: 'licenses.md' },
     rolldownOptions: { checks: { pluginTimings: false } },
   },
-  plugins: [precompress()],
+  plugins: [packCoastlines(), precompress()],
   // `THINGWIRE_URL=http://127.0.0.1:8080 npx vite web`: the page from here, everything else from a running server.
   server: {
     proxy: {

@@ -8,11 +8,11 @@ export const webDirectory = fileURLToPath(new URL('../../dist/web/', import.meta
 /** Bytes that all files but the finest coastline may have together. */
 export const maximumBytes = 500_000
 /** Bytes of the finest coastline, which is asked for only when someone looks closely at a map. */
-export const maximumCoastBytes = 800_000
+export const maximumCoastBytes = 600_000
 
 export interface SentFile {
   readonly name: string
-  /** What a browser is sent over plain HTTP, for which it does not take Brotli: with gzip, if the build did that. */
+  /** What a browser is sent: with gzip, if the build did that. */
   readonly bytes: number
 }
 
@@ -28,9 +28,8 @@ export async function sentFiles(): Promise<readonly SentFile[]> {
   const files: SentFile[] = []
   for (const name of names) {
     // What has no extension is a directory.
-    if (['', '.br', '.gz'].includes(extname(name))) continue
-    const form = names.includes(`${name}.gz`) ? `${name}.gz` : name
-    files.push({ name, bytes: (await stat(join(webDirectory, form))).size })
+    if (extname(name) === '') continue
+    files.push({ name: name.replace(/\.gz$/, ''), bytes: (await stat(join(webDirectory, name))).size })
   }
   return files.sort((one, other) => other.bytes - one.bytes)
 }

@@ -10,6 +10,8 @@ const run = promisify(execFile)
 /** The tarball of this tree, and an empty directory in which it was installed as a user installs it. */
 export interface Packed {
   readonly tarball: string
+  /** Bytes of it. */
+  readonly size: number
   /** Paths in the tarball. */
   readonly files: readonly string[]
   readonly directory: string
@@ -24,8 +26,8 @@ export async function packAndInstall(): Promise<Packed> {
   // `dist` is fresh (test/helpers/built.ts); `prepack` would make it again below other tests.
   const options = ['pack', '--ignore-scripts', '--json', '--pack-destination', parent]
   const packed = await run('npm', options, { env: userEnvironment(), maxBuffer: 2 ** 26 })
-  const [{ filename, files }] = JSON.parse(packed.stdout) as [
-    { filename: string; files: readonly { path: string }[] },
+  const [{ filename, size, files }] = JSON.parse(packed.stdout) as [
+    { filename: string; size: number; files: readonly { path: string }[] },
   ]
   const tarball = join(parent, filename)
   const directory = join(parent, 'empty')
@@ -36,6 +38,7 @@ export async function packAndInstall(): Promise<Packed> {
   })
   return {
     tarball,
+    size,
     files: files.map(({ path }) => path),
     directory,
     said: stdout + stderr,

@@ -32,6 +32,15 @@ describe('the tarball', () => {
     expect(packed.files).not.toContain('dist/.built')
   })
 
+  it('is at most 2.5 MB: each large file is there once, compressed', () => {
+    expect(packed.size).toBeLessThan(2_500_000)
+    const coasts = packed.files.filter(file => /\bland-\d+m/.test(file))
+    expect(coasts.map(file => file.replace(/-[^-]+\.json/, '.json'))).toEqual(
+      ['10m', '110m', '50m'].map(scale => `dist/web/assets/land-${scale}.json.gz`),
+    )
+    expect(packed.files.filter(file => file.includes('voyage.csv'))).toEqual(['dist/cli/voyage.csv.br'])
+  })
+
   it('has no module whose source is gone', async () => {
     const modules = packed.files.filter(file => /^dist\/(?!cli\/|web\/).*\.js$/.test(file))
     const sources = modules.map(file => file.replace(/^dist/, 'src').replace(/\.js$/, '.ts'))

@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { brotliCompress } from 'node:zlib'
 import { build as bundle } from 'esbuild'
 
 const run = promisify(execFile)
@@ -20,10 +21,12 @@ interface Part {
   make(directory: string): Promise<void>
 }
 
+/** Of the demo: the package has it compressed. */
+const voyage = 'examples/voyage/voyage.csv'
 const tools = ['tools/build', 'package-lock.json']
 const parts: Readonly<Record<'program' | 'page', Part>> = {
   program: {
-    madeFrom: ['src', 'tsconfig.json', 'tsconfig.build.json', ...tools],
+    madeFrom: ['src', voyage, 'tsconfig.json', 'tsconfig.build.json', ...tools],
     makes: name => name !== 'web' && name !== marker,
     make: makeProgram,
   },
@@ -61,7 +64,9 @@ export async function makeDist({ again = false } = {}): Promise<boolean> {
 
 async function makeProgram(directory: string): Promise<void> {
   const options = ['-p', 'tsconfig.build.json', '--noCheck', '--outDir', directory]
-  await runInstalled('typescript/bin/tsc', options)
+  // Comments are for those who read the types: twice they would be a fifth of the program.
+  const emits = [['--emitDeclarationOnly'], ['--declaration', 'false', '--removeComments']]
+  await Promise.all(emits.map(emit => runInstalled('typescript/bin/tsc', [...options, ...emit])))
   const cli = join(directory, 'cli')
   await bundle({
     absWorkingDir: root,
@@ -78,6 +83,8 @@ async function makeProgram(directory: string): Promise<void> {
   const scripts = join(root, 'src/store/redis/scripts')
   for (const to of [join(directory, 'store/redis'), cli])
     await cp(scripts, join(to, 'scripts'), { recursive: true })
+  const text = await readFile(join(root, voyage))
+  await writeFile(join(cli, 'voyage.csv.br'), await promisify(brotliCompress)(text))
 }
 
 async function makePage(directory: string): Promise<void> {

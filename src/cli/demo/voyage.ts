@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
 import { packageRoot } from '../../server/package-root.ts'
 
 /** A record as a device would send it. */
@@ -22,6 +24,8 @@ export interface Row {
 export const positionKey = '$geo'
 
 const file = new URL('examples/voyage/voyage.csv', packageRoot)
+/** The package has it in this form alone. */
+const packedFile = new URL('dist/cli/voyage.csv.br', packageRoot)
 
 /** Reads the rows of examples/voyage in their order, as if its last row had been measured at `end`. */
 export async function readVoyage(end: Date): Promise<readonly Row[]> {
@@ -42,7 +46,7 @@ export async function readVoyageUnderWay(now: Date, sailed: number, speed: numbe
 async function read(
   dateOf: (second: number, voyage: { readonly first: number; readonly last: number }) => number,
 ): Promise<readonly Row[]> {
-  const [header = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split(/\r?\n/)
+  const [header = '', ...lines] = (await voyageText()).trimEnd().split(/\r?\n/)
   const keys = header.split(',').slice(3)
   const cells = lines.map(line => line.split(','))
   const ends = { first: secondOfDay(cells[0]?.[0]), last: secondOfDay(cells.at(-1)?.[0]) }
@@ -56,6 +60,15 @@ async function read(
     })
     return { measuredAt, records: [{ key: positionKey, value: null, geo, datetime }, ...readings] }
   })
+}
+
+async function voyageText(): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return String(await promisify(brotliDecompress)(await readFile(packedFile)))
+  }
 }
 
 /** `YYYYMMDDHHmmssSSS`. */

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import Negotiator from 'negotiator'
 import { isLoopback } from '../../access/limits/address-key.ts'
 import { replyJson } from '../../http/reply/reply-json.ts'
 import { packageRoot } from '../package-root.ts'
@@ -13,6 +17,15 @@ const notBuilt = 'The dashboard is not built: run `npm run build`, then start ag
 /** Where Vite puts files whose names change with their content. */
 const hashedFiles = `${sep}assets${sep}`
 const aYear = 31_536_000
+
+/** What `npm run build` leaves of a text file: every browser takes it, over plain HTTP too. */
+const compressed = '.gz'
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
 
 interface DashboardParts {
   readonly version: string
@@ -54,18 +67,40 @@ async function serveFiles(scope: FastifyInstance, directory: string): Promise<vo
     root: directory,
     // A route for each file: every other path is unknown, as anywhere.
     wildcard: false,
-    globIgnore: ['**/*.br', '**/*.gz'],
-    preCompressed: true,
+    globIgnore: [`**/*${compressed}`],
     decorateReply: false,
     cacheControl: false,
-    setHeaders: (reply, path) => {
-      const isHashed = path.includes(hashedFiles)
-      reply.header('cache-control', isHashed ? `public, max-age=${aYear}, immutable` : 'no-cache')
-      reply.header('content-security-policy', contentSecurityPolicy(reply))
-      reply.header('x-content-type-options', 'nosniff')
-      reply.header('referrer-policy', 'no-referrer')
-    },
+    setHeaders: setPageHeaders,
   })
+  const names = await readdir(directory, { recursive: true })
+  for (const name of names) if (name.endsWith(compressed)) serveCompressed(scope, directory, name)
+}
+
+/** A file that is there compressed alone. Its name changes with its content, so nobody asks whether it has changed. */
+function serveCompressed(scope: FastifyInstance, directory: string, name: string): void {
+  const file = name.slice(0, -compressed.length)
+  const type = types[extname(file)] ?? 'application/octet-stream'
+  scope.get(`/${file.replaceAll(sep, '/')}`, async (request, reply) => {
+    const bytes = await readFile(join(directory, name)).catch(unlessMissing)
+    if (!bytes) return reply.callNotFound()
+    setPageHeaders(reply, join(directory, name))
+    reply.type(type).header('vary', 'accept-encoding')
+    const [preferred] = new Negotiator(request.raw).encodings(['gzip', 'identity'])
+    if (preferred === 'gzip') return reply.header('content-encoding', 'gzip').send(bytes)
+    return reply.send(await promisify(gunzip)(bytes))
+  })
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+function setPageHeaders(reply: FastifyReply, path: string): void {
+  const isHashed = path.includes(hashedFiles)
+  reply.header('cache-control', isHashed ? `public, max-age=${aYear}, immutable` : 'no-cache')
+  reply.header('content-security-policy', contentSecurityPolicy(reply))
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('referrer-policy', 'no-referrer')
 }
 
 function contentSecurityPolicy({ request }: FastifyReply): string {

@@ -7,6 +7,7 @@ import type View from 'ol/View.js'
 import fineLand from 'world-atlas/land-10m.json?url'
 import middleLand from 'world-atlas/land-50m.json?url'
 import coarseLand from 'world-atlas/land-110m.json?url'
+import { unpackLand } from './packed-land.ts'
 import { onPlane, type Ring } from './rings.ts'
 
 /** A coastline, and the zoom level from which the one before looks wrong. */
@@ -39,7 +40,7 @@ export function createCoastlines(view: View): VectorSource {
       if (asked === place) asked = shown
       return
     }
-    const land = landOf(await response.json())
+    const land = landOf(unpackLand(await response.json()))
     // A finer one may have come before.
     if (place <= shown) return
     shown = place
