@@ -23,6 +23,9 @@ const forbidden = [
   ['src/retention/a.ts', '../cli/main.ts'],
   ['src/forward/a.ts', '../access/index.ts'],
   ['src/live/a.ts', '../forward/forwarder.ts'],
+  ['src/embed/a.ts', '../mqtt/index.ts'],
+  ['src/embed/b.ts', '../things.ts'],
+  ['src/http/e.ts', '../embed/index.ts'],
   ['src/server/b.ts', '../cli/main.ts'],
 ] as const
 
@@ -33,6 +36,7 @@ const allowed = [
   ['src/http/d.ts', '../access/index.ts'],
   ['src/server/a.ts', '../store/level/index.ts'],
   ['src/forward/b.ts', '../live/index.ts'],
+  ['src/embed/c.ts', '../http/reading/pages.ts'],
 ] as const
 
 test('the linter refuses imports against the layout, and no others', async () => {
