@@ -4,6 +4,7 @@ import { type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { noRateLimits } from '../helpers/server-process.ts'
 import { TestBrowser } from './browser.ts'
+import { chartPixels } from './chart-pixels.ts'
 import { chart, chartPoints, createNamedThing, signIn } from './dashboard.ts'
 
 const server = serverOfTests({ environment: noRateLimits })
@@ -93,32 +94,10 @@ function has(name: string) {
   return (query: URLSearchParams) => query.has(name)
 }
 
-/** Where in the width of the chart, 0 to 1, its line is in the upper half; NaN if it is nowhere there. */
+/** Where in the width of the chart, 0 to 1, something is drawn in the upper half; NaN if it is nowhere there. */
 async function placeOfPeak(page: Page): Promise<number> {
-  if ((await page.locator('.chart-plot canvas').count()) === 0) return Number.NaN
-  return await page.locator('.chart-plot').evaluate(plot => {
-    const canvas = plot.querySelector('canvas')
-    const over = plot.querySelector('.u-over')?.getBoundingClientRect()
-    // A copy: the browser warns of a canvas that is read again and again unless it was made for that.
-    const brush = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
-    if (!canvas || !over || !brush) throw new Error('no chart')
-    brush.fillStyle = getComputedStyle(plot).getPropertyValue('--chart-line')
-    brush.fillRect(0, 0, 1, 1)
-    const colour = [...brush.getImageData(0, 0, 1, 1).data].slice(0, 3)
-    Object.assign(brush.canvas, { width: canvas.width, height: canvas.height })
-    brush.drawImage(canvas, 0, 0)
-    const outer = canvas.getBoundingClientRect()
-    const [left, top, width] = [over.x - outer.x, over.y - outer.y, over.width].map(Math.round) as [
-      number,
-      number,
-      number,
-    ]
-    const { data } = brush.getImageData(left, top, width, Math.round(over.height / 2))
-    const places: number[] = []
-    for (let at = 0; at < data.length; at += 4) {
-      const isLine = colour.every((part, channel) => Math.abs(part - (data[at + channel] ?? 0)) < 24)
-      if (isLine && (data[at + 3] ?? 0) > 64) places.push((at / 4) % width)
-    }
-    return places.reduce((sum, place) => sum + place, 0) / places.length / width
-  })
+  const { width, height, opacities } = (await chartPixels(page)) ?? { width: 0, height: 0, opacities: [] }
+  const upper = opacities.slice(0, width * Math.round(height / 2))
+  const places = [...upper.keys()].filter(at => (upper[at] ?? 0) > 64).map(at => at % width)
+  return places.reduce((sum, place) => sum + place, 0) / places.length / width
 }

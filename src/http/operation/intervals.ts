@@ -26,8 +26,8 @@ export const intervals = [
   flag('empty', 'true: intervals without records too, from the start to the end of the range.'),
   queryParameter(
     'points',
-    'In the place of `aggregate`, `interval` and `limit`: min, max, first and last of intervals of a round length, so that ' +
-      'the range has at most so many. 1 to 10,000.',
+    'In the place of `aggregate`, `interval` and `limit`: avg, min, max, count, first and last of intervals of a round length, ' +
+      'so that the range has at most so many. 1 to 10,000.',
     800,
     z.int().min(1),
   ),

@@ -11,6 +11,15 @@ const defaultIntervals = 1000
 const maximumIntervals = 10_000
 /** Of all keys of one answer together: what a screen of charts has pixels for. */
 const maximumOfAllKeys = 40_000
+/** A line, a band around it, and how much one live record more moves the line. */
+const ofPoints = [
+  'avg',
+  'min',
+  'max',
+  'count',
+  'first',
+  'last',
+] as const satisfies readonly AggregateFunction[]
 
 /** What is asked for, of each key. */
 export interface AggregateQuery {
@@ -69,7 +78,7 @@ function pointsOf(query: Query, most: number): Shape | undefined {
   if (['aggregate', 'interval', 'limit'].some(name => query.has(name))) {
     throw new ThingwireError('invalid_points', 'points stands in the place of aggregate, interval and limit')
   }
-  return { functions: ['min', 'max', 'first', 'last'], interval: undefined, limit: Math.min(points, most) }
+  return { functions: ofPoints, interval: undefined, limit: Math.min(points, most) }
 }
 
 function intervalsOf(query: Query, most: number): Shape | undefined {

@@ -19,14 +19,30 @@ const withPeak = (seconds: number, peak: number) =>
   Array.from({ length: seconds }, (_, n): [number, unknown] => [n, n === peak ? 1e6 : n % 10])
 
 describe.each(routes)('points of %s', route => {
-  it('gives min, max, first and last of columns of a round length, so that no peak is missing', async () => {
+  it('gives what a line and a band need of columns of a round length, so that no peak is missing', async () => {
     const host = await openWith(...withPeak(3600, 1234))
     const answer = await host.inject({ url: addressOf(host, route, 'points=800&order=asc') })
     expect(answer.headers['thingwire-interval']).toBe('5s')
     const columns = intervalsOf(answer)
     expect(columns).toHaveLength(720)
-    expect(columns[0]).toEqual({ datetime: at(0), min: 0, max: 4, first: 0, last: 4 })
-    expect(columns[246]).toEqual({ datetime: at(1230), min: 0, max: 1e6, first: 0, last: 1e6 })
+    expect(columns[0]).toEqual({
+      datetime: at(0),
+      avg: 2,
+      min: 0,
+      max: 4,
+      count: 5,
+      first: 0,
+      last: 4,
+    })
+    expect(columns[246]).toEqual({
+      datetime: at(1230),
+      avg: 200_001.2,
+      min: 0,
+      max: 1e6,
+      count: 5,
+      first: 0,
+      last: 1e6,
+    })
     const newestFirst = await host.inject({ url: addressOf(host, route, 'points=800') })
     expect(intervalsOf(newestFirst)).toEqual(columns.toReversed())
   })
@@ -70,6 +86,21 @@ describe.each(routes)('points of %s', route => {
     expect(answer.headers['thingwire-interval']).toBe(length)
     expect(intervalsOf(answer).length).toBeLessThanOrEqual(points)
     expect(answer.headers.link).toBeUndefined()
+  })
+
+  it.each([
+    [
+      'numbers among others',
+      ['on', 1, false, 2],
+      { avg: 1.5, min: 1, max: 2, count: 4, first: 'on', last: 2 },
+    ],
+    ['no number', ['on', false], { avg: null, min: null, max: null, count: 2, first: 'on', last: false }],
+    ['the largest numbers', [1.7e308, 1.7e308], { avg: 1.7e308, min: 1.7e308, max: 1.7e308, count: 2 }],
+    ['both ends', [1.7e308, -1.7e308], { avg: 0, min: -1.7e308, max: 1.7e308, count: 2 }],
+  ] as const)('have the average of %s', async (_, values, expected) => {
+    const host = await openWith(...values.map((value, n): [number, unknown] => [n / 100, value]))
+    const [column] = intervalsOf(await host.inject({ url: addressOf(host, route, 'points=1') }))
+    expect(column).toMatchObject(expected)
   })
 
   it('takes the first and the last record for a range that has no ends', async () => {
@@ -147,7 +178,7 @@ describe('points of several keys', () => {
     const answer = await host.inject({ url: `${host.path}/aggregates?keys=k,late,never&points=60` })
     expect(answer.headers['thingwire-interval']).toBe('1m')
     const column = (second: number, value: number) => [
-      { datetime: at(second), min: value, max: value, first: value, last: value },
+      { datetime: at(second), avg: value, min: value, max: value, count: 1, first: value, last: value },
     ]
     expect(answer.json()).toEqual({ k: column(0, 1), late: column(3540, 2), never: [] })
   })

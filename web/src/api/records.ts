@@ -14,9 +14,11 @@ export interface IntervalRecord {
   /** The start of the interval: RFC 3339, UTC. */
   readonly datetime: string
   /** Null if there is no number among them. */
+  readonly avg: number | null
   readonly min: number | null
   readonly max: number | null
   /** Of all records, numbers or not. */
+  readonly count: number
   readonly first: unknown
   readonly last: unknown
 }

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { gapsOf, type Point, type Series, since, withRecord } from '../../../../web/src/thing/chart/series.ts'
-
-function pointOf(time: number, value: number): Point {
-  return { time, first: value, lowest: value, highest: value, last: value }
-}
+import { gapsOf, type Series, since, withRecord } from '../../../../web/src/thing/chart/series.ts'
+import { pointOf } from './points.ts'
 
 function seriesOf(length: number, ...times: readonly number[]): Series {
   return { points: times.map(time => pointOf(time, time)), interval: { text: `${length}ms`, length } }
@@ -22,16 +19,34 @@ describe('withRecord()', () => {
 
   test('takes a record that it has once', () => {
     const series = seriesOf(1, 1, 2, 3)
-    expect(withRecord(series, 2, 2)).toEqual(series)
+    const { points } = withRecord(series, 2, 2)
+    expect(points.map(({ count: _, ...point }) => point)).toEqual(
+      series.points.map(({ count: _, ...point }) => point),
+    )
   })
 
   test('adds a record to its interval', () => {
-    const point = { time: 20, first: 4, lowest: 3, highest: 5, last: 4.5 }
+    const point = { time: 20, average: 4, lowest: 3, highest: 5, last: 4.5, count: 2 }
     const before = { ...seriesOf(10), points: [point, pointOf(30, 1)] }
     const [high, next] = withRecord(before, 27, 10).points
-    expect(high).toEqual({ time: 20, first: 4, lowest: 3, highest: 10, last: 10 })
+    expect(high).toEqual({ time: 20, average: 6, lowest: 3, highest: 10, last: 10, count: 3 })
     expect(next).toEqual(pointOf(30, 1))
-    expect(withRecord(before, 29, -1).points[0]).toEqual({ ...point, lowest: -1, last: -1 })
+    expect(withRecord(before, 29, -2).points[0]).toEqual({
+      ...point,
+      average: 2,
+      lowest: -2,
+      last: -2,
+      count: 3,
+    })
+  })
+
+  test.each([
+    [1.7e308, 1.7e308],
+    [-1.7e308, -1.7e308],
+    [1.7e308, -1.7e308],
+  ])('has an average of %f and %f', (one, other) => {
+    const [point] = withRecord({ ...seriesOf(10), points: [pointOf(20, one)] }, 25, other).points
+    expect(point?.average).toBe(one / 2 + other / 2)
   })
 
   test('begins an interval', () => {

@@ -39,16 +39,17 @@ export async function loadSeries(api: Api, query: SeriesQuery, signal: AbortSign
   return { points: read, interval }
 }
 
-function pointOf({ datetime, min, max, first, last }: IntervalRecord): readonly Point[] {
-  if (min === null || max === null) return []
+function pointOf({ datetime, avg, min, max, count, last }: IntervalRecord): readonly Point[] {
+  if (avg === null || min === null || max === null) return []
   return [
     {
       time: Date.parse(datetime),
-      // Among numbers there may be other values.
-      first: typeof first === 'number' ? first : min,
+      average: avg,
       lowest: min,
       highest: max,
-      last: typeof last === 'number' ? last : max,
+      // Among numbers there may be other values.
+      last: typeof last === 'number' ? last : avg,
+      count,
     },
   ]
 }

@@ -1,6 +1,6 @@
 import 'uplot/dist/uPlot.min.css'
 import uPlot from 'uplot'
-import { lineOf } from './line.ts'
+import { dotsOf, lineOf } from './line.ts'
 import type { Series } from './series.ts'
 import { axisLabel, exponentOf } from './value-axis.ts'
 
@@ -8,6 +8,13 @@ import { axisLabel, exponentOf } from './value-axis.ts'
 const plotHeight = 260
 /** CSS pixels beside a point at which the pointer still means it. */
 const reach = 24
+/** CSS pixels between two points from which on each has a dot. */
+const apart = 8
+
+/** Places of what is drawn in the data of the plot, behind the times. */
+const highest = 1
+const lowest = 2
+const average = 3
 
 interface PlotEvents {
   /** A stretch was dragged over with a mouse, in milliseconds since the epoch. */
@@ -50,7 +57,7 @@ export function createPlot(element: HTMLElement, { onZoom, onPoint, onWidth }: P
       onPoint(isNear && typeof idx === 'number' ? indexes[idx] : undefined)
     },
   })
-  const plot = new uPlot(options, [[], []], element)
+  const plot = new uPlot(options, [[], [], [], []], element)
   const resize = new ResizeObserver(() => {
     if (element.clientWidth === 0) return
     plot.setSize({ width: element.clientWidth, height: plotHeight })
@@ -72,7 +79,8 @@ export function createPlot(element: HTMLElement, { onZoom, onPoint, onWidth }: P
       const line = lineOf(series, 10 ** exponent)
       indexes = line.indexes
       edges = { min: from / 1000, max: to / 1000 }
-      plot.setData([[...line.times], [...line.values]], true)
+      const { times, highests, lowests, averages } = line
+      plot.setData([[...times], [...highests], [...lowests], [...averages]], true)
     },
     show,
     shareAt(clientX) {
@@ -108,14 +116,32 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
     height: plotHeight,
     padding: [8, 20, 0, 0],
     legend: { show: false },
-    cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false },
+      points: { size: (_plot, drawn) => (drawn === average ? 8 : 0) },
+    },
     scales: { x: { time: true, range } },
     axes: [
       { ...axis, values: timeAxisValues },
       { ...axis, size: widthIn(font), gap: 4, values: (_plot, splits) => splits.map(label) },
     ],
-    series: [{}, { stroke: color('--chart-line'), width: 1.5, points: { filter: lonePoints } }],
-    hooks: { setSelect: [onSelect], setCursor: [onCursor] },
+    series: [
+      {},
+      { stroke: color('--chart-edge'), width: 1, points: { show: false, filter: [] } },
+      { stroke: color('--chart-edge'), width: 1, points: { show: false, filter: [] } },
+      {
+        stroke: color('--chart-line'),
+        width: 1.5,
+        points: { show: false, filter: placesOfDots, size: 5, fill: color('--chart-line') },
+      },
+    ],
+    bands: [{ series: [highest, lowest], fill: color('--chart-range') }],
+    hooks: {
+      setSelect: [onSelect],
+      setCursor: [onCursor],
+      drawSeries: [drawWhiskers(color('--chart-edge'))],
+    },
   }
 }
 
@@ -141,12 +167,34 @@ const timeAxisValues: uPlot.Axis.Values = [
   [0.001, '{HH}:{mm}:{ss}.{fff}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
 ]
 
-/** What has no line to either side would not be seen. */
-const lonePoints: uPlot.Series.Points.Filter = (plot, at, areAllShown) => {
-  if (areAllShown) return null
-  const values = plot.data[at] ?? []
-  const isEmpty = (value: number | null | undefined) => value === null || value === undefined
-  return [...values.keys()].filter(
-    index => !isEmpty(values[index]) && isEmpty(values[index - 1]) && isEmpty(values[index + 1]),
-  )
+function placesOfDots(plot: uPlot): number[] {
+  const places = [...plot.data[0]].map(time => plot.valToPos(time, 'x'))
+  return dotsOf(places, [...(plot.data[average] ?? [])], plot.over.clientWidth, apart)
+}
+
+/** At a dot, from its lowest to its highest value: between two of them the band only joins, and a lone one has none. */
+function drawWhiskers(color: () => string): (plot: uPlot, drawn: number) => void {
+  return (plot, drawn) => {
+    if (drawn !== lowest) return
+    const { ctx, data } = plot
+    const { left, top, width, height } = plot.bbox
+    ctx.save()
+    ctx.beginPath()
+    ctx.rect(left, top, width, height)
+    ctx.clip()
+    ctx.strokeStyle = color()
+    ctx.lineWidth = devicePixelRatio
+    ctx.beginPath()
+    for (const at of placesOfDots(plot)) {
+      const x = Math.round(plot.valToPos(data[0][at] ?? 0, 'x', true))
+      for (const [place, method] of [
+        [lowest, 'moveTo'],
+        [highest, 'lineTo'],
+      ] as const) {
+        ctx[method](x, plot.valToPos(data[place]?.[at] ?? 0, 'y', true))
+      }
+    }
+    ctx.stroke()
+    ctx.restore()
+  }
 }

@@ -10,12 +10,12 @@ interface PointReadoutProps {
 
 /** The point under the pointer, or else how much time a point stands for. */
 export function PointReadout({ point, interval }: PointReadoutProps) {
-  if (!point) return <span>A point is {interval.text}, with its lowest and highest value.</span>
-  const { time, lowest, highest, last } = point
+  if (!point) return <span>Line: average of {interval.text}. Band: lowest to highest.</span>
+  const { time, average, lowest, highest } = point
   return (
     <span class="readout">
-      {formatMoment(time)} <strong>{formatNumber(last)}</strong>
-      {lowest !== highest && ` (${formatNumber(lowest)} to ${formatNumber(highest)})`}
+      {formatMoment(time)} <strong>{formatNumber(average)}</strong>
+      {lowest !== highest && ` (average; ${formatNumber(lowest)} to ${formatNumber(highest)})`}
     </span>
   )
 }

@@ -3,7 +3,7 @@ import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
 const shownPoints = 100
-const columns = { First: 'first', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
+const columns = { Average: 'average', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
 
 /** The newest points of a chart, newest first. */
 export function PointsTable({ series: { points, interval } }: { readonly series: Series }) {
