@@ -28,18 +28,21 @@ export interface PageSetup {
 /** How long anything in a page may take, milliseconds: far more than it does. */
 const deadline = 30_000
 
-/** Starts Chromium. Whoever starts it closes it. */
-export async function launchBrowser(): Promise<Browser> {
-  return await chromium.launch({ executablePath, args: flags, headless: true })
+/** Starts Chromium. Whoever starts it closes it. @param environment beside that of this process */
+export async function launchBrowser(environment: NodeJS.ProcessEnv = {}): Promise<Browser> {
+  const all = Object.entries({ ...process.env, ...environment })
+  const env = Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+  return await chromium.launch({ executablePath, args: flags, headless: true, env })
 }
 
 /** One browser for the tests of a file. */
 export class TestBrowser {
   #browser: Browser | undefined
 
-  constructor() {
+  /** @param environment gives what the browser has beside that of this process */
+  constructor(environment: () => Promise<NodeJS.ProcessEnv> = async () => ({})) {
     beforeAll(async () => {
-      this.#browser = await launchBrowser()
+      this.#browser = await launchBrowser(await environment())
     })
     afterAll(() => this.#browser?.close())
   }

@@ -1,3 +1,4 @@
+import { hearDate } from '../time/clock.ts'
 import { addressOf } from './address.ts'
 import { nextOf } from './link.ts'
 
@@ -58,6 +59,7 @@ export interface Api {
 /** @param onDoubt called when an answer is 401: the credential may have ended */
 export function createApi(credential: string, onDoubt: () => void = () => {}): Api {
   async function request<T>(path: string, init: RequestInit): Promise<Page<T>> {
+    const asked = Date.now()
     const response = await fetch(addressOf(path), {
       ...init,
       headers: { authorization: `Bearer ${credential}`, accept: 'application/json' },
@@ -67,6 +69,7 @@ export function createApi(credential: string, onDoubt: () => void = () => {}): A
       const message = 'The server does not answer. Check your network and whether the server runs.'
       throw new ApiError({ status: 0, reason: 'no_answer', message })
     })
+    hearDate(response, asked)
     if (!response.ok) {
       if (response.status === 401) onDoubt()
       throw await refusalOf(response)

@@ -1,6 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import mqtt from 'mqtt'
 import { addressOf } from '../api/address.ts'
+import { serverTime } from '../time/clock.ts'
 import { openWebSocket } from './open-web-socket.ts'
 import { matchesFilter } from './topic-filter.ts'
 
@@ -36,7 +37,7 @@ const refusals: readonly unknown[] = [4, 5]
 
 /** @param onDoubt called when the credential may have ended: it was refused, or a connection was closed on us */
 export function connectLive(credential: string, onDoubt: () => void): LiveConnection {
-  const state = signal<LiveState>({ kind: 'connecting', since: Date.now() })
+  const state = signal<LiveState>({ kind: 'connecting', since: serverTime() })
   const subscribers = new Map<string, Set<OnMessage>>()
   const toSubscribe = new Set<string>()
   const client = mqtt.connect(addressOf('/mqtt').replace(/^http/, 'ws'), {
@@ -57,14 +58,14 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
 
   client.on('connect', () => {
     client.options.reconnectPeriod = firstReconnect
-    state.value = { kind: 'connected', since: Date.now() }
+    state.value = { kind: 'connected', since: serverTime() }
     for (const filter of subscribers.keys()) subscribeSoon(filter)
   })
   client.on('close', () => {
     const period = client.options.reconnectPeriod ?? firstReconnect
     client.options.reconnectPeriod = Math.min(2 * period, lastReconnect)
     if (state.value.kind === 'connected') onDoubt()
-    if (state.value.kind !== 'lost') state.value = { kind: 'lost', since: Date.now() }
+    if (state.value.kind !== 'lost') state.value = { kind: 'lost', since: serverTime() }
   })
   client.on('error', error => {
     if ('code' in error && refusals.includes(error.code)) onDoubt()

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ThingSummary } from '../api/things.ts'
 import type { LiveConnection } from '../live/connection.ts'
 import { thingHash } from '../route.ts'
+import { serverTime } from '../time/clock.ts'
 import { Age } from '../time/moment.tsx'
 import { lastHeardOf } from './silence.ts'
 
@@ -49,7 +50,7 @@ function LastHeardOf({ live, thing }: { readonly live: LiveConnection; readonly 
   useEffect(() => {
     // The topic of whole writes: it has no retained messages, of which there may be 10,000 for each thing.
     return live.subscribe(`v2/things/${thing.thingId}`, () => {
-      written.value = Date.now()
+      written.value = serverTime()
     })
   }, [live, thing.thingId, written])
   const heard = written.value ?? lastHeardOf(thing)

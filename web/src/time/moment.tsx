@@ -1,4 +1,4 @@
-import { now } from './clock.ts'
+import { now, serverTime } from './clock.ts'
 import { formatAge, formatMoment, formatMomentNear } from './format.ts'
 
 interface MomentProps {
@@ -9,7 +9,9 @@ interface MomentProps {
 /** A local date and time. */
 export function Moment({ milliseconds }: MomentProps) {
   return (
-    <time dateTime={new Date(milliseconds).toISOString()}>{formatMomentNear(milliseconds, Date.now())}</time>
+    <time dateTime={new Date(milliseconds).toISOString()}>
+      {formatMomentNear(milliseconds, serverTime())}
+    </time>
   )
 }
 

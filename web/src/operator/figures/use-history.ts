@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../api/address.ts'
+import { hearDate, serverTime } from '../../time/clock.ts'
 import { type History, noHistory, withSample } from './history.ts'
 import { Metrics } from './metrics.ts'
 
@@ -19,11 +20,12 @@ export function useHistory(credential: string): Polled {
 
   useEffect(() => {
     const abort = new AbortController()
-    let asked = 0
+    // By timers: a clock that is set back would end all asking.
+    let asked = Number.NEGATIVE_INFINITY
     const poll = async () => {
       // A timer that was held back in the background, or an answer that takes long, is no reason to ask twice.
-      if (document.hidden || Date.now() - asked < pollInterval / 2) return
-      asked = Date.now()
+      if (document.hidden || performance.now() - asked < pollInterval / 2) return
+      asked = performance.now()
       try {
         const metrics = await fetchMetrics(credential, abort.signal)
         setHistory(before => withSample(before, metrics))
@@ -46,6 +48,7 @@ export function useHistory(credential: string): Polled {
 }
 
 async function fetchMetrics(credential: string, signal: AbortSignal): Promise<Metrics> {
+  const asked = Date.now()
   const answer = await fetch(addressOf('/metrics'), {
     headers: { authorization: `Bearer ${credential}` },
     cache: 'no-store',
@@ -53,6 +56,7 @@ async function fetchMetrics(credential: string, signal: AbortSignal): Promise<Me
   }).catch(() => {
     throw new Error('The server does not answer.')
   })
+  hearDate(answer, asked)
   if (!answer.ok) throw new Error(`The server answered ${answer.status} when asked for its figures.`)
-  return new Metrics(await answer.text(), Date.now())
+  return new Metrics(await answer.text(), serverTime())
 }

@@ -1,6 +1,6 @@
 import './chart.css'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { now } from '../../time/clock.ts'
+import { now, serverTime } from '../../time/clock.ts'
 import { formatMomentNear, formatZone } from '../../time/format.ts'
 import { describeSeries } from './describe.ts'
 import { type ChartGestures, handleKey, listenToPointers } from './gestures.ts'
@@ -19,7 +19,7 @@ interface ChartProps extends SeriesProps {
 
 /** The numbers of a resource over time, live at its right end. */
 export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose }: ChartProps) {
-  const [first, setFirst] = useState(() => firstWindow(undefined, Date.now()))
+  const [first, setFirst] = useState(() => firstWindow(undefined, serverTime()))
   const shown = chosen ?? first
   const latestFirst = useRef(first)
   latestFirst.current = first
@@ -48,8 +48,8 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
 
   const gestures = useMemo<ChartGestures>(
     () => ({
-      zoom: (factor, centre) => setShown(before => zoom(before, factor, centre, Date.now())),
-      pan: share => setShown(before => pan(before, share, Date.now())),
+      zoom: (factor, centre) => setShown(before => zoom(before, factor, centre, serverTime())),
+      pan: share => setShown(before => pan(before, share, serverTime())),
       toNow: () => setShown(({ span }) => ({ span })),
     }),
     [setShown],
@@ -58,7 +58,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   useEffect(() => {
     if (!element.current) return
     const created = createPlot(element.current, {
-      onZoom: (from, to) => setShown(() => windowBetween(from, to, Date.now())),
+      onZoom: (from, to) => setShown(() => windowBetween(from, to, serverTime())),
       onPoint: setPointed,
       onWidth: setWidth,
     })
@@ -71,7 +71,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   }, [gestures, setShown])
 
   useEffect(() => {
-    const { from, to } = edgesOf(shown, Date.now())
+    const { from, to } = edgesOf(shown, serverTime())
     plot.current?.draw(series, from, to)
   }, [series, shown])
 
@@ -90,7 +90,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   }
 
   const latest = Date.parse(values.of(resourceKey)?.value.datetime ?? '')
-  const edges = edgesOf(shown, Date.now())
+  const edges = edgesOf(shown, serverTime())
   const isElsewhere = latest < edges.from || latest >= edges.to
   const point = pointed === undefined ? undefined : series.points[pointed]
   return (
@@ -116,9 +116,9 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
                 {' '}
                 <button
                   type="button"
-                  onClick={() => setShown(before => windowAt(latest, before, Date.now()))}
+                  onClick={() => setShown(before => windowAt(latest, before, serverTime()))}
                 >
-                  Newest: {formatMomentNear(latest, Date.now())}
+                  Newest: {formatMomentNear(latest, serverTime())}
                 </button>
               </>
             )}
@@ -127,7 +127,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
       </div>
       <p class="chart-caption">
         <PointReadout point={point} interval={series.interval} />
-        <span>Times are in {formatZone(Date.now())}.</span>
+        <span>Times are in {formatZone(serverTime())}.</span>
         <button type="button" class="quiet" aria-expanded={isTable} onClick={() => setIsTable(!isTable)}>
           {isTable ? 'Hide table' : 'Show as table'}
         </button>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ApiError } from '../../api/http.ts'
 import { type ReadingRecord, resourcePath } from '../../api/records.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
+import { serverTime } from '../../time/clock.ts'
 import type { ChartGestures } from './gestures.ts'
 import type { TimeWindow } from './window.ts'
 
@@ -34,7 +35,7 @@ export function RangeButtons(props: RangeButtonsProps) {
       const [first] = await signedIn.api.get<readonly ReadingRecord[]>(path)
       if (!first) return
       // A little more, so that the first point is not on the edge.
-      const span = Math.max(minute, 1.02 * (Date.now() - Date.parse(first.datetime)))
+      const span = Math.max(minute, 1.02 * (serverTime() - Date.parse(first.datetime)))
       onShow({ span, isAll: true })
       setProblem(undefined)
     } catch (error) {

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/http.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
+import { serverTime } from '../../time/clock.ts'
 import type { LatestValues } from '../latest-values.ts'
 import { parseInterval } from './interval.ts'
 import { loadSeries } from './load-series.ts'
@@ -61,7 +62,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
       const came: [time: number, value: number][] = []
       missed.current = came
       try {
-        const edges = edgesOf(shown, Date.now())
+        const edges = edgesOf(shown, serverTime())
         const asked = { thingId, key: resourceKey, from: edges.from }
         // Clocks of devices may be ahead: as much of the future, with as many points, makes points of the same length.
         const rest =
@@ -84,7 +85,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
       values.listen(resourceKey, ({ datetime, value }) => {
         if (typeof value !== 'number') return
         const time = Date.parse(datetime)
-        const edges = edgesOf(shown, Date.now())
+        const edges = edgesOf(shown, serverTime())
         if (time < edges.from || (to !== undefined && time >= to)) return
         missed.current?.push([time, value])
         setSeries(before => since(withRecord(before, time, value), edges.from))

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { SignedIn } from '../../session/signed-in.ts'
+import { serverTime } from '../../time/clock.ts'
 import { Age } from '../../time/moment.tsx'
 import { receivedText, refusedText } from './arrival.ts'
 
@@ -10,7 +11,7 @@ interface ArrivalsProps {
 
 interface Arrival {
   readonly text: string
-  /** Milliseconds since the epoch, by the clock of this page. */
+  /** Milliseconds since the epoch, by the server's clock. */
   readonly at: number
 }
 
@@ -41,7 +42,7 @@ function useLastArrival({ live, principal }: SignedIn, thingId: string): Arrival
   useEffect(() => {
     let last: Arrival | undefined
     const add = (text: string | undefined) => {
-      if (text !== undefined) last = { text, at: Date.now() }
+      if (text !== undefined) last = { text, at: serverTime() }
     }
     const unsubscribes = [
       live.subscribe(`things/${thingId}/values/#`, (topic, payload, isRetained) =>

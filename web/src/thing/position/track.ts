@@ -1,3 +1,4 @@
+import { serverTime } from '../../time/clock.ts'
 import { type Fix, fixAt, fixOf } from './fix.ts'
 import { gapsIn } from './gaps.ts'
 
@@ -53,7 +54,7 @@ export async function readTrack(
   const get = (parameters: Record<string, string>) =>
     api.getPage<readonly unknown[]>(path + new URLSearchParams(parameters), signal)
   const from: Record<string, string> =
-    length === undefined ? {} : { startDate: new Date(Date.now() - length).toISOString() }
+    length === undefined ? {} : { startDate: new Date(serverTime() - length).toISOString() }
 
   const newest = await get({ ...from, limit: String(pageSize) })
   const whole = fixesOf(newest.body, fixOf)
