@@ -3,6 +3,7 @@ import type { Api } from '../../api/http.ts'
 import { fetchNewest, type ReadingRecord } from '../../api/records.ts'
 import type { LatestValues } from '../latest-values.ts'
 import { createTurns } from '../turns.ts'
+import { trendHeight, trendPoints, trendWidth } from './trend.ts'
 
 interface SparklineProps {
   readonly api: Api
@@ -17,9 +18,6 @@ const shownRecords = 40
 const fastest = 200
 /** Milliseconds without a record after which those of a burst are read: one request for a history of any length. */
 const quiet = 1_000
-/** CSS pixels. */
-const width = 96
-const height = 20
 
 /** A hundred rows at once must not keep the chart waiting for its points. */
 const turns = createTurns(3)
@@ -42,16 +40,16 @@ export function Sparkline({ api, thingId, resourceKey, record, values }: Sparkli
   useEffect(() => setPast(before => joined(before, [record])), [record])
 
   const numbers = past.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))
-  if (numbers.length < 2) return null
+  if (numbers.length < 2) return <span class="trend-room" />
   return (
     <svg
       class="sparkline"
-      width={width}
-      height={height}
-      viewBox={`0 0 ${width} ${height}`}
+      width={trendWidth}
+      height={trendHeight}
+      viewBox={`0 0 ${trendWidth} ${trendHeight}`}
       aria-hidden="true"
     >
-      <polyline points={pointsOf(numbers)} />
+      <polyline points={trendPoints(numbers)} />
     </svg>
   )
 }
@@ -61,11 +59,11 @@ function useBursts(values: LatestValues, resourceKey: string): number {
   const [bursts, setBursts] = useState(0)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
-    let cameAt = 0
+    let cameAt = Number.NEGATIVE_INFINITY
     let newest = ''
     const stop = values.listen(resourceKey, ({ datetime }) => {
-      const isOneOfMany = Date.now() - cameAt < fastest || datetime < newest || timer !== undefined
-      cameAt = Date.now()
+      const isOneOfMany = performance.now() - cameAt < fastest || datetime < newest || timer !== undefined
+      cameAt = performance.now()
       if (datetime > newest) newest = datetime
       if (!isOneOfMany) return
       clearTimeout(timer)
@@ -85,14 +83,4 @@ function useBursts(values: LatestValues, resourceKey: string): number {
 function joined(before: readonly ReadingRecord[], after: readonly ReadingRecord[]): readonly ReadingRecord[] {
   const newest = before.at(-1)?.datetime ?? ''
   return [...before, ...after.filter(({ datetime }) => datetime > newest)].slice(-shownRecords)
-}
-
-function pointsOf(numbers: readonly number[]): string {
-  const lowest = Math.min(...numbers)
-  const range = Math.max(...numbers) - lowest
-  const margin = 2
-  const x = (at: number) => (at / (numbers.length - 1)) * (width - 2 * margin) + margin
-  const y = (value: number) =>
-    range === 0 ? height / 2 : height - margin - ((value - lowest) / range) * (height - 2 * margin)
-  return numbers.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(' ')
 }
