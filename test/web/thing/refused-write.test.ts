@@ -10,14 +10,59 @@ const refused: RefusedWrite = {
 }
 const field = { index: 0, field: 'key', reason: 'invalid_key' }
 
+const at = (minute: number) => `2026-11-22T01:0${minute}:00.000Z`
+const fault = { ...field, message: 'key must be …' }
+
 describe('grouped()', () => {
-  it('counts what was refused in the same way, and has the newest of it', () => {
-    const newest = { ...refused, datetime: '2026-11-22T01:02:00.000Z' }
-    const other = { ...refused, door: 'http' }
-    expect(grouped([newest, other, refused])).toEqual([
-      { newest, count: 2 },
-      { newest: other, count: 1 },
+  it.each<[string, Partial<RefusedWrite>]>([
+    ['the same write', {}],
+    ['another value', { excerpt: '{"value":2}' }],
+    ['another place in the write', { errors: [{ ...fault, index: 7 }], message: 'values[7]: key must be …' }],
+    ['the fault twice in it', { errors: [fault, { ...fault, index: 1 }] }],
+    ['another write id', { id: 'w2' }],
+  ])('has as one what was refused for the same: %s', (_, change) => {
+    const newest = { ...refused, errors: [fault], datetime: at(2), ...change }
+    const older = { ...refused, errors: [fault], datetime: at(1) }
+    expect(grouped([newest, older])).toEqual([
+      {
+        newest,
+        count: 2,
+        since: at(1),
+        otherExcerpts: newest.excerpt === older.excerpt ? [] : [older.excerpt],
+      },
     ])
+  })
+
+  it('has as one what differs in how much of it there was', () => {
+    const one = { ...refused, message: '20 of 100 bytes came' }
+    expect(grouped([one, { ...one, message: '7 of 100 bytes came' }])).toHaveLength(1)
+  })
+
+  it.each<[string, Partial<RefusedWrite>]>([
+    ['another door', { door: 'http' }],
+    ['another reason', { reason: 'invalid_json' }],
+    ['another message', { message: 'no' }],
+    ['another field', { errors: [{ ...fault, field: 'value' }] }],
+    ['a fault more', { errors: [fault, { ...fault, reason: 'invalid_value' }] }],
+  ])('has apart what was refused for something else: %s', (_, change) => {
+    const errors = 'errors' in change ? [fault] : []
+    expect(
+      grouped([
+        { ...refused, errors, ...change },
+        { ...refused, errors },
+      ]),
+    ).toHaveLength(2)
+  })
+
+  it('adds what the server counted, and has each other excerpt once, the newest first', () => {
+    const list = ['c', 'b', 'c', 'a', 'b'].map((excerpt, minute) => ({
+      ...refused,
+      excerpt,
+      datetime: at(9 - minute),
+    }))
+    const [group, ...others] = grouped([{ ...refused, ...list[0], count: 60 }, ...list.slice(1)])
+    expect(others).toEqual([])
+    expect(group).toMatchObject({ count: 64, since: at(5), otherExcerpts: ['b', 'a'] })
   })
 })
 

@@ -20,10 +20,14 @@ export interface RefusedWrite {
   readonly excerpt: string
 }
 
-/** Writes that were refused for the same, of which only the newest is shown. */
-interface RefusedGroup {
+/** Writes that were refused for the same. */
+export interface RefusedGroup {
   readonly newest: RefusedWrite
   readonly count: number
+  /** When the first one that is listed was refused: RFC 3339. */
+  readonly since: string
+  /** What the others began with, where that is another text: newest first, each once. */
+  readonly otherExcerpts: readonly string[]
 }
 
 /** As many as the server keeps. */
@@ -40,23 +44,40 @@ export function merged(
   return [...all.values()].sort((a, b) => Date.parse(b.datetime) - Date.parse(a.datetime)).slice(0, kept)
 }
 
-/** A device that does not learn sends the same for ever. @param list newest first */
+/** A device that does not learn is refused for the same for ever, whatever it measures meanwhile. @param list newest first */
 export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] {
   const groups = new Map<string, RefusedGroup>()
   for (const refused of list) {
     const known = groups.get(sameness(refused))
+    const { newest = refused, count = 0, otherExcerpts = [] } = known ?? {}
+    const { datetime, excerpt } = refused
+    const isKnown = excerpt === newest.excerpt || otherExcerpts.includes(excerpt)
     groups.set(sameness(refused), {
-      newest: refused,
-      ...known,
-      count: (known?.count ?? 0) + (refused.count ?? 1),
+      newest,
+      count: count + (refused.count ?? 1),
+      since: datetime,
+      otherExcerpts: isKnown ? otherExcerpts : [...otherExcerpts, excerpt],
     })
   }
   return [...groups.values()]
 }
 
-/** Equal for what was refused in the same way. */
-export function sameness({ door, reason, message, errors, excerpt }: RefusedWrite): string {
-  return JSON.stringify([door, reason, message, errors, excerpt])
+/**
+ * Equal for what was refused in the same way. Another place in the write, another length or another time in a message make no other
+ * way, nor do more faults of the same kind.
+ */
+export function sameness({ door, reason, message, errors = [] }: RefusedWrite): string {
+  const faults = errors.map(fault => [fault.field, fault.reason, withoutNumbers(fault.message)].join(' '))
+  return JSON.stringify([
+    door,
+    reason,
+    errors.length > 0 ? '' : withoutNumbers(message),
+    ...new Set(faults.sort()),
+  ])
+}
+
+function withoutNumbers(message: string): string {
+  return message.replaceAll(/\d+/g, '0')
 }
 
 /** Most messages begin with the name of the field, which is then not named again. */

@@ -3,7 +3,15 @@ import { ApiError } from '../api/http.ts'
 import { useReconnects } from '../live/reconnects.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
-import { badFieldText, grouped, isCut, merged, type RefusedWrite, sameness } from './refused-write.ts'
+import {
+  badFieldText,
+  grouped,
+  isCut,
+  merged,
+  type RefusedGroup,
+  type RefusedWrite,
+  sameness,
+} from './refused-write.ts'
 import './refused-writes.css'
 
 interface RefusedWritesProps {
@@ -21,7 +29,10 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
   const groups = grouped(list ?? [])
   const hidden = groups.length - shownAtFirst
   return (
-    <section class="refused-writes card" aria-labelledby="refused-heading">
+    <section
+      class={list || problem ? 'refused-writes card' : 'refused-writes card opening'}
+      aria-labelledby="refused-heading"
+    >
       <div class="card-head">
         <h2 id="refused-heading">Refused writes</h2>
       </div>
@@ -38,8 +49,8 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
       )}
       {list && list.length > 0 && (
         <ol aria-live="polite">
-          {groups.slice(0, isWhole ? undefined : shownAtFirst).map(({ newest, count }) => (
-            <RefusedItem key={sameness(newest)} refused={newest} count={count} />
+          {groups.slice(0, isWhole ? undefined : shownAtFirst).map(group => (
+            <RefusedItem key={sameness(group.newest)} group={group} />
           ))}
         </ol>
       )}
@@ -54,8 +65,8 @@ export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
   )
 }
 
-function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; readonly count: number }) {
-  const { datetime, door, reason, message, errors = [], id, excerpt } = refused
+function RefusedItem({ group: { newest, count, since, otherExcerpts } }: { readonly group: RefusedGroup }) {
+  const { datetime, door, reason, message, errors = [], id, excerpt } = newest
   return (
     <li>
       <p>
@@ -66,7 +77,17 @@ function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; reado
             , write id <code>{id}</code>
           </>
         )}
-        {count > 1 && `, ${count} times so far`}
+        {count > 1 && (
+          <>
+            , {count} times
+            {since !== datetime && (
+              <>
+                {' '}
+                since <Moment milliseconds={Date.parse(since)} />
+              </>
+            )}
+          </>
+        )}
       </p>
       {errors.length === 0 ? (
         <p>{message}</p>
@@ -84,6 +105,16 @@ function RefusedItem({ refused, count }: { readonly refused: RefusedWrite; reado
           <p class="muted">{isCut(excerpt) ? 'The write began with:' : 'The write was:'}</p>
           <pre>{excerpt}</pre>
         </>
+      )}
+      {otherExcerpts.length > 0 && (
+        <details>
+          <summary>
+            {otherExcerpts.length} other {otherExcerpts.length === 1 ? 'write' : 'writes'}
+          </summary>
+          {otherExcerpts.map(other => (
+            <pre key={other}>{other}</pre>
+          ))}
+        </details>
       )}
     </li>
   )
