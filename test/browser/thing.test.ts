@@ -14,6 +14,7 @@ import {
   signIn,
   title,
 } from './dashboard.ts'
+import { painted } from './map-pixels.ts'
 import { storeVoyage } from './voyage.ts'
 
 const server = serverOfTests()
@@ -143,15 +144,23 @@ describe('the page of a thing', () => {
       .toBe(true)
   })
 
-  it('shows three kinds of refused writes, each once, and the others on request', async () => {
+  it('shows three kinds of refused writes, each once with its count, and the others on request', async () => {
     const thing = await createNamedThing(server(), 'often refused')
-    for (const key of ['a b', 'a b', 'c d', 'e f', 'g h']) {
-      await write(server(), thing, { values: [{ key, value: 1 }] })
-    }
+    const records: readonly object[] = [
+      { key: 'depth', value: 1, datetime: '20250230000000' },
+      { key: 'depth' },
+      { key: 'depth', value: 1, geo: { lat: 91, long: 0 } },
+      ...['a b', 'c d', 'c d', 'e f'].map(key => ({ key, value: 1 })),
+    ]
+    for (const record of records) await write(server(), thing, { values: [record] })
     const refused = region(await open(thing), 'Refused writes')
+    await expectText(refused, /invalid_key, 4 times since/)
+    await refused.getByText('2 other writes').click()
+    await refused.getByText('"a b"').waitFor()
+    expect(await refused.locator('ol > li').count()).toBe(3)
     await refused.getByRole('button', { name: 'Show 1 more' }).click()
-    await expectText(refused, 'invalid_key, 2 times')
-    await expectText(refused, 'The write was:')
+    await expectText(refused, 'invalid_datetime')
+    expect(await refused.locator('ol > li').count()).toBe(4)
   })
 
   it('shows the track of the voyage on the map and in words', async () => {
@@ -243,24 +252,3 @@ describe('the page of a thing', () => {
     expect(await region(page, 'Refused writes').count()).toBe(0)
   })
 })
-
-/** How many pixels of the map have the colour that `map.css` gives to a part of it. */
-async function painted(page: Page, part: 'track' | 'marker'): Promise<number> {
-  return await page.getByRole('application').evaluate((map, name) => {
-    // A copy: the browser warns of a canvas that is read again and again unless it was made for that.
-    const copy = document.createElement('canvas')
-    const brush = copy.getContext('2d', { willReadFrequently: true })
-    if (!brush) throw new Error('no canvas')
-    brush.fillStyle = getComputedStyle(map).getPropertyValue(`--map-${name}`)
-    brush.fillRect(0, 0, 1, 1)
-    const [colour] = new Uint32Array(brush.getImageData(0, 0, 1, 1).data.buffer)
-    let count = 0
-    for (const canvas of map.querySelectorAll('canvas')) {
-      Object.assign(copy, { width: canvas.width, height: canvas.height })
-      brush.drawImage(canvas, 0, 0)
-      const { data } = brush.getImageData(0, 0, canvas.width, canvas.height)
-      count += new Uint32Array(data.buffer).filter(pixel => pixel === colour).length
-    }
-    return count
-  }, part)
-}

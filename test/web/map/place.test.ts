@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatPosition, unwrapped, unwrappedParts } from '../../../web/src/map/place.ts'
+import { formatPosition, gathered, unwrapped, unwrappedParts } from '../../../web/src/map/place.ts'
 
 describe('formatPosition()', () => {
   it.each([
@@ -34,6 +34,29 @@ describe('unwrappedParts()', () => {
       [],
       [179, 181],
     ])
+  })
+})
+
+describe('gathered()', () => {
+  it.each<[string, number[], number[], number[]]>([
+    ['places on both sides of 180', [], [179.5, -179.5], [179.5, 180.5]],
+    ['more of them on the west', [], [-179, 179, -170, -175], [181, 179, 190, 185]],
+    ['places around Greenwich', [], [-2, 51, 3], [-2, 51, 3]],
+    ['one place', [], [-179.5], [-179.5]],
+    ['one place at 180', [], [180], [180]],
+    ['the same place twice', [], [7, 7], [7, 7]],
+    ['places all around', [], [0, 90, 180, -90], [0, 90, 180, -90]],
+    ['places that are opposite', [], [-90, 90], [-90, 90]],
+    ['a place at the end of a track over 180', [179.5, 180.5], [-179.5], [180.5]],
+    ['a place at the end of a track to the west', [-179.5, -180.5], [179.5], [-180.5]],
+    ['a place far from a track', [10, 11], [-170], [190]],
+    ['nothing', [1], [], []],
+  ])('of %s', (_, track, longs, expected) => {
+    const positions = gathered(
+      track,
+      longs.map(long => ({ lat: 1, long })),
+    )
+    expect(positions).toEqual(expected.map(long => ({ lat: 1, long })))
   })
 })
 

@@ -5,10 +5,14 @@ import Style from 'ol/style/Style.js'
 import Text from 'ol/style/Text.js'
 
 /** What a map draws, in the colours that map.css gives to its element: a canvas inherits none. */
-interface MapStyles {
+export interface MapStyles {
   readonly land: Style
   readonly track: readonly Style[]
   readonly place: (name: string) => Style
+  readonly grid: Stroke
+  /** Of the degrees at the ends of the lines of the grid. */
+  readonly longitude: Text
+  readonly latitude: Text
 }
 
 /** Characters of a name on a map: half of the width of a phone. */
@@ -26,6 +30,11 @@ function dot(color: string, radius: number): CircleStyle {
 export function readMapStyles(element: HTMLElement): MapStyles {
   const computed = getComputedStyle(element)
   const color = (name: string) => computed.getPropertyValue(`--map-${name}`).trim()
+  const gridText = {
+    font: `11px ${computed.fontFamily}`,
+    fill: new Fill({ color: color('text') }),
+    stroke: new Stroke({ color: color('halo'), width: 3 }),
+  }
   const halo = new Stroke({ color: color('halo'), width: 4 })
   const marker = new CircleStyle({
     radius: 7,
@@ -42,6 +51,9 @@ export function readMapStyles(element: HTMLElement): MapStyles {
       new Style({ stroke: new Stroke({ color: color('halo'), width: 6 }), image: dot(color('halo'), 5) }),
       new Style({ stroke: new Stroke({ color: color('track'), width: 3 }), image: dot(color('track'), 3) }),
     ],
+    grid: new Stroke({ color: color('grid'), width: 1 }),
+    longitude: new Text({ ...gridText, textBaseline: 'bottom', offsetY: -4 }),
+    latitude: new Text({ ...gridText, textAlign: 'end', offsetX: -4 }),
     place: name =>
       new Style({
         image: marker,

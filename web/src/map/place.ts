@@ -35,3 +35,28 @@ export function unwrapped(positions: readonly Position[]): Position[] {
     return { lat, long: before }
   })
 }
+
+/**
+ * Positions as close together as they are on the globe, at longitudes that may be beyond ±180: so that a map shows them and not the
+ * rest of the world. A track stays as it is, and what else there is goes beside it.
+ *
+ * @param track longitudes of an unwrapped track
+ * @param positions of anything else, in any order
+ */
+export function gathered(track: readonly number[], positions: readonly Position[]): Position[] {
+  const last = track.at(-1)
+  if (last !== undefined) return positions.map(position => nearTo(position, last))
+  const east = [...positions].map(({ long }) => long).sort((a, b) => a - b)
+  const [first = 0] = east
+  // The widest stretch without any of them is left out.
+  const steps = east.map((long, at) => ({ long, step: (east[at + 1] ?? first + 360) - long }))
+  const widest = steps.reduce((most, each) => (each.step >= most.step ? each : most), { long: 0, step: 0 })
+  // Where all is on this side of ±180, it stays there.
+  const from = widest.long === east.at(-1) ? first : widest.long + widest.step
+  const middle = from + (360 - widest.step) / 2
+  return positions.map(position => nearTo(position, middle))
+}
+
+function nearTo({ lat, long }: Position, middle: number): Position {
+  return { lat, long: long - 360 * Math.round((long - middle) / 360) }
+}

@@ -1,11 +1,12 @@
 import { defaults as defaultControls } from 'ol/control/defaults.js'
 import ScaleLine from 'ol/control/ScaleLine.js'
-import { createEmpty, extend, isEmpty } from 'ol/extent.js'
+import { createEmpty, extend, getHeight, getWidth, isEmpty } from 'ol/extent.js'
 import Feature from 'ol/Feature.js'
 import MultiLineString from 'ol/geom/MultiLineString.js'
 import MultiPoint from 'ol/geom/MultiPoint.js'
 import Point from 'ol/geom/Point.js'
 import { defaults as defaultInteractions } from 'ol/interaction/defaults.js'
+import Graticule from 'ol/layer/Graticule.js'
 import TileLayer from 'ol/layer/Tile.js'
 import VectorLayer from 'ol/layer/Vector.js'
 import OlMap from 'ol/Map.js'
@@ -13,14 +14,12 @@ import { fromLonLat } from 'ol/proj.js'
 import VectorSource from 'ol/source/Vector.js'
 import XYZ from 'ol/source/XYZ.js'
 import View from 'ol/View.js'
+import { closestZoom } from './closest.ts'
 import { createCoastlines } from './coastlines.ts'
-import { readMapStyles } from './map-styles.ts'
-import { type Place, type Position, unwrappedParts } from './place.ts'
+import { type MapStyles, readMapStyles } from './map-styles.ts'
+import { gathered, type Place, type Position, unwrappedParts } from './place.ts'
 import type { Tiles } from './tiles.ts'
 
-/** How close the map goes by itself, as zoom levels: to a track, about 10 m a pixel; to places alone, 300 m. */
-const closestToTrack = 14
-const closestToPlaces = 9
 /** Pixels around what is shown, for the names over the places. */
 const padding = [48, 40, 40, 40]
 
@@ -46,6 +45,11 @@ export class WorldMap {
   readonly #placeSource = new VectorSource<Feature<Point>>()
   readonly #placeLayer = new VectorLayer({ source: this.#placeSource, declutter: true })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
+  /** Lines of latitude and longitude: something is seen also where there is no coast. */
+  #grid: Graticule | undefined
+  /** Of the track, unwrapped. */
+  #longs: readonly number[] = []
+  #places: readonly Place[] = []
   #isMoved = false
 
   /** @param onPick called with the id of a place that was clicked */
@@ -77,17 +81,24 @@ export class WorldMap {
 
   /** @param track its parts, oldest first: no line joins them */
   showTrack(track: readonly (readonly Position[])[]): void {
-    const parts = unwrappedParts(track).map(part => part.map(project))
+    const unwrapped = unwrappedParts(track)
+    this.#longs = unwrapped.flat().map(({ long }) => long)
+    const parts = unwrapped.map(part => part.map(project))
     this.#track.setCoordinates(parts.filter(part => part.length > 1))
     this.#lonePositions.setCoordinates(parts.flatMap(part => (part.length === 1 ? part : [])))
-    this.#fitUnlessMoved()
+    this.showPlaces(this.#places)
   }
 
   showPlaces(places: readonly Place[]): void {
+    this.#places = places
+    const positions = gathered(
+      this.#longs,
+      places.map(({ position }) => position),
+    )
     this.#placeSource.clear(true)
     this.#placeSource.addFeatures(
-      places.map(({ id, name, position }) => {
-        const feature = new Feature({ geometry: new Point(project(position)), name })
+      places.map(({ id, name, position }, at) => {
+        const feature = new Feature({ geometry: new Point(project(positions[at] ?? position)), name })
         feature.setId(id)
         return feature
       }),
@@ -102,6 +113,8 @@ export class WorldMap {
     )
     this.#tiles.setVisible(tiles !== undefined)
     this.#land.setVisible(tiles === undefined)
+    this.#grid?.setVisible(tiles === undefined)
+    this.#fitUnlessMoved()
   }
 
   /** Shows the whole track and all places, from now on. */
@@ -117,7 +130,8 @@ export class WorldMap {
   }
 
   readonly #paint = (): void => {
-    const { land, track, place } = readMapStyles(this.#element)
+    const { land, track, place, ...ofGrid } = readMapStyles(this.#element)
+    this.#showGrid(ofGrid)
     this.#land.setStyle(land)
     this.#trackLayer.setStyle([...track])
     this.#placeLayer.setStyle(feature => place(String(feature.get('name'))))
@@ -127,9 +141,33 @@ export class WorldMap {
     if (this.#isMoved) return
     const extent = extend(this.#placeSource.getExtent() ?? createEmpty(), this.#track.getExtent())
     extend(extent, this.#lonePositions.getExtent())
-    const isTrack = this.#track.getCoordinates().length + this.#lonePositions.getCoordinates().length > 0
-    const maxZoom = isTrack ? closestToTrack : closestToPlaces
-    if (!isEmpty(extent)) this.#view.fit(extent, { padding, maxZoom })
+    if (isEmpty(extent)) return
+    const maxZoom = closestZoom({
+      hasTrack: this.#longs.length > 0,
+      width: getWidth(extent),
+      height: getHeight(extent),
+      hasTiles: this.#tiles.getVisible(),
+    })
+    this.#view.fit(extent, { padding, maxZoom })
+  }
+
+  /** A new one: the colours of one cannot be changed. */
+  #showGrid({
+    grid: strokeStyle,
+    longitude,
+    latitude,
+  }: Pick<MapStyles, 'grid' | 'longitude' | 'latitude'>): void {
+    const grid = new Graticule({
+      strokeStyle,
+      showLabels: true,
+      wrapX: true,
+      lonLabelStyle: longitude,
+      latLabelStyle: latitude,
+      visible: !this.#tiles.getVisible(),
+    })
+    if (this.#grid) this.#map.removeLayer(this.#grid)
+    this.#map.getLayers().insertAt(2, grid)
+    this.#grid = grid
   }
 
   #pick(onPick: (id: string) => void): void {
@@ -143,8 +181,11 @@ export class WorldMap {
   }
 }
 
+/** Beyond it the map has no place: who is at a pole is shown at its edge. Degrees. */
+const farthest = 85
+
 function project({ lat, long }: Position): number[] {
-  return fromLonLat([long, lat])
+  return fromLonLat([long, Math.max(-farthest, Math.min(farthest, lat))])
 }
 
 function escapeHtml(text: string): string {

@@ -1,0 +1,29 @@
+import type { Page } from 'playwright-core'
+
+/** How many pixels of the map have the colour that `map.css` gives to a part of it. */
+export async function painted(page: Page, part: 'track' | 'marker'): Promise<number> {
+  return await page.getByRole('application').evaluate((map, name) => {
+    // A copy: the browser warns of a canvas that is read again and again unless it was made for that.
+    const copy = document.createElement('canvas')
+    const brush = copy.getContext('2d', { willReadFrequently: true })
+    if (!brush) throw new Error('no canvas')
+    brush.fillStyle = getComputedStyle(map).getPropertyValue(`--map-${name}`)
+    brush.fillRect(0, 0, 1, 1)
+    const [colour] = new Uint32Array(brush.getImageData(0, 0, 1, 1).data.buffer)
+    let count = 0
+    for (const canvas of map.querySelectorAll('canvas')) {
+      Object.assign(copy, { width: canvas.width, height: canvas.height })
+      brush.drawImage(canvas, 0, 0)
+      const { data } = brush.getImageData(0, 0, canvas.width, canvas.height)
+      count += new Uint32Array(data.buffer).filter(pixel => pixel === colour).length
+    }
+    return count
+  }, part)
+}
+
+/** Metres that the scale of the map stands for. */
+export async function scaleOf(page: Page): Promise<number> {
+  const text = (await page.locator('.ol-scale-line-inner').textContent()) ?? ''
+  const [, count, unit] = /^(\d+) (k?m)$/.exec(text) ?? []
+  return Number(count) * (unit === 'km' ? 1000 : 1)
+}
