@@ -35,7 +35,7 @@ describe('the page of the things', () => {
       return Array.from({ length: to - from + 1 }, (_, at) => `pump ${from + at}`)
     }
     expect(await names(page)).toEqual(numbers(1, 45))
-    await page.getByText('No position yet.').waitFor()
+    await page.getByText('None of the 45 things on this page of the list has a position yet.').waitFor()
     await page.getByRole('button', { name: 'Next' }).click()
     await page.getByText('Page 2 of 3').waitFor()
     expect(await names(page)).toEqual(numbers(46, 90))
@@ -70,6 +70,17 @@ describe('the page of the things', () => {
     expect(await names(page)).toEqual(['silent'])
     await page.getByLabel('Which things').selectOption('Never heard of')
     expect(await names(page)).toEqual(['silent'])
+
+    await page.getByLabel('Which things').selectOption('Silent for 7 days')
+    for (const [name, text] of [
+      ['filled', 'None of them is so silent.'],
+      ['no such', 'No name contains “no such”.'],
+    ] as const) {
+      await page.getByLabel('Search by name').fill(name)
+      await page.getByText(text).waitFor()
+      await page.getByText('The map shows the things in the list.').waitFor()
+      expect(await page.getByText('position').count()).toBe(0)
+    }
 
     await page.goto(`${server().url}/#/operator`)
     await page.getByText('its own token was never used').waitFor()

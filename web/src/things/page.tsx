@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { lazily } from '../lazily.tsx'
 import { usePageTitle } from '../page-title.ts'
 import type { SignedIn } from '../session/signed-in.ts'
+import { serverTime } from '../time/clock.ts'
 import { isSilent, type Silence, silences } from './silence.ts'
 import { ThingsTable } from './table.tsx'
 import { type ListedThings, useAllThings } from './use-all-things.ts'
@@ -19,7 +20,7 @@ export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
   const [asked, setAsked] = useState(0)
   const listed = useAllThings(signedIn, name)
   const { all, problem } = listed
-  const found = all?.things.filter(thing => isSilent(thing, silence, Date.now())) ?? []
+  const found = all?.things.filter(thing => isSilent(thing, silence, serverTime())) ?? []
   const pages = Math.max(1, Math.ceil(found.length / thingsPerPage))
   const page = Math.min(asked, pages - 1)
   const things = found.slice(page * thingsPerPage, (page + 1) * thingsPerPage)
@@ -27,7 +28,10 @@ export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
 
   return (
     <div class="things-page">
-      <section class="card" aria-labelledby="things-heading">
+      <section
+        class={all || problem !== undefined ? 'card' : 'card opening'}
+        aria-labelledby="things-heading"
+      >
         <div class="card-head">
           <h1 id="things-heading">Things</h1>
           <select
@@ -60,7 +64,9 @@ export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
         )}
         {!all && problem === undefined && <p class="muted loading">Loading…</p>}
         <Total listed={listed} found={found.length} />
-        {all && found.length === 0 && <NoThings {...{ signedIn, name, silence }} />}
+        {all && found.length === 0 && (
+          <NoThings {...{ signedIn, name, silence }} isAnyNamed={all.things.length > 0} />
+        )}
         {things.length > 0 && <ThingsTable live={signedIn.live} things={things} />}
         {pages > 1 && <Paging page={page} pages={pages} onPage={setAsked} />}
       </section>
@@ -111,10 +117,12 @@ interface NoThingsProps {
   readonly signedIn: SignedIn
   readonly name: string
   readonly silence: Silence
+  /** Whether there are things of that name. */
+  readonly isAnyNamed: boolean
 }
 
-function NoThings({ signedIn, name, silence }: NoThingsProps) {
-  if (silence !== silences[0]) return <p class="muted">None of them is so silent.</p>
+function NoThings({ signedIn, name, silence, isAnyNamed }: NoThingsProps) {
+  if (isAnyNamed && silence !== silences[0]) return <p class="muted">None of them is so silent.</p>
   if (name !== '') return <p class="muted">No name contains “{name}”.</p>
   if (signedIn.principal.kind === 'admin') {
     return (

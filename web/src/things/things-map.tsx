@@ -29,11 +29,7 @@ export function ThingsMap({ signedIn, things, isPage }: ThingsMapProps) {
   return (
     <>
       <MapView label={label} places={places} onPick={thingId => location.assign(thingHash(thingId))} />
-      <p class="muted">
-        {places.length === 0
-          ? 'No position yet. A thing appears on the map when it writes the key $geo.'
-          : shownText(places.length, things.length, isPage)}
-      </p>
+      <p class="muted">{shownText(places.length, things.length, isPage)}</p>
     </>
   )
 }
@@ -41,6 +37,11 @@ export function ThingsMap({ signedIn, things, isPage }: ThingsMapProps) {
 /** Which things the map shows. */
 function shownText(placed: number, listed: number, isPage: boolean): string {
   const which = isPage ? 'on this page of the list' : 'in the list'
+  const advice = 'A thing appears on the map when it writes the key $geo.'
+  // None is listed before the first answer, and where a name or a silence is asked for that none has.
+  if (listed === 0) return 'The map shows the things in the list.'
+  if (placed === 0 && listed === 1) return `The thing ${which} has no position yet. ${advice}`
+  if (placed === 0) return `None of the ${listed} things ${which} has a position yet. ${advice}`
   if (placed === listed) return `The map shows the ${listed} ${listed === 1 ? 'thing' : 'things'} ${which}.`
   return `The map shows ${placed} of the ${listed} things ${which}. The others have no position.`
 }
