@@ -1,20 +1,25 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
+interface Lazy {
+  /** Fetches the code before the component is shown. */
+  preload(): void
+}
+
 /** A component whose code is fetched when it is first shown. @param load such as `() => import('./x.tsx').then(m => m.X)` */
 export function lazily<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
+): ComponentType<Props> & Lazy {
   let loaded: ComponentType<Props> | undefined
-  return function Lazily(props: Props) {
+  async function loadOnce(): Promise<void> {
+    loaded = await load()
+  }
+  function Lazily(props: Props) {
     const [state, setState] = useState<'loading' | 'loaded' | 'failed'>(loaded ? 'loaded' : 'loading')
     useEffect(() => {
       // Even where it is loaded: that may have come between what this rendered and here.
-      load().then(
-        component => {
-          loaded = component
-          setState('loaded')
-        },
+      loadOnce().then(
+        () => setState('loaded'),
         () => setState('failed'),
       )
     }, [])
@@ -23,6 +28,12 @@ export function lazily<Props extends object>(
       return <p class="notice">This part of the page could not be loaded. Reload the page.</p>
     }
     const Component = loaded
-    return Component ? <Component {...props} /> : <p class="muted loading">Loading…</p>
+    return Component ? <Component {...props} /> : <p class="muted loading opening">Loading…</p>
   }
+  return Object.assign(Lazily, {
+    preload() {
+      // What shows the component says that it could not be loaded.
+      loadOnce().catch(() => {})
+    },
+  })
 }

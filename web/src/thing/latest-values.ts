@@ -1,10 +1,13 @@
 import { batch, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import type { Api } from '../api/http.ts'
 import type { ReadingRecord } from '../api/records.ts'
 import type { LiveConnection } from '../live/connection.ts'
 import { keyOfTopic } from './values-topic.ts'
 
 /** Milliseconds between two updates of the page: more are not seen, and cost. */
 const updateInterval = 100
+/** Milliseconds after which a value that is listed and does not come is no longer waited for. */
+const patience = 2_000
 
 type OnRecord = (record: ReadingRecord) => void
 
@@ -12,6 +15,8 @@ type OnRecord = (record: ReadingRecord) => void
 export interface LatestValues {
   /** In the order in which they are shown. */
   readonly keys: ReadonlySignal<readonly string[]>
+  /** Whether everything has come that was there when the page was opened, the position as well. */
+  readonly isComplete: ReadonlySignal<boolean>
   /** One signal for each, so that a value that changes renders nothing but itself. */
   of(key: string): ReadonlySignal<ReadingRecord> | undefined
   /** Live records of one resource, each as it comes. @returns stops it */
@@ -20,32 +25,58 @@ export interface LatestValues {
 }
 
 /** Subscribes to the values of a thing. */
-export function watchLatestValues(live: LiveConnection, thingId: string): LatestValues {
+export function watchLatestValues(api: Api, live: LiveConnection, thingId: string): LatestValues {
   const keys = signal<readonly string[]>([])
+  const isComplete = signal(false)
+  const come = new Set<string>()
+  /** What was listed when the page was opened. */
+  let listed: readonly string[] | undefined
+  let endOfPatience: ReturnType<typeof setTimeout> | undefined
+  const abort = new AbortController()
   const latest = new Map<string, Signal<ReadingRecord>>()
   const listeners = new Map<string, Set<OnRecord>>()
   const changed = new Map<string, ReadingRecord | undefined>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let updatedAt = 0
+  let updatedAt = Number.NEGATIVE_INFINITY
 
   const unsubscribe = live.subscribe(`things/${thingId}/values/#`, (topic, payload, isRetained) => {
     const key = keyOfTopic(topic)
-    if (key === undefined || key.startsWith('$')) return
+    if (key === undefined) return
+    const isNew = !come.has(key)
+    come.add(key)
+    // A new one waits for the others of its write.
+    const wait = isNew ? updateInterval : Math.max(0, updatedAt + updateInterval - performance.now())
+    timer ??= setTimeout(update, wait)
+    if (key.startsWith('$')) return
     const record = payload as ReadingRecord | undefined
     changed.set(key, record)
-    timer ??= setTimeout(update, Math.max(0, updatedAt + updateInterval - Date.now()))
     if (record && !isRetained) for (const onRecord of listeners.get(key) ?? []) onRecord(record)
   })
 
   function update(): void {
     timer = undefined
-    updatedAt = Date.now()
+    updatedAt = performance.now()
     let hasOtherKeys = false
     batch(() => {
       for (const [key, record] of changed) hasOtherKeys = set(key, record) || hasOtherKeys
       changed.clear()
       if (hasOtherKeys) keys.value = [...latest.keys()].sort(inOrder)
+      if (listed?.every(key => come.has(key))) isComplete.value = true
     })
+  }
+
+  api.get<{ readonly resources: readonly string[] }>(`/v2/things/${thingId}/resources`, abort.signal).then(
+    ({ resources }) => {
+      listed = resources.filter(key => key !== '$settings')
+      endOfPatience = setTimeout(complete, patience)
+      if (timer === undefined) update()
+    },
+    // Then nobody knows what there was: what has come is all.
+    complete,
+  )
+
+  function complete(): void {
+    isComplete.value = true
   }
 
   /** @returns whether there is one key more or less */
@@ -63,6 +94,7 @@ export function watchLatestValues(live: LiveConnection, thingId: string): Latest
 
   return {
     keys,
+    isComplete,
     of: key => latest.get(key),
     listen(key, onRecord) {
       const ofKey = listeners.get(key) ?? new Set()
@@ -70,8 +102,10 @@ export function watchLatestValues(live: LiveConnection, thingId: string): Latest
       return () => ofKey.delete(onRecord)
     },
     close() {
+      abort.abort()
       unsubscribe()
       clearTimeout(timer)
+      clearTimeout(endOfPatience)
     },
   }
 }

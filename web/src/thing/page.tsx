@@ -6,8 +6,10 @@ import { lazily } from '../lazily.tsx'
 import { useReconnects } from '../live/reconnects.ts'
 import { usePageTitle } from '../page-title.ts'
 import type { SignedIn } from '../session/signed-in.ts'
+import { type LatestValues, watchLatestValues } from './latest-values.ts'
 import { RefusedWrites } from './refused-writes.tsx'
 import { Resources } from './resources/resources.tsx'
+import { preloadChart } from './resources/selected-resource.tsx'
 import { Settings } from './settings.tsx'
 
 const Position = lazily(() => import('./position/position.tsx').then(({ Position }) => Position))
@@ -21,13 +23,15 @@ interface ThingPageProps {
 export function ThingPage({ signedIn, thingId }: ThingPageProps) {
   const { name, problem } = useThingName({ signedIn, thingId })
   usePageTitle(name || thingId)
+  const values = useLatestValues(signedIn, thingId)
+  useEffect(preloadChart, [])
   const { principal } = signedIn
   // What was refused is not for who may only read (contract §7).
   const seesRefused = principal.kind !== 'session' || principal.access === 'write'
   if (problem !== undefined) return <p class="notice">{problem}</p>
   return (
     <>
-      <div class="thing-head">
+      <div class={name === undefined ? 'thing-head opening' : 'thing-head'}>
         <h1>{name || thingId}</h1>
         {name !== undefined && name !== '' && <code class="muted">{thingId}</code>}
         <a class="button" href={`#/things/${thingId}/connect`}>
@@ -36,16 +40,26 @@ export function ThingPage({ signedIn, thingId }: ThingPageProps) {
       </div>
       <div class="thing-page">
         <div class="column">
-          <Resources signedIn={signedIn} thingId={thingId} />
+          <Resources signedIn={signedIn} thingId={thingId} values={values} />
         </div>
         <div class="column">
-          <Position signedIn={signedIn} thingId={thingId} />
+          <Position signedIn={signedIn} thingId={thingId} isComplete={values?.isComplete.value ?? false} />
           {seesRefused && <RefusedWrites signedIn={signedIn} thingId={thingId} />}
           <Settings signedIn={signedIn} thingId={thingId} />
         </div>
       </div>
     </>
   )
+}
+
+function useLatestValues({ api, live }: SignedIn, thingId: string): LatestValues | undefined {
+  const [values, setValues] = useState<LatestValues>()
+  useEffect(() => {
+    const watched = watchLatestValues(api, live, thingId)
+    setValues(watched)
+    return watched.close
+  }, [api, live, thingId])
+  return values
 }
 
 /** The name, once it is known; a problem if there is no such thing, or none that the principal may see. */

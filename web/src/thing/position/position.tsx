@@ -4,6 +4,7 @@ import { useReconnects } from '../../live/reconnects.ts'
 import { MapView } from '../../map/map-view.tsx'
 import { formatPosition } from '../../map/place.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
+import { serverTime } from '../../time/clock.ts'
 import { formatDuration } from '../../time/format.ts'
 import { Age, Moment } from '../../time/moment.tsx'
 import { type Fix, fixOf } from './fix.ts'
@@ -13,18 +14,20 @@ import { allTrack, grown, readTrack, stretchesOf, type Track, type TrackRange, t
 interface PositionProps {
   readonly signedIn: SignedIn
   readonly thingId: string
+  /** Whether a position that was there when the page was opened has come. */
+  readonly isComplete: boolean
 }
 
 /** Fixes in the table. */
 const listed = 10
 
 /** Where the thing is, and its track: on a map, as text, and as a table. */
-export function Position({ signedIn, thingId }: PositionProps) {
+export function Position({ signedIn, thingId, isComplete }: PositionProps) {
   const [range, setRange] = useState(trackRanges[0])
   const current = useCurrentFix(signedIn, thingId)
   const { track, problem } = useTrack(signedIn, thingId, range, current !== undefined)
   const isOlder =
-    current !== undefined && range.length !== undefined && current.datetime < Date.now() - range.length
+    current !== undefined && range.length !== undefined && current.datetime < serverTime() - range.length
   const stretches = useMemo(() => (track ? stretchesOf(track) : []), [track])
   const places = useMemo(
     () => (current ? [{ id: thingId, name: '', position: current }] : []),
@@ -32,7 +35,10 @@ export function Position({ signedIn, thingId }: PositionProps) {
   )
 
   return (
-    <section class="position card" aria-labelledby="position-heading">
+    <section
+      class={current || isComplete ? 'position card' : 'position card opening'}
+      aria-labelledby="position-heading"
+    >
       <div class="card-head">
         <h2 id="position-heading">Position</h2>
       </div>
@@ -40,8 +46,10 @@ export function Position({ signedIn, thingId }: PositionProps) {
         <p>
           <strong>{formatPosition(current)}</strong>, <Age milliseconds={current.datetime} />
         </p>
+      ) : !isComplete ? (
+        <p class="muted loading">Loading…</p>
       ) : (
-        <p class="muted loading">
+        <p class="muted">
           No position yet. The thing gets one when it writes the key <code>$geo</code>, for example{' '}
           <code>{'{"values":[{"key":"$geo","value":[23.54,60.08]}]}'}</code>. The longitude comes first.
         </p>
@@ -77,7 +85,9 @@ export function Position({ signedIn, thingId }: PositionProps) {
               The track could not be read: {problem}
             </p>
           )}
-          {track && <TrackText track={track} gaps={Math.max(0, stretches.length - 1)} />}
+          <div class="track-text">
+            {track && <TrackText track={track} gaps={Math.max(0, stretches.length - 1)} />}
+          </div>
         </>
       )}
     </section>

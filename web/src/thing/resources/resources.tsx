@@ -1,31 +1,31 @@
 import './resources.css'
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { thingHash } from '../../route.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
 import type { TimeWindow } from '../chart/window.ts'
-import { type LatestValues, watchLatestValues } from '../latest-values.ts'
+import type { LatestValues } from '../latest-values.ts'
 import { hashWith, type View, viewOf } from '../view.ts'
+import { firstKey } from './first-key.ts'
 import { ResourceRow } from './resource-row.tsx'
 import { SelectedResource } from './selected-resource.tsx'
 
 interface ResourcesProps {
   readonly signedIn: SignedIn
   readonly thingId: string
+  readonly values: LatestValues | undefined
 }
 
 /** A thing may have 10,000 resources; a table of all of them would hold up the page. */
 const shownRows = 100
 
 /** The resources of a thing with their latest values as they change, and one of them over time. */
-export function Resources({ signedIn, thingId }: ResourcesProps) {
-  const { live } = signedIn
-  const [values, setValues] = useState<LatestValues>()
-  useEffect(() => {
-    const watched = watchLatestValues(live, thingId)
-    setValues(watched)
-    return watched.close
-  }, [live, thingId])
-  return values ? <ResourcesOf {...{ signedIn, thingId, values }} /> : null
+export function Resources({ signedIn, thingId, values }: ResourcesProps) {
+  if (values?.isComplete.value) return <ResourcesOf {...{ signedIn, thingId, values }} />
+  return (
+    <section class="card opening">
+      <p class="muted loading">Loading…</p>
+    </section>
+  )
 }
 
 function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly values: LatestValues }) {
@@ -45,12 +45,12 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
     history.replaceState(history.state, '', hashWith(thingHash(thingId), view))
   }, [chosen, shown, thingId])
   const keys = values.keys.value
-  const first = useMemo(
-    () => keys.find(key => typeof values.of(key)?.value.value === 'number'),
-    [keys, values],
-  )
-  const known = chosen !== undefined && keys.includes(chosen) ? chosen : undefined
-  const selected = known ?? first ?? keys[0]
+  // What comes later changes nothing under the reader.
+  const first = useRef<string>(undefined)
+  if (first.current === undefined || !keys.includes(first.current)) {
+    first.current = firstKey(keys, key => values.of(key)?.peek())
+  }
+  const selected = chosen !== undefined && keys.includes(chosen) ? chosen : first.current
   const matching = keys.filter(key => key.toLowerCase().includes(filter.toLowerCase()))
   return (
     <>

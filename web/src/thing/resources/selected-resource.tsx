@@ -7,6 +7,9 @@ import type { LatestValues } from '../latest-values.ts'
 import { RecordValue } from './record-value.tsx'
 
 const Chart = lazily(() => import('../chart/chart.tsx').then(({ Chart }) => Chart))
+/** Fetches the code of the chart, which most things need. */
+export const preloadChart = Chart.preload
+
 const NewestRecords = lazily(() => import('./newest-records.tsx').then(({ NewestRecords }) => NewestRecords))
 
 interface SelectedResourceProps {
@@ -28,11 +31,13 @@ export function SelectedResource(props: SelectedResourceProps) {
   useEffect(() => {
     if (props.wasChosen) section.current?.scrollIntoView({ block: 'nearest' })
   }, [props.wasChosen])
+  const isChart = useRef(false)
   const record = props.values.of(props.resourceKey)?.value
   if (!record) return null
   const milliseconds = Date.parse(record.datetime)
   const isObject = typeof record.value === 'object' && record.value !== null
-  const isNumber = typeof record.value === 'number'
+  // A sensor that writes "unavailable" now and then keeps its chart.
+  isChart.current ||= typeof record.value === 'number'
   return (
     <section ref={section} class="card selected-resource" aria-label={props.resourceKey}>
       <div class="card-head">
@@ -51,7 +56,7 @@ export function SelectedResource(props: SelectedResourceProps) {
           <pre class="scroll">{JSON.stringify(record.value, null, 2)}</pre>
         </output>
       )}
-      {isNumber ? <Chart {...props} /> : <NewestRecords {...props} />}
+      {isChart.current ? <Chart {...props} /> : <NewestRecords {...props} />}
     </section>
   )
 }
