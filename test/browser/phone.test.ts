@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, it, test } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
@@ -66,6 +66,35 @@ async function boxOf(page: Page, selector: string) {
   const box = await page.locator(selector).boundingBox()
   if (!box) throw new Error(`${selector} is not shown`)
   return box
+}
+
+it.each(['light', 'dark'] as const)(
+  'marks the page that is open without striking through who is signed in, %s',
+  async scheme => {
+    const page = await open('#/')
+    await page.emulateMedia({ colorScheme: scheme })
+    const marked = page.getByRole('link', { name: 'Things', exact: true })
+    // A line of two pixels below its text.
+    const width = (await marked.boundingBox())?.width ?? Number.NaN
+    expect(await inAccent(page, marked)).toBeGreaterThan(1.9 * width)
+    expect(await inAccent(page, page.locator('.who'))).toBe(0)
+  },
+)
+
+/** How many pixels of the screen have the colour of what can be pressed, where an element is. */
+async function inAccent(page: Page, element: Locator): Promise<number> {
+  const shot = await element.screenshot({ animations: 'disabled' })
+  return await page.evaluate(async png => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob())
+    const brush = new OffscreenCanvas(image.width, image.height).getContext('2d')
+    if (!brush) throw new Error('no canvas')
+    brush.fillStyle = getComputedStyle(document.body).getPropertyValue('--accent')
+    brush.fillRect(0, 0, 1, 1)
+    const [accent] = new Uint32Array(brush.getImageData(0, 0, 1, 1).data.buffer)
+    brush.drawImage(image, 0, 0)
+    const { data } = brush.getImageData(0, 0, image.width, image.height)
+    return new Uint32Array(data.buffer).filter(pixel => pixel === accent).length
+  }, shot.toString('base64'))
 }
 
 it('shows how many clients were turned away without scrolling', async () => {
