@@ -106,6 +106,7 @@ describe('the page of a thing', () => {
     await write(server(), thing, { values })
     await write(server(), thing, { values: [{ key: '$geo', value: [23.5, 60.25], datetime }] })
     const page = await open(thing)
+    await page.getByRole('button', { name: 'depth', exact: true }).click()
     await region(page, 'depth')
       .getByRole('button', { name: /^Newest: 2020-01-01/ })
       .click()
