@@ -21,6 +21,8 @@ export interface PageSetup {
   readonly colorScheme?: 'light' | 'dark'
   /** Pixels of the screen for each CSS pixel. */
   readonly deviceScaleFactor?: number
+  /** Milliseconds that the clock of the page is ahead; negative: behind. `setClock` of the window changes it. */
+  readonly clockAhead?: number
   /** Console errors that belong to what the test does, such as the browser's own about a refused request. */
   readonly expectedErrors?: RegExp
 }
@@ -28,21 +30,18 @@ export interface PageSetup {
 /** How long anything in a page may take, milliseconds: far more than it does. */
 const deadline = 30_000
 
-/** Starts Chromium. Whoever starts it closes it. @param environment beside that of this process */
-export async function launchBrowser(environment: NodeJS.ProcessEnv = {}): Promise<Browser> {
-  const all = Object.entries({ ...process.env, ...environment })
-  const env = Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-  return await chromium.launch({ executablePath, args: flags, headless: true, env })
+/** Starts Chromium. Whoever starts it closes it. */
+export async function launchBrowser(): Promise<Browser> {
+  return await chromium.launch({ executablePath, args: flags, headless: true })
 }
 
 /** One browser for the tests of a file. */
 export class TestBrowser {
   #browser: Browser | undefined
 
-  /** @param environment gives what the browser has beside that of this process */
-  constructor(environment: () => Promise<NodeJS.ProcessEnv> = async () => ({})) {
+  constructor() {
     beforeAll(async () => {
-      this.#browser = await launchBrowser(await environment())
+      this.#browser = await launchBrowser()
     })
     afterAll(() => this.#browser?.close())
   }
@@ -53,9 +52,16 @@ export class TestBrowser {
    */
   async open(url: string, setup: PageSetup = {}): Promise<Page> {
     if (!this.#browser) throw new Error('the browser is started by beforeAll()')
-    const { viewport = desktop, colorScheme = 'light', deviceScaleFactor = 1, expectedErrors } = setup
+    const {
+      viewport = desktop,
+      colorScheme = 'light',
+      deviceScaleFactor = 1,
+      clockAhead,
+      expectedErrors,
+    } = setup
     const context = await this.#browser.newContext({ viewport, colorScheme, deviceScaleFactor })
     context.setDefaultTimeout(deadline)
+    if (clockAhead !== undefined) await context.addInitScript(moveClock, clockAhead)
     const page = await context.newPage()
     const problems = problemsOf(page, new URL(url).host, expectedErrors)
     onTestFinished(async () => {
@@ -65,6 +71,22 @@ export class TestBrowser {
     await page.goto(url)
     return page
   }
+}
+
+/** Runs in the page. Chromium itself waits for minutes where libfaketime moves its clock. */
+function moveClock(ahead: number): void {
+  const Real = Date
+  let distance = ahead
+  class Moved extends Real {
+    constructor(...parts: readonly number[]) {
+      // Typed as one of them: there may be a year, a month and so on.
+      super(...((parts.length === 0 ? [Real.now() + distance] : parts) as [number]))
+    }
+    static override now(): number {
+      return Real.now() + distance
+    }
+  }
+  Object.assign(window, { Date: Moved, setClock: (next: number) => (distance = next) })
 }
 
 /** What is wrong with a page, added to while it is open. */
