@@ -78,7 +78,8 @@ function pathsIn(sent: Buffer): Set<string> {
   const echoes = new Set<string>()
   for (const [, target = ''] of sent.toString('latin1').matchAll(/^[A-Za-z]+[ \t]+(\S+)/gm)) {
     const [path = '', query = ''] = target.split('?', 2)
-    const values = query.split('&').map(parameter => parameter.slice(parameter.indexOf('=') + 1))
+    // What has no value is a name, and a refusal names a parameter that is unknown.
+    const values = query.split('&').flatMap(parameter => parameter.split(/=(.*)/s).slice(1, 2))
     for (const part of [...path.split('/'), ...values].flatMap(part => [part, decode(part)])) {
       if (part.length >= shortestEcho && !ownWords.includes(part)) echoes.add(part)
     }
