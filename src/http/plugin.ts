@@ -172,6 +172,7 @@ function refuseUnknownParameters(v2: FastifyInstance): void {
     if (credential === 'stream') names.push('session')
     if (credential === 'token') names.push('thingToken')
     const refuse: preHandlerHookHandler = (request, _reply, done) => {
+      if (!request.raw.url?.includes('?')) return done()
       // Who gives no credential learns that first.
       const { ref = '' } = request.params as { readonly ref?: string }
       const isGiven = isToken(ref) || credentialOf(request) !== undefined

@@ -14,6 +14,8 @@ export function acceptedType<Type extends string>(
 ): Type {
   const before = reply.getHeader('vary')
   reply.header('vary', before === undefined ? 'Accept' : `${before}, Accept`)
+  // What nearly all send, without the work of the rest.
+  if (accept === undefined || accept === '*/*') return types[0]
   // Such as `charset`: of each type there is one kind alone.
   const plain = accept?.replace(/;\s*(?!q\s*=)[^;,]*/gi, '')
   const [preferred] = new Negotiator({ headers: { accept: plain } }).mediaTypes([...types])
