@@ -86,7 +86,7 @@ function moveClock(ahead: number): void {
       return Real.now() + distance
     }
   }
-  Object.assign(window, { Date: Moved, setClock: (next: number) => (distance = next) })
+  Object.assign(globalThis, { Date: Moved, setClock: (next: number) => (distance = next) })
 }
 
 /** What is wrong with a page, added to while it is open. */
