@@ -200,6 +200,7 @@ export async function openThings(
     magic,
     clock,
     live,
+    isShared,
     limits,
     storeTimeout,
     redactor: access.access.redactor,

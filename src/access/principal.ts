@@ -1,3 +1,4 @@
+import { isToken } from '../core/token.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
 
 /** Who a credential stands for (contract §1). */
@@ -27,6 +28,11 @@ export interface SessionPrincipal {
 }
 
 export type SessionAccess = 'read' | 'write'
+
+/** Whether a write is the operator's. A thing's token in its address is its own credential, whoever sends it (contract §1). */
+export function isOperatorsWrite(ref: string, principal: Principal | undefined): boolean {
+  return principal?.kind === 'admin' && !isToken(ref)
+}
 
 /** Without secrets, such as `thing.<id>`; the same for every credential of a principal. Holds no colon. */
 export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {

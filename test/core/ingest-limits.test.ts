@@ -26,7 +26,16 @@ async function open(options: Partial<LimitOptions>, live = always, storeTimeout 
   const { records, refused, clock } = store
   let now = 0
   const limits = new Limits(options, () => now)
-  const parts = { records, refused, magic: createMagicRegistry(), clock, live, limits, storeTimeout }
+  const parts = {
+    records,
+    refused,
+    magic: createMagicRegistry(),
+    clock,
+    live,
+    isShared: false,
+    limits,
+    storeTimeout,
+  }
   const ingest = createIngest(parts)
   const told: RefusedWrite[] = []
   ingest.onRefused((_, refusal) => told.push(refusal))

@@ -28,6 +28,7 @@ beforeEach(async () => {
     magic: createMagicRegistry(),
     clock,
     live: new Live({ records, nodes, isShared: false }, 0),
+    isShared: false,
     limits: new Limits(),
     storeTimeout,
   })
@@ -98,6 +99,7 @@ describe('createIngest()', () => {
       magic: createMagicRegistry(),
       clock,
       live: new Live({ records, nodes, isShared: false }, 0),
+      isShared: false,
       limits: new Limits(),
       storeTimeout,
     })
@@ -146,6 +148,7 @@ describe('createIngest()', () => {
       magic: createMagicRegistry(),
       clock: store.clock,
       live: new Live({ ...store, isShared: false }, 0),
+      isShared: false,
       limits: new Limits(),
       storeTimeout,
     })

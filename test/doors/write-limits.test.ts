@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Thing, write } from '../helpers/http-client.ts'
+import { ask, type Thing, write } from '../helpers/http-client.ts'
 import { isMessageOn, isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { DoorService, eventually, reading, writeTopicOf } from '../mqtt/door-service.ts'
 
@@ -108,6 +108,28 @@ describe('a thing that writes more than it may', () => {
     await client.untilClosed()
     expect(client.acknowledgements).toEqual(['puback 1', 'puback 2'])
     expect(await service.values(neighbour, 'n')).toEqual([2])
+  })
+
+  it.each(['HTTP', 'MQTT'])('is not held up for what the operator writes over %s', async door => {
+    const service = await DoorService.start({ limits: slow })
+    const { adminKey } = service
+    const thing = await service.createThing()
+    const client = await service.connect({ username: 'operator', password: adminKey })
+    const path = `/v2/things/${thing.thingId}`
+    const counted = numbers(20)
+    for (const value of counted) {
+      if (door === 'HTTP') await ask(service, 'POST', path, reading(value))
+      else await client.publish(writeTopicOf(thing.thingId), reading(value))
+    }
+    expect(await service.values(thing, 'n')).toEqual(counted)
+    expect(service.things.limits.met.get('record_rate_exceeded')).toBe(0)
+    // Whoever sends it: a token in the address is its own credential.
+    await owe(service, thing, 1_000)
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const body = JSON.stringify(reading(1))
+    const byToken = `${service.url}/v2/things/${thing.thingToken}`
+    expect((await fetch(byToken, { method: 'POST', headers, body })).status).toBe(429)
+    await ask(service, 'POST', path, reading(20))
   })
 
   it('has what waits stored and acknowledged when the server stops', async () => {

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isOperatorsWrite } from '../../access/principal.ts'
 import type { Ticket } from '../../core/async/ticket.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { WriteOptions } from '../../core/parse.ts'
 import type { WriteAnswer } from '../../core/ports.ts'
+import { isToken } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { replyJson } from '../reply/reply-json.ts'
@@ -38,10 +40,12 @@ export function writeRoute(
     },
     (request, reply) => {
       const answer = new Answer(reply, observer)
-      const thingId = access.authorise(request.params.ref, credentialOf(request), 'write')
+      const credential = credentialOf(request)
+      const thingId = access.authorise(request.params.ref, credential, 'write')
       const waiting = order.turnOf(request).wait()
       // At once where nothing is waited for: promises would cost more than all that they are for.
-      if (typeof thingId !== 'string' || waiting) return writeInTurn(thingId, request, answer, waiting)
+      if (typeof thingId !== 'string' || waiting)
+        return writeInTurn(thingId, request, answer, waiting, credential)
       return write(thingId, request, answer)
     },
   )
@@ -51,15 +55,23 @@ export function writeRoute(
     request: RequestOfThing,
     answer: Answer,
     waiting: Promise<void> | undefined,
+    credential: string | undefined,
   ): Promise<FastifyReply> {
     const thingId = await authorising
+    const { ref } = request.params
+    const isOperators = !isToken(ref) && isOperatorsWrite(ref, await access.identify(credential))
     await waiting
-    await write(thingId, request, answer)
+    await write(thingId, request, answer, isOperators || undefined)
     return answer.reply
   }
 
   /** @returns undefined: it is answered when it has settled */
-  function write(thingId: string, request: RequestOfThing, answer: Answer): Promise<never> | undefined {
+  function write(
+    thingId: string,
+    request: RequestOfThing,
+    answer: Answer,
+    isOperators?: true,
+  ): Promise<never> | undefined {
     let options: WriteOptions
     let body: Buffer
     try {
@@ -70,7 +82,8 @@ export function writeRoute(
       return refuse(thingId, request, error)
     }
     try {
-      ingest.submit({ thingId, door: 'http', body, options, sender: request.raw.socket }, answer)
+      const sender = request.raw.socket
+      ingest.submit({ thingId, door: 'http', body, options, isOperators, sender }, answer)
     } finally {
       order.done(request)
     }

@@ -1,4 +1,5 @@
 import type { Access } from '../../access/access.ts'
+import { isOperatorsWrite } from '../../access/principal.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { Ingest } from '../../core/ingest.ts'
@@ -224,8 +225,11 @@ export class PublishDoor {
     const hold = this.#connection.holdOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
     const sender = this.#connection
+    const { ref = '' } = this.#addressOf(topic)
+    const isOperators = isOperatorsWrite(ref, sender.principal) || undefined
+    const options = noOptions
     try {
-      ingest.submit({ thingId, door: 'mqtt', body, options: noOptions, hold, documents, sender }, ticket)
+      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, hold, documents, sender }, ticket)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true
