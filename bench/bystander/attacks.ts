@@ -29,6 +29,10 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
     }),
   'intervals: 60 × 10,000 of 500,000 records': scene =>
     many(60, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=10m&limit=10000`)),
+  'intervals: 300 × 100 of 500,000 records, at once': scene =>
+    many(300, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=83m&limit=100`)),
+  'intervals: 300 × 100 long ones of 500,000 records, at once': scene =>
+    many(300, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=1007m&limit=100`)),
   'points: 60 × 10,000, by as many sessions': async scene => {
     const minted = { things: [scene.stage.long.thingId], access: 'read' }
     const sessions = await many(60, () =>

@@ -18,9 +18,13 @@ export class FairQueue {
    * @param name of whoever asks
    * @throws what `task` throws
    */
-  async run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= this.#mostAtOnce) await this.#turnOf(name)
-    else this.#underWay++
+  run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
+    if (this.#underWay >= this.#mostAtOnce) return this.#turnOf(name).then(() => this.#do(task))
+    this.#underWay++
+    return this.#do(task)
+  }
+
+  async #do<Result>(task: () => Promise<Result>): Promise<Result> {
     try {
       return await task()
     } finally {
@@ -56,15 +60,14 @@ export class FairQueue {
 
   /** What has ended makes room for one. */
   #startNext(): void {
-    const [first] = this.#waiting
-    if (!first) {
-      this.#underWay--
+    for (const [name, ofName] of this.#waiting) {
+      const next = ofName.shift()
+      // Behind the others.
+      if (ofName.length === 0 || this.#waiting.size > 1) this.#waiting.delete(name)
+      if (ofName.length > 0) this.#waiting.set(name, ofName)
+      next?.()
       return
     }
-    const [name, [next, ...left]] = first
-    // Behind the others.
-    this.#waiting.delete(name)
-    if (left.length > 0) this.#waiting.set(name, left)
-    next?.()
+    this.#underWay--
   }
 }

@@ -3,7 +3,7 @@ import { type TimeZone, timeZoneOf } from '../../core/time/time-zone.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isKey } from '../request/paths.ts'
 import type { Query } from '../request/query.ts'
-import { type Interval, parseInterval } from './interval.ts'
+import { bucketsOf, type Interval, parseInterval } from './interval.ts'
 import { type AggregateFunction, isAggregateFunction } from './interval-summary.ts'
 
 const maximumKeys = 20
@@ -20,6 +20,9 @@ const ofPoints = [
   'first',
   'last',
 ] as const satisfies readonly AggregateFunction[]
+
+/** Most intervals that cost next to nothing, as a short page does. */
+const fewIntervals = 100
 
 /** What is asked for, of each key. */
 export interface AggregateQuery {
@@ -66,6 +69,15 @@ export async function aggregateQueryOf(query: Query, keys: number): Promise<Aggr
     isWithEmpty: query.flag('empty') ?? false,
     zone: await zoneOf(query),
   }
+}
+
+/** Whether an answer has few intervals, whatever is stored. Of a time zone, asking for its clocks costs more than the intervals. */
+export function hasFewIntervals({ interval, zone, limit, range: { from, to } }: AggregateQuery): boolean {
+  if (!interval || zone) return false
+  if (limit <= fewIntervals) return true
+  if (from === undefined || to === undefined) return false
+  const { start, end } = bucketsOf(interval).at(from)
+  return to - from <= fewIntervals * (end - start)
 }
 
 type Shape = Pick<AggregateQuery, 'functions' | 'interval' | 'limit'>

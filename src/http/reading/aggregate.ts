@@ -75,7 +75,8 @@ export async function aggregate(
   const empty = all && (await emptyItems(all.buckets.filter(isBefore), functions))
   const series = new Map<string, readonly string[]>()
   for (const key of keys) {
-    await readSlices.pause()
+    const pause = readSlices.pause()
+    if (pause) await pause
     const items = found.get(key)?.items.filter(isBefore) ?? []
     series.set(key, empty ? withEmpty(items, empty) : items.map(({ text }) => text))
   }
@@ -105,7 +106,8 @@ async function seriesOf(
     const answer = await records.aggregate(thingId, key, query)
     if (!answer && first) return undefined
     for (const summary of answer?.buckets ?? []) {
-      if (items.length % bucketsAtOnce === 0) await readSlices.pause()
+      const pause = items.length % bucketsAtOnce === 0 ? readSlices.pause() : undefined
+      if (pause) await pause
       const { start } = summary
       const before = items.at(-1)
       if (before && characters >= mostText) return { items, next: order === 'asc' ? start : before.start }

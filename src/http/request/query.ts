@@ -16,15 +16,14 @@ const flags = new Map([
 /** What may be shown of a name: a longer one may be a token. */
 const shownName = /^[\w$.-]{1,32}$/
 
+const parsed = new WeakMap<FastifyRequest, URLSearchParams>()
+
 /** The query of a request. */
 export class Query {
   readonly #parameters: URLSearchParams
 
   constructor(request: FastifyRequest) {
-    // Not request.query: how that is parsed is up to the host.
-    const url = request.raw.url ?? ''
-    const start = url.indexOf('?')
-    this.#parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+    this.#parameters = parsed.get(request) ?? parse(request)
   }
 
   /** @throws ThingwireError `reason` if the parameter is there more than once */
@@ -115,4 +114,14 @@ export class Query {
     // Nothing is stored from before 1970.
     return Math.max(datetime, 0)
   }
+}
+
+/** Not request.query: how that is parsed is up to the host. */
+function parse(request: FastifyRequest): URLSearchParams {
+  const url = request.raw.url ?? ''
+  const start = url.indexOf('?')
+  const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+  // Refusing unknown names and reading the known ones take one parse together.
+  if (start !== -1) parsed.set(request, parameters)
+  return parameters
 }

@@ -4,7 +4,7 @@ import { arrayParts, arrayText, recordText } from '../../core/record/record-text
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
 import { aggregate } from '../reading/aggregate.ts'
-import { aggregateQueryOf } from '../reading/aggregate-query.ts'
+import { aggregateQueryOf, hasFewIntervals } from '../reading/aggregate-query.ts'
 import { exportFormats, exportText } from '../reading/export.ts'
 import { createReads } from '../reading/magic-states.ts'
 import { shortPage } from '../reading/pages.ts'
@@ -33,8 +33,11 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
 
       const asked = await aggregateQueryOf(query, 1)
       if (asked) {
-        const reader = await readerOf(access, request, thingId)
-        const answer = await costlyReads.run(reader, () => aggregate(history, thingId, [key], asked))
+        const read = () => aggregate(history, thingId, [key], asked)
+        const isShort = hasFewIntervals(asked)
+        const answer = await (isShort
+          ? read()
+          : costlyReads.run(await readerOf(access, request, thingId), read))
         return await replyIntervals(reply, query, answer, arrayParts(answer.series.get(key) ?? []))
       }
 

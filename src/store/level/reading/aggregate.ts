@@ -43,7 +43,8 @@ async function fold(
   const answer = new Aggregation(query)
   const reverse = query.order === 'desc'
   for await (const parts of partsOfRange(database, resource, query, snapshot)) {
-    await readSlices.pause()
+    const pause = readSlices.pause()
+    if (pause) await pause
     for (const part of parts) {
       closing.throwIfAborted()
       const takesMore =
