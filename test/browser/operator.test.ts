@@ -74,10 +74,11 @@ describe('the page of the operator', () => {
     await sessions.getByRole('button', { name: 'Create session' }).click()
     await sessions.getByRole('img', { name: /^QR code: Session/ }).waitFor()
     const sessionToken = (await sessions.getByText(/^[\w-]{43,}$/).textContent()) ?? ''
+    const link = (await sessions.getByText(/#session=/).textContent()) ?? ''
+    expect(link).toBe(`${server().url}/#session=${sessionToken}`)
     await sessions.getByRole('button', { name: 'Done' }).click()
 
-    const guest = await browser.open(server().url, { expectedErrors: /status of 401/ })
-    await signIn(guest, sessionToken)
+    const guest = await browser.open(link, { expectedErrors: /status of 401/ })
     await guest.getByRole('link', { name: 'well' }).click()
     await expectText(guest.getByRole('region', { name: 'level', exact: true }), '3.25')
     await sessions.getByRole('button', { name: /^Revoke session/ }).click()

@@ -7,13 +7,15 @@ export interface SecretProps {
   /** What it is, such as `Token of pump 3`. */
   readonly title: string
   readonly text: string
+  /** Of a session: the address that opens the page signed in. The QR code holds it in place of the text. */
+  readonly link?: string
   /** Of a token: the thing that a device writes as with it. */
   readonly thingId?: string
   readonly onDone: () => void
 }
 
-/** A secret that the server tells this once, until the operator says that it is kept. */
-export function Secret({ title, text, thingId, onDone }: SecretProps) {
+/** A secret that the server shows only now, until the operator has kept it. */
+export function Secret({ title, text, link, thingId, onDone }: SecretProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   return (
@@ -21,12 +23,20 @@ export function Secret({ title, text, thingId, onDone }: SecretProps) {
       <h3 ref={heading} tabIndex={-1}>
         {title}
       </h3>
-      <QrCode text={text} label={`QR code: ${title}`} />
+      <QrCode text={link ?? text} label={`QR code: ${title}`} />
       <div class="secret-text">
         <p>Keep it now. It is shown only once. Nobody can look it up later.</p>
+        {link !== undefined && (
+          <>
+            <p>This link opens the page signed in:</p>
+            <code>{link}</code>
+            <p>Programs take the token alone:</p>
+          </>
+        )}
         <code>{text}</code>
         <div class="actions">
-          <CopyButton text={text} />
+          {link !== undefined && <CopyButton text={link} label="Copy link" />}
+          <CopyButton text={text} {...(link !== undefined && { label: 'Copy token' })} />
           {thingId !== undefined && (
             <a class="button" href={connectHash(thingId)}>
               Connect your device

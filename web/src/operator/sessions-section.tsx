@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { listSessions, type NewSession, removeSession, type SessionSummary } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
+import { linkOf } from '../session/link-session.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
@@ -42,6 +43,7 @@ export function SessionsSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
         <Secret
           title={`Session ${secret.sessionId}`}
           text={secret.sessionToken}
+          link={linkOf(secret.sessionToken)}
           onDone={() => setSecret(undefined)}
         />
       )}

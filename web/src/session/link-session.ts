@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
+import { prefixOf } from '../api/address.ts'
 
 /** Of a link such as `https://host/#session=<token>`: browsers send no server what is behind `#`. */
 const prefix = '#session='
@@ -11,6 +12,11 @@ addEventListener('hashchange', () => {
 
 /** What the link holds that this tab was opened with, or was led to, until it has been used or turned down. */
 export const linkSession: ReadonlySignal<string | undefined> = current
+
+/** The link that opens this page with a session: under the address that the operator reaches the page at. */
+export function linkOf(sessionToken: string): string {
+  return `${location.origin}${prefixOf()}/${prefix}${sessionToken}`
+}
 
 export function dropLinkSession(): void {
   current.value = undefined
