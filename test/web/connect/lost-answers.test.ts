@@ -2,6 +2,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Endpoint, Snippet } from '../../../web/src/thing/connect/snippet.ts'
 import { snippets } from '../../../web/src/thing/connect/snippets/index.ts'
 import { micropython } from '../../../web/src/thing/connect/snippets/micropython.ts'
+import { node } from '../../../web/src/thing/connect/snippets/node.ts'
+import { python } from '../../../web/src/thing/connect/snippets/python.ts'
 import { type Fates, openLossyPath } from '../../clients/lossy-path.ts'
 import type { Program } from '../../clients/program.ts'
 import { storedValues, valuesTo } from '../../clients/stored.ts'
@@ -17,9 +19,36 @@ import { canRun, startProgram } from './device-program.ts'
 const server = serverOfTests()
 const programs = snippets.filter(canRun)
 const isHttp = (snippet: Snippet) => snippet.tls === undefined
-/** The program that goes on for ever: here it sends some readings, without a pause, with their numbers as values. */
-const isBoard = (snippet: Snippet) => snippet === micropython
 const boardReadings = 6
+/** Of the programs that go on for ever: changed so that they send some readings, without a pause, with their numbers as values. */
+const finite: ReadonlyMap<Snippet, (text: string) => string> = new Map([
+  [
+    micropython,
+    text =>
+      text
+        .replace('while True:\n    count += 1', `while count < ${boardReadings}:\n    count += 1`)
+        .replace('"value": 21.5', '"value": count - 1')
+        .replace('time.sleep(10)', 'time.sleep(0)'),
+  ],
+  [
+    python,
+    text =>
+      text
+        .replace('while True:', `for temperature in range(${boardReadings}):`)
+        .replace('    temperature = 21.5  # your sensor\n', '')
+        .replace('time.sleep(10)', 'time.sleep(0)'),
+  ],
+  [
+    node,
+    text =>
+      text
+        .replace('for (;;)', `for (let temperature = 0; temperature < ${boardReadings}; temperature++)`)
+        .replace('  const temperature = 21.5 // your sensor\n', '')
+        .replace('sleep(10_000)', 'sleep(0)')
+        .concat('await client.endAsync()\n'),
+  ],
+])
+const isBoard = (snippet: Snippet) => finite.has(snippet)
 
 const accidents: Readonly<Record<string, Fates>> = {
   'the connection is closed in place of the answer': { 'answer 1': 'closed' },
@@ -116,12 +145,7 @@ function endpointAt({ thingToken }: Thing, httpPort: number, mqttPort: number): 
 
 async function start(snippet: Snippet, endpoint: Endpoint): Promise<Program> {
   const text = snippet.text(endpoint)
-  if (!isBoard(snippet)) return await startProgram(snippet, endpoint)
-  const finite = text
-    .replace('while True:\n    count += 1', `while count < ${boardReadings}:\n    count += 1`)
-    .replace('"value": 21.5', '"value": count - 1')
-    .replace('time.sleep(10)', 'time.sleep(0)')
-  return await startProgram(snippet, endpoint, finite)
+  return await startProgram(snippet, endpoint, finite.get(snippet)?.(text) ?? text)
 }
 
 function expectedOf(snippet: Snippet): readonly number[] {

@@ -58,12 +58,12 @@ def send(write):
             status = error
         if status == 201:
             return
-        print("not stored:", status)
+        print("not stored:", status)  # 401, 404: wrong token
         if status == 400:  # refused: the thing's page says why
             return
         # The random part keeps boards apart that all lost the server at the same time.
         time.sleep(wait + wait * os.urandom(1)[0] / 256)
-        wait = 3600 if status in (401, 404) else min(2 * wait, 300)  # 401, 404: wrong token
+        wait = min(2 * wait, 300)
 
 
 # With a number from the start of the board, ids never come again after a restart.

@@ -4,40 +4,38 @@ export const node: Snippet = {
   name: 'Node',
   needs: 'npm install mqtt; save as write.mjs.',
   delivery:
-    'QoS 1: the program sends the reading again, each time on a new connection, until the answer comes. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. The reading has a datetime: if it is sent twice, the server stores it once.',
+    'QoS 1: mqtt keeps the reading, connects again when the connection breaks, and sends the reading again. The program takes a reading every 10 seconds, and no new one until the answer comes. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. The reading has a datetime: if it is sent twice, the server stores it once.',
   tls: 'Write mqtts:// in place of mqtt://.',
   text: ({ host, mqttPort, token }) => `import { setTimeout as sleep } from 'node:timers/promises'
 import mqtt from 'mqtt'
 
 const token = '${token}'
-const reading = { key: 'temperature', value: 21.5, datetime: new Date().toISOString() }
-const body = JSON.stringify({ values: [reading] })
+// Connects, and again whenever the connection breaks.
+const client = mqtt.connect('mqtt://${host}:${mqttPort}', { username: token })
+client.on('error', error => {
+  console.error(\`no connection: \${error.message || error.code}\`)
+  // The server does not know the token.
+  if (error.code === 4 || error.code === 5) process.exit(1)
+})
 
-/** One try: resolves when the server has answered. */
-function send() {
-  const client = mqtt.connect('mqtt://${host}:${mqttPort}', { username: token, reconnectPeriod: 0 })
-  const answer = new Promise((resolve, reject) => {
-    setTimeout(reject, 30_000, new Error('no answer in 30 s')).unref()
-    client.on('error', reject)
-    client.on('close', () => reject(new Error('it broke')))
-    client.on('connect', () =>
-      client.publish(\`things/\${token}/write\`, body, { qos: 1 }, error => (error ? reject(error) : resolve())),
-    )
-  })
-  return answer.finally(() => client.end(true))
+/** Resolves when the server has stored the write, or has refused it for good. */
+async function send(write) {
+  // Without the connection mqtt makes a new one.
+  const late = setInterval(() => client.stream.destroy(), 30_000)
+  // On each connection, until the answer.
+  await client.publishAsync(\`things/\${token}/write\`, JSON.stringify(write), { qos: 1 })
+  clearInterval(late)
+  console.log("received: if it was refused, the thing's page says why")
 }
 
-for (let wait = 1; ; wait = Math.min(2 * wait, 300)) {
-  try {
-    await send()
-    break
-  } catch (error) {
-    console.error(\`no connection: \${error.message || error.code}\`)
-    // The server does not know the token.
-    if (error.code === 4 || error.code === 5) process.exit(1)
-    await sleep(wait * 1000)
+for (;;) {
+  const temperature = 21.5 // your sensor
+  const datetime = new Date().toISOString()
+  // A NaN would become null.
+  if (Number.isFinite(temperature)) {
+    await send({ values: [{ key: 'temperature', value: temperature, datetime }] })
   }
+  await sleep(10_000)
 }
-console.log("received: if it was refused, the thing's page says why")
 `,
 }
