@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { shown } from '../core/json/shown.ts'
+import { printable } from '../core/json/printable.ts'
 
 /** Writes to stdout, at the pace of whoever reads it. */
 export async function print(text: string): Promise<void> {
@@ -26,7 +26,7 @@ export async function printResult(
 
 /** Columns as wide as their widest cell; a head, then the rows. The last line has no end. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(shown))]
+  const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(printable))]
   const widest = (column: number) =>
     lines.reduce((width, line) => Math.max(width, line[column]?.length ?? 0), 0)
   const widths = head.map((_, column) => widest(column))

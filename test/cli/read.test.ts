@@ -84,7 +84,10 @@ describe('thingwire read', () => {
   it('--points gives intervals of a round length for a chart', async () => {
     const text = await read('n', '--points', '30', '--csv', '--order', 'asc')
     const rows = text.trimEnd().split('\r\n')
-    expect(rows.slice(0, 2)).toEqual(['datetime,min,max,first,last', '2025-06-01T00:00:00.000Z,0,119,0,119'])
+    expect(rows.slice(0, 2)).toEqual([
+      'datetime,avg,min,max,count,first,last',
+      '2025-06-01T00:00:00.000Z,59.5,0,119,120,0,119',
+    ])
     expect(rows).toHaveLength(1 + 21)
     expect(await read('n', '--points', '1', '--ndjson')).toBe(
       '{"datetime":"2025-06-01T00:00:00.000Z","avg":1249.5,"min":0,"max":2499,"count":2500,"first":0,"last":2499}\n',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../client/connection.ts'
 import type { Credential } from '../client/credential.ts'
@@ -154,6 +154,6 @@ function defaultMqttPort({ protocol }: URL): number {
 
 async function show({ check, isOk, isNote, text, advice }: Finding): Promise<void> {
   const mark = isNote ? 'note ' : isOk ? 'ok   ' : 'FAULT'
-  await printLine(`${mark}  ${check.padEnd(16)} ${shown(text)}`)
+  await printLine(`${mark}  ${check.padEnd(16)} ${printable(text)}`)
   if (advice !== undefined) await printLine(`       ${''.padEnd(16)} → ${advice}`)
 }

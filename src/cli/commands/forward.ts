@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
 import { failure, usageError } from '../exit.ts'
@@ -113,7 +113,7 @@ function textOf(forwarding: Forwarding): string {
   const oldest = waiting.oldest === undefined ? '' : `, the oldest ${waitText(waiting.oldest)}`
   const more = waiting.counted ? '' : ', not all of them counted yet'
   const rows: readonly (readonly [string, string])[] = [
-    ['Central server', `${target}: ${shown(state)}`],
+    ['Central server', `${target}: ${printable(state)}`],
     ['Waiting', `${counted(waiting.records, 'record')}, ${sizeText(waiting.bytes)}${oldest}${more}`],
     ['Forwarded', `${counted(forwarded.records, 'record')}, ${sizeText(forwarded.bytes)} since the start`],
     ['Refused', counted(refusedRecords, 'record')],
@@ -139,7 +139,7 @@ function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding)
   return [
     ...(mapProblem === undefined
       ? []
-      : [`${shown(mapProblem)}; forwarding goes on with the thing map from before`]),
+      : [`${printable(mapProblem)}; forwarding goes on with the thing map from before`]),
     ...unknownThings.map(
       thingId =>
         `The thing map names ${thingId}, which is no thing of this server: see thingwire things list`,

@@ -29,7 +29,7 @@ type Resource = readonly [thingId: string, key: string]
 /** Records of a table that was not asked for more or less. */
 const tableRecords = 20
 /** What `--points` gives of each interval. */
-const columnFunctions = ['min', 'max', 'first', 'last']
+const columnFunctions = ['avg', 'min', 'max', 'count', 'first', 'last']
 const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
 /** `thingwire read`. */
@@ -52,7 +52,7 @@ export function addRead(program: Command): void {
       .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h, 1d or 1mo')
       .option(
         '--points <n>',
-        'in place of --aggregate and --interval: min, max, first and last of at most n intervals of a round length',
+        'in place of --aggregate and --interval: avg, min, max, count, first and last of at most n intervals of a round length',
       )
       .option('--tz <zone>', 'time zone of days and months, such as Europe/Madrid; default UTC')
       .option('--empty', 'give intervals without records too')

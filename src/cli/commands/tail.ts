@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, readPrincipal } from '../client/named-thing.ts'
 import { printLine, valueText } from '../output.ts'
@@ -58,5 +58,5 @@ async function tail(first: string | undefined, rest: readonly string[], flags: F
 
 function line({ datetime, key, value, geo }: ReadRecord): string {
   const place = geo ? `  at ${geo.lat}, ${geo.long}` : ''
-  return shown(`${datetime}  ${key.padEnd(16)}  ${valueText(value)}${place}`)
+  return printable(`${datetime}  ${key.padEnd(16)}  ${valueText(value)}${place}`)
 }

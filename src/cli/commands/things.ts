@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import {
@@ -138,7 +138,7 @@ async function firstCalled(client: ServerClient, name: string, own = ''): Promis
 
 function warnOf(namesake: ListedThing, thingId: string): void {
   console.error(
-    `thingwire: warning: ${shown(namesake.name)} is also the name of ${namesake.thingId}: use the ids, or rename this thing: thingwire things rename ${thingId} <name>`,
+    `thingwire: warning: ${printable(namesake.name)} is also the name of ${namesake.thingId}: use the ids, or rename this thing: thingwire things rename ${thingId} <name>`,
   )
 }
 

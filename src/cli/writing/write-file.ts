@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
@@ -29,7 +29,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   const name = isStdin ? 'stdin' : basename(file)
   const progress = new Progress()
   if (flags.dryRun) {
-    const say = flags.json ? () => {} : (line: string) => console.log(shown(line))
+    const say = flags.json ? () => {} : (line: string) => console.log(printable(line))
     return await tryFile(new FileReader(source, say), { name, json: flags.json })
   }
   const client = await connect(flags, 'any')
@@ -38,7 +38,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     isEndless: true,
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
-  const reader = new FileReader(source, line => progress.say(shown(line)))
+  const reader = new FileReader(source, line => progress.say(printable(line)))
   async function* lines() {
     for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
   }
@@ -54,7 +54,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   })
   progress.clear()
   await state?.remove()
-  for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${shown(note)}`)
+  for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${printable(note)}`)
   const text = resultText(done, thing, { name, isStored: flags.store })
   await tellResult(thing, done, { text, json: flags.json })
 }

@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type ChildLoggerOptions, type Logger, pino } from 'pino'
-import { shown } from '../../core/json/shown.ts'
+import { printable } from '../../core/json/printable.ts'
 import { Redactor } from '../../core/refusals/redactor.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
@@ -64,7 +64,7 @@ class LinesForPeople {
     )
     const clock = new Date(time).toTimeString().slice(0, 8)
     const text = `${clock} ${pino.levels.labels[level]} ${msg ?? ''}${details.join('')}`
-    process.stderr.write(`${shown(text)}\n`)
+    process.stderr.write(`${printable(text)}\n`)
   }
 
   flushSync(): void {}

@@ -148,7 +148,8 @@ const optionDeclarations = {
   logLevel: {
     ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     default: 'info',
-    meaning: 'Lowest level of the log (JSON lines on stderr). Each request is one line at `debug`.',
+    meaning:
+      'Lowest level of the log on stderr: lines for people on a terminal, JSON lines elsewhere. Each request is one line at `debug`.',
     reason: 'A line for each write would wear out an SD card.',
   },
   bodyLimit: {

@@ -1,5 +1,5 @@
 /** Text of a device for a terminal: what would steer the terminal is spelled out. */
-export function shown(text: string): string {
+export function printable(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
     /[\u0000-\u001f\u007f-\u009f]/g,
