@@ -91,8 +91,8 @@ describe('thingwire write --file', () => {
 
   // No way in which the time of a file may become that of its import.
   it.each([
-    ['when,T\n2026-11-20T09:30:00Z,1\n', 'a.csv', 2],
-    ['moment;T\n20.11.2026 09:30;1\n', 'a.csv', 2],
+    ['when,T\n11/20/2026 09:30,1\n', 'a.csv', 2],
+    ['moment;T\n;1\n', 'a.csv', 2],
     ['T\n1\n', 'a.csv', 2],
     ['a\tb\n1\t2\n', 'a.tsv', 2],
     ['time,T\n,1\n', 'a.csv', 1],
@@ -101,7 +101,7 @@ describe('thingwire write --file', () => {
     ['time,T\n11/20/2026 09:30,1\n', 'a.csv', 1],
     ['created_at,updated_at,T\n2026-11-20T09:30:00Z,2026-11-20T09:30:00Z,1\n', 'a.csv', 2],
     ['{"key":"T","value":1}\n', 'a.ndjson', 1],
-    ['{"key":"T","value":1,"when":"2026-11-20T09:30:00Z"}\n', 'a.ndjson', 1],
+    ['{"key":"T","value":1,"when":1795167000}\n', 'a.ndjson', 1],
     ['{"key":"T","value":1,"ts":1795167000}\n', 'a.ndjson', 1],
     ['{"Time":"2026-11-20T09:30:00Z","T":1}\n', 'a.ndjson', 1],
     ['{"values":[{"key":"T","value":1}]}\n', 'a.ndjson', 1],
@@ -124,7 +124,8 @@ describe('thingwire write --file', () => {
   })
 
   it.each([
-    ['when,T\n2026-11-20 09:30,1\n', ['--time-column', 'when']],
+    ['when,T\n2026-11-20 09:30,1\n', []],
+    ['from,to,T\n2026-11-20 09:30,2026-11-20 09:31,1\n', ['--time-column', 'from']],
     ['stamp,T\n1795167000,1\n', ['--time-column', 'Stamp', '--time-unit', 's']],
     ['Uhrzeit;T\n09:30;1\n', ['--date', '2026-11-20']],
     ['Datum;Uhrzeit;T\n20.11.2026;09:30;1\n', []],

@@ -1,6 +1,7 @@
+import { promisify } from 'node:util'
 import { CsvError, type Parser, parse } from 'csv-parse'
 import { parse as parseAtOnce } from 'csv-parse/sync'
-import { lenience, separatorOf, withoutSeparatorLine } from './csv-separator.ts'
+import { faultAt, type Sourced } from './sourced.ts'
 
 /** A cell; undefined if it is empty and not quoted. */
 type Cell = string | undefined
@@ -13,49 +14,92 @@ export interface CsvRow {
   readonly end: number
 }
 
-/** A row cannot be read, and so nothing behind it can. */
-export class BrokenRow extends Error {
-  readonly line: number
-
-  constructor(line: number, message: string) {
-    super(message)
-    this.name = 'BrokenRow'
-    this.line = line
-  }
-}
-
 /** Characters of a row at most: a value has 64 KiB, and a quote that is never closed must not fill the memory. */
 const maximumRow = 4 * 1024 * 1024
 
-/**
- * Rows of CSV (RFC 4180), also with `;` or tabs between the cells, and every line end. Empty lines are skipped.
- *
- * @throws BrokenRow behind all rows before it
- */
-export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow> {
-  const source = texts[Symbol.asyncIterator]()
-  const begin = await headAndRow(source)
-  const { character, lines: linesBefore } = separatorOf(begin)
-  const lines = new LineCount(linesBefore)
-  const rows: CsvRow[] = []
-  const parser = parserOf(character, (cells, info) => {
-    rows.push({ line: lines.of(cells, info.lines), cells, end: info.bytes })
-  })
-  try {
-    for await (const text of joined(linesBefore === 0 ? begin : withoutSeparatorLine(begin), source)) {
-      await written(parser, text)
-      yield* rows.splice(0)
-    }
-    await ended(parser)
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    yield* rows.splice(0)
-    throw new BrokenRow(lines.next, brokenText(error))
-  }
-  yield* rows.splice(0)
+/** What is taken that RFC 4180 does not have: quotes in the middle of a cell, empty lines, every line end. */
+const lenience = {
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
 }
 
-type OnRow = (cells: readonly Cell[], info: { readonly lines: number; readonly bytes: number }) => void
+/** A first line that says the separator alone, as spreadsheets write it. */
+const separatorLine = /^"?sep=(.)"?\r?\n?/i
+
+/** Of those that would do equally well, the first: a comma stands in names and numbers, too. */
+const separators = ['\t', ';', ',']
+
+/**
+ * Rows of CSV (RFC 4180), also with `;` or tabs between the cells, and every line end. Empty lines are skipped. Behind a row
+ * that cannot be read nothing can: a fault is the last.
+ */
+export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | Sourced> {
+  const parts = longBegun(texts)
+  const begin = (await parts.next()).value ?? ''
+  const [first = '', separator = separatorOf(begin)] = separatorLine.exec(begin) ?? []
+  let line = first === '' ? 1 : 2
+  const rows: CsvRow[] = []
+  const parser = parserOf(separator, (cells, raw, end) => {
+    // Of the line ends in `raw`, only those in a cell can be of two characters.
+    const emptyLines = raw.search(/[^\r\n]/)
+    line += emptyLines
+    rows.push({ line, cells, end })
+    line += raw.slice(emptyLines).match(/\r\n?|\n/g)?.length ?? 0
+  })
+  const write = promisify((text: string, done: (error?: Error | null) => void) => parser.write(text, done))
+  const end = promisify((done: (error?: Error | null) => void) => parser.end(done))
+  let broken: CsvError | undefined
+  try {
+    await write(begin.slice(first.length))
+    for await (const text of parts) {
+      yield* rows.splice(0)
+      await write(text)
+    }
+    await end()
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    broken = error
+  }
+  yield* rows
+  if (broken) yield faultAt(line, '', brokenText(broken))
+}
+
+/** The same texts, put together until the first holds three lines, if there are so many: `sep=;`, header and first row. */
+async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let begin: string | undefined = ''
+  for await (const text of texts) {
+    if (begin === undefined) {
+      yield text
+      continue
+    }
+    begin += text
+    if (begin.length < maximumRow && !/(?:[^\r\n]+[\r\n]+){3}/.test(begin)) continue
+    yield begin
+    begin = undefined
+  }
+  if (begin !== undefined) yield begin
+}
+
+/** What cuts header and first row into equally many cells, and most. */
+function separatorOf(begin: string): string {
+  const ranked = separators.map(separator => ({ separator, cells: cellsWith(separator, begin) }))
+  const best = ranked.reduce((one, other) => (other.cells > one.cells ? other : one))
+  return best.cells > 1 ? best.separator : ','
+}
+
+/** 0 if header and first row have not equally many, or cannot be read with this separator. */
+function cellsWith(delimiter: string, begin: string): number {
+  try {
+    const [head = [], row = head] = parseAtOnce(begin, { ...lenience, delimiter, to: 2 })
+    return row.length === head.length ? head.length : 0
+  } catch {
+    return 0
+  }
+}
+
+type OnRow = (cells: readonly Cell[], raw: string, end: number) => void
 
 /** Rows are taken as they are found: of a stream that fails, those that wait in it are lost. */
 function parserOf(delimiter: string, onRow: OnRow): Parser {
@@ -63,23 +107,17 @@ function parserOf(delimiter: string, onRow: OnRow): Parser {
     ...lenience,
     delimiter,
     max_record_size: maximumRow,
-    on_record: (found, info) => {
+    on_record: (found, { bytes }) => {
       // With `raw` it is no list of cells, whatever the types say.
-      const { record, raw } = found as unknown as Found
-      onRow(cellsOf(record, raw, delimiter), info)
+      const { record, raw } = found as unknown as { record: readonly string[]; raw: string }
+      onRow(cellsOf(record, raw, delimiter), raw, bytes)
       return null
     },
     raw: true,
     trim: true,
   })
-  // The callbacks below are told.
+  // The callbacks of `write` and `end` get the error.
   return parser.on('error', () => {}).resume()
-}
-
-interface Found {
-  readonly record: readonly string[]
-  /** The row as it stands in the file. */
-  readonly raw: string
 }
 
 /**
@@ -93,56 +131,6 @@ function cellsOf(record: readonly string[], raw: string, delimiter: string): rea
     text === '' && !quoting ? undefined : text
   const [cells = []] = parseAtOnce(raw, { ...lenience, cast, delimiter, trim: true }) as unknown as Cell[][]
   return cells
-}
-
-function written(parser: Parser, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.write(text, error => (error ? reject(error) : resolve()))
-  })
-}
-
-function ended(parser: Parser): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.end((error?: Error | null) => (error ? reject(error) : resolve()))
-  })
-}
-
-/** Enough of the text to hold two lines, if there are so many. */
-async function headAndRow(source: AsyncIterator<string>): Promise<string> {
-  let begin = ''
-  // A line `sep=;` may stand before the two.
-  while (begin.length < maximumRow && !/(?:[^\r\n]+[\r\n]+){3}/.test(begin)) {
-    const { value, done } = await source.next()
-    if (done) break
-    begin += value
-  }
-  return begin
-}
-
-async function* joined(begin: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
-  yield begin
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
-}
-
-/** Says on which line a row begins: the parser counts where it ends, and the two characters of CRLF in a cell as two lines. */
-class LineCount {
-  #tooMany: number
-  /** The line behind the last row. */
-  next = 1
-
-  constructor(linesBefore: number) {
-    this.#tooMany = -linesBefore
-    this.next += linesBefore
-  }
-
-  of(record: readonly Cell[], endLine: number): number {
-    const breaks = record.flatMap(cell => cell?.match(/[\r\n]/g) ?? []).length
-    const pairs = record.flatMap(cell => cell?.match(/\r\n/g) ?? []).length
-    const line = endLine - breaks - this.#tooMany
-    this.#tooMany += pairs
-    this.next = endLine - this.#tooMany + 1
-    return line
-  }
 }
 
 function brokenText({ code }: CsvError): string {

@@ -1,6 +1,6 @@
 import { CommandError, usageError } from '../exit.ts'
 import { type ColumnOptions, type Columns, columnsOf } from './columns.ts'
-import { BrokenRow, type CsvRow, csvRows } from './csv-rows.ts'
+import { type CsvRow, csvRows } from './csv-rows.ts'
 import { type RowOptions, RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
 import type { TextNotes } from './values.ts'
@@ -17,9 +17,9 @@ export interface FileListener {
 const annotation = /^#(?:group|datatype|default)$/
 
 /**
- * Records of a CSV file with a header (`columnsOf`).
+ * Records of a CSV file with a header. Header and first row say what the columns are (`columnsOf`).
  *
- * @throws CommandError usage: the header does not say what the columns are; or failed, as `RowReader`
+ * @throws CommandError usage: they do not say it; or failed, as `RowReader`
  */
 export async function* csvRecords(
   texts: AsyncIterable<string>,
@@ -27,45 +27,47 @@ export async function* csvRecords(
   { onColumns, notes }: FileListener,
 ): AsyncGenerator<Sourced> {
   const reader = new RowReader(options, notes, true)
+  let header: readonly string[] | undefined
   let columns: Columns | undefined
-  try {
-    for await (const row of csvRows(texts)) {
-      // Behind it comes a header, also in the middle of a file.
-      if (annotation.test(row.cells[0] ?? '')) columns = undefined
-      else if (columns) {
-        if (!isHeader(row, columns)) yield { ...rowRecords(row, columns, reader), end: row.end }
-      } else {
-        columns = headerColumns(row, options)
-        onColumns(columns)
-      }
+  let broken: Sourced | undefined
+  for await (const row of csvRows(texts)) {
+    if (!('cells' in row)) broken = row
+    // Behind it comes a header, also in the middle of a file.
+    else if (annotation.test(row.cells[0] ?? '')) header = columns = undefined
+    else if (!header) header = row.cells.map(name => name ?? '')
+    // Files that were joined have their header again.
+    else if (!isHeader(row, header)) {
+      columns ??= headerColumns(header, row.cells, options, onColumns)
+      yield { ...rowRecords(row, columns, reader), end: row.end }
     }
-  } catch (error) {
-    if (!(error instanceof BrokenRow)) throw error
-    yield faultAt(error.line, '', error.message)
   }
+  if (header && !columns) headerColumns(header, [], options, onColumns)
+  if (broken) yield broken
 }
 
-function headerColumns({ cells }: CsvRow, options: FileOptions): Columns {
+function headerColumns(
+  header: readonly string[],
+  cells: CsvRow['cells'],
+  options: FileOptions,
+  onColumns: FileListener['onColumns'],
+): Columns {
   try {
-    return columnsOf(
-      cells.map(name => name ?? ''),
-      options,
-    )
+    const columns = columnsOf(header, cells, options)
+    onColumns(columns)
+    return columns
   } catch (error) {
-    if (error instanceof CommandError)
-      throw usageError(`the header, the first line of the CSV file: ${error.message}`)
-    throw error
+    if (!(error instanceof CommandError)) throw error
+    throw usageError(`the header, the first line of the CSV file: ${error.message}`)
   }
 }
 
-/** Files that were joined have their header again. */
-function isHeader({ cells }: CsvRow, { names }: Columns): boolean {
-  return cells.length === names.length && names.every((name, column) => name === (cells[column] ?? ''))
+function isHeader({ cells }: CsvRow, header: readonly string[]): boolean {
+  return cells.length === header.length && header.every((name, column) => name === (cells[column] ?? ''))
 }
 
 function rowRecords(row: CsvRow, columns: Columns, reader: RowReader): Sourced {
   const { line, cells } = row
-  const count = columns.names.length
+  const count = columns.all.length
   // Some programs end rows with a separator, but not the header.
   const isSurplus = cells.slice(count).some(cell => cell !== undefined)
   if (cells.length < count || isSurplus) {

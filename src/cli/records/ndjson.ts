@@ -55,16 +55,16 @@ export async function* ndjsonRecords(
     }
     const { line, end, fields } = read
     const { geo, ...others } = fields
-    const names = Object.keys(others)
+    const [names, cells] = [Object.keys(others), Object.values(others)]
     const form = JSON.stringify(names)
-    const columns = known.get(form) ?? fieldColumns(names, options)
+    const columns = known.get(form) ?? fieldColumns(names, cells, options)
     if (!known.has(form)) {
       known.set(form, columns)
-      if ('names' in columns) onColumns(columns)
+      if ('all' in columns) onColumns(columns)
     }
     const found =
-      'names' in columns
-        ? withGeo(reader.read({ line, cells: Object.values(others) }, columns), geo)
+      'all' in columns
+        ? withGeo(reader.read({ line, cells }, columns), geo)
         : faultAt(line, columns.field, columns.message)
     yield { ...found, end }
   }
@@ -77,13 +77,17 @@ function withGeo(read: Sourced, geo: unknown): Sourced {
   return sourced(read.line, placed)
 }
 
-function fieldColumns(names: readonly string[], options: FileOptions): Columns | Fault {
+function fieldColumns(
+  names: readonly string[],
+  cells: readonly unknown[],
+  options: FileOptions,
+): Columns | Fault {
   if (names.includes('values')) {
     const message = `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
     return { field: '', message }
   }
   try {
-    return columnsOf(names, options, true)
+    return columnsOf(names, cells, options, true)
   } catch (error) {
     if (error instanceof CommandError) return { field: '', message: error.message }
     throw error

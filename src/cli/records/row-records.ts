@@ -1,5 +1,5 @@
 import { failure } from '../exit.ts'
-import type { ColumnOptions, Columns } from './columns.ts'
+import type { Column, ColumnOptions, Columns } from './columns.ts'
 import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
 import { isZone, type RowTime, RowTimes, type TimeOptions } from './times.ts'
 import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.ts'
@@ -49,24 +49,24 @@ export class RowReader {
    * @throws CommandError failed if the file as a whole cannot be read rightly, with what to add to it
    */
   read({ line, cells }: Row, columns: Columns): Sourced {
-    const time = at(cells, columns.time)
+    const cellOf = (column: Column | undefined) => column && cells[column.at]
     // Of an empty row, too: a midnight may lie in it.
     const found = this.#times.of(
       line,
-      time,
-      columns.date === undefined ? undefined : (cells[columns.date] ?? ''),
+      cellOf(columns.time),
+      columns.date && (cellOf(columns.date) ?? ''),
       () => columns.zone ?? cells.find(isZone),
     )
-    const [lat, long] = (columns.geo ?? []).map(column => this.#degrees(cells[column]))
+    const [lat, long] = (columns.geo ?? []).map(column => this.#degrees(cellOf(column)))
     const readings = this.#readings(cells, columns).filter(
       ({ value }) => value !== undefined || lat !== undefined,
     )
     if (readings.length === 0 && lat === undefined && long === undefined) return { line, records: [] }
-    if ('fault' in found) return { line, records: [], fault: found.fault }
+    if (typeof found === 'string') return faultAt(line, 'datetime', found)
     if ((lat === undefined) !== (long === undefined)) {
       return faultAt(line, 'geo', 'one of latitude and longitude is empty')
     }
-    const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, at(cells, columns.series)))
+    const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, cellOf(columns.series)))
     if (mixed) return faultAt(line, '', mixedText(mixed.key))
     for (const { key, value } of readings) this.#notes.add(line, key, value)
     const { datetime } = found
@@ -74,7 +74,7 @@ export class RowReader {
       ...(lat === undefined ? {} : { geo: { lat, long } }),
       ...(datetime === undefined ? {} : { datetime }),
     }
-    const own = lat === undefined || columns.values.kind === 'key' ? [] : [{ key: '$geo', value: null }]
+    const own = lat === undefined || columns.key !== undefined ? [] : [{ key: '$geo', value: null }]
     const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
     for (const { key } of records) this.#refuseDay(line, key, found)
     return sourced(line, records)
@@ -97,15 +97,13 @@ export class RowReader {
     )
   }
 
-  #readings(cells: readonly unknown[], { values, names }: Columns): Reading[] {
-    if (values.kind === 'key') {
-      const key = typeof values.key === 'string' ? values.key : cells[values.key]
+  #readings(cells: readonly unknown[], { key, values }: Columns): Reading[] {
+    const filled = key === undefined ? values.filter(({ at }) => cells[at] !== undefined) : values
+    return filled.map(({ at, name }) => {
+      const own = typeof key === 'object' ? cells[key.at] : (key ?? name)
       // The server refuses a key that is none.
-      return [{ key: typeof key === 'string' ? key : '', value: this.#toValue(cells[values.value]) }]
-    }
-    return values.columns
-      .filter(column => cells[column] !== undefined)
-      .map(column => ({ key: names[column] ?? '', value: this.#toValue(cells[column]) }))
+      return { key: typeof own === 'string' ? own : '', value: this.#toValue(cells[at]) }
+    })
   }
 
   /** What is no number is for the server to judge. */
@@ -125,8 +123,4 @@ export class RowReader {
 
 function mixedText(key: string): string {
   return `${key} comes from more than one table of the query, so these are several series with one key: filter the query to one of them, or group it by _field`
-}
-
-function at(cells: readonly unknown[], column: number | undefined): unknown {
-  return column === undefined ? undefined : cells[column]
 }

@@ -2,7 +2,6 @@ import { formatDatetime, latestDatetime, parseDatetime } from '../../core/record
 import { milliseconds } from '../../core/time/lengths.ts'
 import type { TimeZone } from '../../core/time/time-zone.ts'
 import { failure } from '../exit.ts'
-import type { Fault } from './sourced.ts'
 
 /** Of one number of a column of Unix times, in milliseconds. */
 const unixUnits = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
@@ -45,7 +44,8 @@ export interface RowTime {
   readonly midnight?: 'day' | 'clock' | undefined
 }
 
-type Found = RowTime | { readonly fault: Fault }
+/** A string says why there is none. */
+type Found = RowTime | string
 
 const dayForm = String.raw`\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d{4}\.\d\d?\.\d\d?|\d\d?\.\d\d?\.\d{4}|\d{8}`
 const clockForm = String.raw`(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{6}(?:[.,]\d+)?)`
@@ -56,7 +56,6 @@ const timeOfDay = new RegExp(`^${clockForm}${zoneForm}?$`, 'i')
 const dayAndTime = new RegExp(`^(${dayForm})(?:[t_]|,? +)(${clockForm}${zoneForm}?)$`, 'i')
 const clockParts = /^(\d\d?):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?(?: ?([ap])m)?(.*)$/i
 const zoneAtEnd = new RegExp(`${zoneForm}$`, 'i')
-const shortestDay = '1.1.2026'.length
 const number = /^\d+(?:[.,]\d+)?$/
 const unixMonth = 31 * milliseconds.d
 const year1990 = Date.UTC(1990)
@@ -113,6 +112,20 @@ function isoZone(zone: string): string {
   return sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
 }
 
+/** What the text of a cell is by itself; a `midnight` is a day that is spelled with 00:00. */
+export type Held = 'nothing' | 'day' | 'midnight' | 'clock' | 'time' | 'other'
+
+/** @param cell a text of CSV, a value of JSON; digits alone could be any number, and are no time here */
+export function heldBy(cell: unknown): Held {
+  if (cell === undefined || cell === null || cell === '') return 'nothing'
+  const text = typeof cell === 'string' ? cell.trim() : ''
+  if (/^\d*$/.test(text)) return 'other'
+  if (text.includes(':') && timeOfDay.test(text)) return 'clock'
+  if (parseTime(text) === undefined) return 'other'
+  if (day.test(text)) return 'day'
+  return dayOf(text) === undefined ? 'time' : 'midnight'
+}
+
 /** Reads the times of the rows of one file, in their order. */
 export class RowTimes {
   readonly #options: TimeOptions
@@ -136,28 +149,26 @@ export class RowTimes {
   of(line: number, time: unknown, date: unknown, zoneName: () => string | undefined): Found {
     const { now, timeUnit } = this.#options
     if (time === undefined || time === null || time === '') {
-      if (typeof date === 'string' && date !== '') return fault('there is a day and no time')
+      if (typeof date === 'string' && date !== '') return 'there is a day and no time'
       if (now === true) return {}
-      return fault('there is no time: add it, or give the record the time of its receipt with --now')
+      return 'there is no time: add it, or give the record the time of its receipt with --now'
     }
     const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
     if (timeUnit && !timeUnit.isOfDay) return ofUnix(text, timeUnit)
     const local = this.#local(line, text, date)
-    if (typeof local !== 'number') return { fault: local }
+    if (typeof local === 'string') return local
     const isWhole = !timeUnit && !timeOfDay.test(text)
     // The last of a day may look like an offset: 2026-06-30.
-    const [begin, end] = isWhole ? [text.slice(0, shortestDay), text.slice(shortestDay)] : ['', text]
-    const bare = begin + end.replace(zoneAtEnd, '')
-    // As Thingwire itself spells it, it is meant so.
-    const midnight = isWhole && !text.endsWith('00.000Z') ? midnightOf(bare) : undefined
+    const bare = day.test(text) ? text : text.replace(zoneAtEnd, '')
+    const midnight = isWhole ? midnightOf(text, bare) : undefined
     if (bare !== text) return { datetime: formatDatetime(local), midnight }
     const shown = date === undefined || isWhole ? text : `${date} ${text}`
     const found = this.#inZone(line, shown, local, zoneName)
-    return typeof found === 'number' ? { datetime: formatDatetime(found), midnight } : { fault: found }
+    return typeof found === 'string' ? found : { datetime: formatDatetime(found), midnight }
   }
 
   /** Milliseconds as UTC. */
-  #local(line: number, text: string, date: unknown): number | Fault {
+  #local(line: number, text: string, date: unknown): number | string {
     const { timeUnit } = this.#options
     if (timeUnit) return ofNumber(text, timeUnit, date)
     const whole = parseTime(text)
@@ -166,11 +177,11 @@ export class RowTimes {
     if (!number.test(text)) return unreadable(text)
     const unit = date === undefined ? 's, ms, us or ns' : '1h, 30m, 1m or hhmm (09:30 is 930)'
     const what = date === undefined ? 'it is a Unix time' : 'it counts from midnight on'
-    return faultOf(`the time is a number: if ${what}, give its unit with --time-unit ${unit}`)
+    return `the time is a number: if ${what}, give its unit with --time-unit ${unit}`
   }
 
   /** @param local milliseconds that clocks show @throws CommandError failed if a zone is named that is not that of the options */
-  #inZone(line: number, text: string, local: number, zoneName: () => string | undefined): number | Fault {
+  #inZone(line: number, text: string, local: number, zoneName: () => string | undefined): number | string {
     const { zone } = this.#options
     if (!zone) {
       const named = zoneName()
@@ -182,21 +193,17 @@ export class RowTimes {
     const [time, other] = timesOf(local, zone.clocks)
     if (time !== undefined && other === undefined) return time
     const came = time === undefined ? 'was skipped' : 'came twice'
-    return faultOf(
-      `${JSON.stringify(text)} ${came} in ${zone.name}, where the clocks changed: write it with its offset, such as 2026-11-01T01:30:00-06:00`,
-    )
+    return `${JSON.stringify(text)} ${came} in ${zone.name}, where the clocks changed: write it with its offset, such as 2026-11-01T01:30:00-06:00`
   }
 
-  #ofTimeOfDay(line: number, text: string, date: unknown): number | Fault {
-    if (date === '') return faultOf('the time has no day in this row')
+  #ofTimeOfDay(line: number, text: string, date: unknown): number | string {
+    if (date === '') return 'the time has no day in this row'
     if (date !== undefined) {
       const day = dayOf(date)
       return (day === undefined ? undefined : timeOn(day, text)) ?? unreadable(`${date} ${text}`)
     }
     if (this.#options.date === undefined) {
-      return faultOf(
-        'the time has no day: add a column date, or give the day of the first row with --date YYYY-MM-DD',
-      )
+      return 'the time has no day: add a column date, or give the day of the first row with --date YYYY-MM-DD'
     }
     const time = timeOn('1970-01-01', text)
     if (time === undefined || time < 0 || time >= milliseconds.d) return unreadable(text)
@@ -236,15 +243,18 @@ function ofUnix(text: string, { name, count }: TimeUnit): Found {
   const advice =
     likely && `with --time-unit ${likely[0]} it is ${formatDatetime(Math.floor(value * likely[1]))}`
   if (!(time <= latestDatetime)) {
-    return fault(`${JSON.stringify(text)} is no Unix time in ${name}${advice ? `: ${advice}` : ''}`)
+    return `${JSON.stringify(text)} is no Unix time in ${name}${advice ? `: ${advice}` : ''}`
   }
   const why = advice ?? 'was the clock not set, or is it a time since a start?'
-  return fault(`the time ${text} in ${name} is ${formatDatetime(time)}: ${why}`)
+  return `the time ${text} in ${name} is ${formatDatetime(time)}: ${why}`
 }
 
-function midnightOf(text: string): 'day' | 'clock' | undefined {
+/** @param bare the text without a zone at its end */
+function midnightOf(text: string, bare: string): RowTime['midnight'] {
   if (day.test(text)) return 'day'
-  return (parseTime(text) ?? 1) % milliseconds.d === 0 ? 'clock' : undefined
+  // As Thingwire itself spells it, it is meant so.
+  if (text.endsWith('00.000Z')) return undefined
+  return (parseTime(bare) ?? 1) % milliseconds.d === 0 ? 'clock' : undefined
 }
 
 /** The text of a day, also where it is spelled as its midnight; undefined if it is none. */
@@ -254,8 +264,8 @@ function dayOf(date: unknown): string | undefined {
 }
 
 /** A number that counts from the midnight of its day on; 24 hours are the next midnight. */
-function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): number | Fault {
-  if (date === undefined) return faultOf(`--time-unit ${name} needs a column date with the day of each row`)
+function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): number | string {
+  if (date === undefined) return `--time-unit ${name} needs a column date with the day of each row`
   const midnight = parseTime(dayOf(date) ?? '')
   if (midnight === undefined) return unreadable(`${date} ${text}`)
   const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
@@ -263,7 +273,7 @@ function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): numbe
   const isClock = count === 'hhmm'
   const since = isClock ? hours * milliseconds.h + minutes * milliseconds.m : Math.round(value * count)
   if (since <= milliseconds.d && !(isClock && minutes >= 60)) return midnight + since
-  return faultOf(`${JSON.stringify(text)} is no time of day in ${name}`)
+  return `${JSON.stringify(text)} is no time of day in ${name}`
 }
 
 /** When the clocks of a zone show a time: never, once or twice. */
@@ -274,29 +284,19 @@ function timesOf(local: number, clocks: TimeZone): number[] {
     .filter(time => time + clocks.spanAt(time).offset === local)
 }
 
-function unreadable(text: unknown): Fault {
-  return faultOf(`${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`)
+function unreadable(text: unknown): string {
+  return `${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`
 }
 
-function faultOf(message: string): Fault {
-  return { field: 'datetime', message }
-}
-
-function fault(message: string): Found {
-  return { fault: faultOf(message) }
-}
-
-const ofPlace = /\b(?:[A-Z][A-Za-z]+\/)+[A-Z][A-Za-z_-]+|[([](?!UTC|GMT|ISO)[A-Z]{2,5}[)\]]/
+const placeInName = /[A-Z]\w+\/[\w+/-]+/
+const abbreviation = /[([](?!UTC|GMT|ISO)[A-Z]{2,5}[)\]]/
 const local = /(?:^|[^a-z])local(?:[^a-z]|$)/i
 
 /** Where the name of a column says that its times are not UTC: `timestamp(America/Denver)`, `Time (CET)`, `local_time`. */
 export function zoneIn(name: string): string | undefined {
-  return ofPlace.exec(name)?.[0] ?? local.exec(name)?.[0]
-}
-
-/** The name less a place or zone in it. */
-export function withoutZone(name: string): string {
-  return name.replace(ofPlace, '')
+  const place = placeInName.exec(name)?.[0]
+  // Date/Time is no place.
+  return isZone(place) ? place : (abbreviation.exec(name)?.[0] ?? local.exec(name)?.[0])
 }
 
 /** Whether a cell names a time zone, or an offset: `America/Denver`, `+02:00`. */

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { summaryLines } from '../records/column-summary.ts'
-import type { Columns } from '../records/columns.ts'
+import { type Columns, summaryLines } from '../records/columns.ts'
 import { csvRecords, type FileOptions } from '../records/csv.ts'
 import { ndjsonRecords } from '../records/ndjson.ts'
 import type { Sourced } from '../records/sourced.ts'

@@ -2,7 +2,7 @@ import { failure } from '../exit.ts'
 import { folded, type Told } from '../load/folded.ts'
 import { faultText, namedLines } from '../load/refused-lines.ts'
 import { counted, printJson, printLine } from '../output.ts'
-import { summaryOf } from '../records/column-summary.ts'
+import { summaryOf } from '../records/columns.ts'
 import type { FileReader } from './file-reader.ts'
 
 /**

@@ -1,116 +1,152 @@
 import { describe, expect, it } from 'vitest'
-import { keyLike, meaningOf } from '../../../src/cli/records/column-names.ts'
-import { readCsv } from './read-file.ts'
+import { keyLike, summaryOf } from '../../../src/cli/records/columns.ts'
+import { type ReadOptions, readCsv } from './read-file.ts'
 
 const at = '2026-11-20T09:30:00.000Z'
 
-describe('meaningOf()', () => {
-  it.each([
-    'time',
-    'Time',
-    'TIME',
-    '_time',
-    'Timestamp',
-    'TIME_STAMP',
-    'timeStamp',
-    'Time (UTC)',
-    'Timestamp [ms]',
-    'time_s',
-    'utc_time',
-    'UTCTime',
-    '@timestamp',
-    'datetime',
-    'DateTime',
-    'date_time',
-    'Date/Time',
-    'Date and time',
-    'Datetime (UTC)',
-    'created_at',
-    'createdAt',
-    'CREATED-AT',
-    'Created at:',
-    'published_at',
-    'measuredat',
-    'recorded at (UTC)',
-    'last_changed',
-    'Last Updated',
-    'event_time',
-    'device timestamp',
-    'gps-time',
-    'unix_time',
-    'epoch',
-    'epoch_ms',
-    'ts',
-    'Zeit',
-    'Zeitstempel',
-    'Uhrzeit',
-    'Datum/Uhrzeit',
-    'Datum und Zeit',
-    'Horodatage',
-    'Fecha y hora',
-    'Tijdstip',
-  ])('%s is a time', name => {
-    expect(meaningOf(name)).toBe('time')
-  })
+/** What the columns of a file are taken for, by name. */
+async function summaryOfFile(text: string, options: ReadOptions = {}) {
+  const { columns } = await readCsv(text, { now: true, ...options })
+  return columns.map(summaryOf)[0]
+}
 
-  it.each(['date', 'Date', 'DATE', 'Datum', 'fecha', 'Date (UTC)', 'event_date'])('%s is a date', name => {
-    expect(meaningOf(name)).toBe('date')
-  })
+const other = '2026-11-20T09:31:00Z'
 
+describe('the time of a CSV file', () => {
   it.each([
-    ['lat', 'lat'],
-    ['Latitude', 'lat'],
-    ['GPS Latitude', 'lat'],
-    ['location-lat', 'lat'],
-    ['Latitude (deg)', 'lat'],
-    ['positionLat', 'lat'],
-    ['Breitengrad', 'lat'],
-    ['long', 'long'],
-    ['lon', 'long'],
-    ['LNG', 'long'],
-    ['Longitude', 'long'],
-    ['location-long', 'long'],
-    ['gps_lon', 'long'],
-    ['Längengrad', 'long'],
-  ])('%s is %s', (name, meaning) => {
-    expect(meaningOf(name)).toBe(meaning)
+    // Names of any language.
+    ['created_at,entry_id\n2026-11-20 09:30:00 UTC,1\n', ['created_at']],
+    ['when,T\n2026-11-20T09:30:00Z,21.5\n', ['when']],
+    ['Erfasst am;T\n20.11.2026 09:30;21\n', ['Erfasst am']],
+    ['Horodatage;T\n2026-11-20 09:30;21\n', ['Horodatage']],
+    ['"Marca de tiempo",T\n2026/11/20 9:30:00 AM,21\n', ['Marca de tiempo']],
+    ['日時,T\n2026/11/20 9:30,21\n', ['日時']],
+    ['Время,T\n20.11.2026 09:30:00,21\n', ['Время']],
+    ['χρόνος;T\n2026-11-20T09:30+02:00;21\n', ['χρόνος']],
+    ['local time,T\n2026-11-20T09:30:00Z,21\n', ['local time']],
+    ['x,T\n" 2026-11-20 09:30 ",21\n', ['x']],
+    [',T\n2026-11-20 09:30,21\n', ['column 1 without a name']],
+    // A day alone, and one with a time of day.
+    ['Tag;T\n20.11.2026;21\n', ['Tag']],
+    ['日付,時刻,T\n2026/11/20,9:30,21\n', ['日付', '時刻']],
+    ['Ora;Giorno;T\n09:30:00;20.11.2026;21\n', ['Giorno', 'Ora']],
+    ['Day,Clock,T\n2026-11-20,9:30 PM,21\n', ['Day', 'Clock']],
+    ['Dag,start,time,T\n2026-11-20,09:00,09:30,21\n', ['Dag', 'time']],
+    ['date,expiry,time,T\n2026-11-20,2027-11-20,09:30,21\n', ['date', 'time']],
+    ['date,time,T\n2026-11-20 00:00:00,09:30,21\n', ['date', 'time']],
+    ['date,time,T\n20261120,093000,21\n', ['date', 'time']],
+    // A midnight is a whole time, also where a length stands beside it.
+    ['Beginn;Dauer;T\n2026-11-20 00:00;00:15;21\n', ['Beginn']],
+    // A name decides between several.
+    [`created_at,timestamp,T\n${at},${other},21\n`, ['timestamp']],
+    [`time,datetime,T\n${at},${other},21\n`, ['datetime']],
+    ['note,T,Date/Time\n2026-11-19,21,2026-11-20 09:30\n', ['Date/Time']],
+    [`Time (UTC),T,message\n2026-11-20 09:30,21,${other}\n`, ['Time (UTC)']],
+    ['@timestamp,installed,T\n2026-11-20T09:30:00Z,2026-01-01,21\n', ['@timestamp']],
+    [`timestamp,time,T\n${at},12.5,21\n`, ['timestamp']],
+    // Digits alone are a time by name.
+    ['TIME_STAMP,n\n20261120093000,20261120093000\n', ['TIME_STAMP']],
+    ['epoch,n\n1795167000,1795167000\n', ['epoch']],
+    [`ts,created_at,T\n1795167000,${at},21\n`, ['ts'], { timeUnit: 's' }],
+    // Without a cell names decide, too.
+    [`time,received,T\n,${at},21\n`, ['time']],
+    ['date,time,T\n,,21\n', ['date', 'time']],
+    ['T,_time\n', ['_time']],
+    ['Uhrzeit;T\n09:30;21\n', ['Uhrzeit'], { date: '2026-11-20' }],
+  ])('%j is found', async (text, time, options: ReadOptions = {}) => {
+    expect(await summaryOfFile(text, options)).toMatchObject({ time })
   })
 
   it.each([
-    'response_time_ms',
-    'uptime',
-    'runtime',
-    'travel time',
-    'times',
-    'times_opened',
-    'local time',
-    'timeout',
-    'temperature',
-    'data',
-    'update',
-    'flat',
-    'plate',
-    'latency',
-    'longest',
-    'salon',
-    'heating',
-    'Länge',
-    'Breite',
-    '',
-    '°',
-  ])('%j is none of them', name => {
-    expect(meaningOf(name)).toBeUndefined()
+    'n,T\n20261120093000,21\n',
+    'n,T\n20261120,21\n',
+    'n,T\n1795167000,21\n',
+    'pressure,T\n101325.5,21\n',
+    'from,T\n09:30,21\n',
+    'when,T\n11/20/2026,21\n',
+    'when,T\n,21\nx,2026-11-20T09:30:00Z\n',
+    'response_time_ms,uptime\n12,13\n',
+    'message,T\nsince 2026-11-20T09:30:00Z,21\n',
+    'version,T\n1.10.26,21\n',
+  ])('%j has none: refused, and read with --now', async text => {
+    const message = expect.stringMatching(/--time-column.*--now/)
+    await expect(readCsv(text)).rejects.toMatchObject({ status: 2, message })
+    expect(await summaryOfFile(text)).toMatchObject({ time: [], leftOut: [] })
   })
 
-  it('keyLike() makes a key of a name that is none', () => {
-    expect(['Temperature (°C)', 'Wind speed [m/s]', 'Außen', 'pH-Wert', '%'].map(keyLike)).toEqual([
-      'Temperature_C',
-      'Wind_speed_m_s',
-      'Aussen',
-      'pH-Wert',
-      'key',
-    ])
+  it.each([
+    [
+      `created_at,updated_at,T\n${at},${other},21\n`,
+      /created_at and updated_at could each be the time.*--time-column/,
+    ],
+    [`Anfang;Ende;T\n${at};${other};21\n`, /Anfang and Ende could each be the time/],
+    [`moment,note,T\n${at},2026-11-19,21\n`, /moment and note could each be the time/],
+    ['Tag,gekauft,T\n2026-11-20,2025-01-01,21\n', /Tag and gekauft could each be the time/],
+    [`date,last_updated,T\n2026-11-20,${other},21\n`, /date and last_updated could each be the time/],
+    [`date,seen,T\n11/20/2026,${other},21\n`, /date and seen could each be the time/],
+    [`time,created_at,T\n12.5,${other},21\n`, /time and created_at could each be the time/],
+    [`time,created_at,T\nnoon,${other},21\n`, /time and created_at could each be the time/],
+    [`Timestamp,time,T\n${at},${other},21\n`, /Timestamp and time could each be the time/],
+    ['Tag,von,bis,T\n2026-11-20,09:30,10:30,21\n', /von and bis could each be the time/],
+    ['Tag,Kauf,time\n2026-11-20,2025-01-01,09:30\n', /Tag and Kauf could each be the day.*date/],
+  ])('%j is refused with its two', async (text, message) => {
+    await expect(readCsv(text)).rejects.toMatchObject({ status: 2, message: expect.stringMatching(message) })
   })
+
+  it('is decided by the first row that is no header', async () => {
+    const { records, faults } = await readCsv(`x,y\nx,y\n${at},1\n1,${at}\n`)
+    expect(records).toEqual([{ key: 'y', value: 1, datetime: at }])
+    expect(faults).toEqual([expect.stringMatching(/^4 datetime: the time is a number/)])
+  })
+
+  it('is not in the value of a record', async () => {
+    const { records } = await readCsv(`key,value,when\nbought,2025-01-01,${at}\n`)
+    expect(records).toEqual([{ key: 'bought', value: '2025-01-01', datetime: at }])
+  })
+
+  it('leaves other times out', async () => {
+    const text = `timestamp,seen,T,bought,time\n${at},${other},21,2025-01-01,x\n`
+    expect(await summaryOfFile(text)).toMatchObject({ keys: ['T'], leftOut: ['seen', 'bought', 'time'] })
+  })
+})
+
+describe('the position of a CSV file', () => {
+  it.each([
+    ['lat', 'long'],
+    ['Latitude', 'Longitude'],
+    ['GPS Latitude', 'gps_lon'],
+    ['location-lat', 'location-long'],
+    ['Latitude (deg)', 'Longitude (deg)'],
+    ['positionLat', 'positionLng'],
+    ['LAT', 'LNG'],
+    ['start lat', 'start lon'],
+  ])('is %s and %s', async (lat, long) => {
+    const text = `time,T,${long},${lat}\n${at},1,23,60\n`
+    expect(await summaryOfFile(text)).toMatchObject({ position: [lat, long] })
+  })
+
+  it('is that of the plain names among several', async () => {
+    const text = `time,latitude_error,latitude,lon\n${at},1,60,23\n`
+    expect(await summaryOfFile(text)).toMatchObject({ position: ['latitude', 'lon'] })
+  })
+
+  it.each(['flat,plate', 'latency,longest', 'salon,T', 'long_press,T', 'lat_long,T', 'gps_lat,T'])(
+    'is not in %s',
+    async names => {
+      const text = `time,${names}\n${at},1,2\n`
+      expect(await summaryOfFile(text)).toMatchObject({ position: [], keys: names.split(',') })
+    },
+  )
+})
+
+it('keyLike() makes a key of a name that is none', () => {
+  expect(['Temperature (°C)', 'Wind speed [m/s]', 'Außen', 'pH-Wert', '%'].map(keyLike)).toEqual([
+    'Temperature_C',
+    'Wind_speed_m_s',
+    'Aussen',
+    'pH-Wert',
+    'key',
+  ])
 })
 
 describe('the columns of a CSV file', () => {
@@ -141,29 +177,16 @@ describe('the columns of a CSV file', () => {
     expect(records.map(({ datetime }) => datetime)).toEqual(records.map(() => at))
   })
 
-  it.each([
-    'when,T\n2026-11-20T09:30:00Z,21.5\n',
-    'moment,T\n2026-11-20T09:30:00Z,21.5\n',
-    'local_time,T\n2026-11-20T09:30:00Z,21.5\n',
-    'T,H\n21.5,48\n',
-    'key,value\nT,21.5\n',
-  ])('%j without a known name of a time is refused, and read with --time-column or --now', async text => {
-    await expect(readCsv(text)).rejects.toMatchObject({
-      status: 2,
-      message: expect.stringMatching(/--time-column.*--now/),
-    })
-    const [first = ''] = text.split(',')
-    if (text.includes('2026')) {
-      const named = await readCsv(text, { timeColumn: first.toUpperCase() })
-      expect(named.records).toEqual([{ key: 'T', value: 21.5, datetime: at }])
-    }
-    const { records, faults } = await readCsv(text, { now: true })
-    expect(faults).toEqual([])
-    expect(records.every(record => !('datetime' in record))).toBe(true)
+  it('is read without a time that is found with --time-column or --now alone', async () => {
+    const text = 'moment,T\n11/20/2026,21.5\n2026-11-20T09:30:00Z,21.5\n'
+    await expect(readCsv(text)).rejects.toThrow(/--time-column.*--now/)
+    const read = { key: 'T', value: 21.5, datetime: at }
+    expect((await readCsv(text, { timeColumn: 'MOMENT' })).records).toEqual([read])
+    const { records } = await readCsv(text, { now: true })
+    expect(records.some(record => 'datetime' in record)).toBe(false)
   })
 
   it.each([
-    ['created_at,updated_at,T\n', /created_at and updated_at could each be the time.*--time-column/],
     ['time,timestamp,T\n', /time and timestamp could each be the time/],
     ['time,lat,T\n', /a column lat but none of the longitude.*lon, lng/],
     ['time,Lng,T\n', /a column Lng but none of the latitude/],
@@ -201,7 +224,7 @@ describe('the columns of a CSV file', () => {
     const { records, columns } = await readCsv(text, { key: 'temp' })
     expect(records).toEqual([{ key: 'temp', value: 21.5, datetime: at }])
     const [found] = columns
-    expect(found?.leftOut.map(column => found.names[column])).toEqual(['id', 'feed_id', 'ele'])
+    expect(found?.leftOut.map(({ name }) => name)).toEqual(['id', 'feed_id', 'ele'])
   })
 })
 

@@ -14,6 +14,9 @@ describe('ndjsonRecords()', () => {
     `{"_time":"${at}","_field":"T","_value":21.5,"table":0,"result":"_result"}`,
     `{"thingId":"abcdefgh234567ab","name":"boat","key":"T","value":21.5,"datetime":"${at}"}`,
     `{"key":"T","value":21.5,"date":"2026-11-20","time":"09:30"}`,
+    `{"key":"T","value":21.5,"when":"${at}"}`,
+    `{"key":"T","value":21.5,"日付":"2026-11-20","時刻":"09:30","n":20261119093000}`,
+    `{"key":"T","value":21.5,"message":"2026-11-19","Timestamp":"${at}"}`,
     `{"entity_id":"T","state":21.5,"last_changed":"2026-11-20T11:30:00+02:00"}`,
     `{"metric":"T","value":21.5,"ts":"2026-11-20T09:30Z","geo":null}`,
   ])('finds time, key and value of %s', async line => {
@@ -45,7 +48,8 @@ describe('ndjsonRecords()', () => {
     '{"key":"T","value":1}',
     '{"key":"T","value":1,"datetime":null}',
     '{"key":"T","value":1,"datetime":""}',
-    '{"key":"T","value":1,"when":"2026-11-20T09:30:00Z"}',
+    '{"key":"T","value":1,"when":"11/20/2026 09:30"}',
+    '{"key":"T","value":1,"when":null}',
   ])('refuses %s without a time, and takes it with --now', async line => {
     expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 .*--now/)])
     expect((await readNdjson(line, { now: true })).records).toEqual([{ key: 'T', value: 1 }])
@@ -76,7 +80,7 @@ describe('ndjsonRecords()', () => {
   it('tells its fields once for each form, with those that are not used', async () => {
     const record = `{"key":"T","value":1,"datetime":"${at}","device":"a","rssi":-60}\n`
     const { columns } = await readNdjson(record + record + record.replace('device', 'board'))
-    expect(columns.map(({ leftOut, names }) => leftOut.map(field => names[field]))).toEqual([
+    expect(columns.map(({ leftOut }) => leftOut.map(({ name }) => name))).toEqual([
       ['device', 'rssi'],
       ['board', 'rssi'],
     ])

@@ -11,7 +11,7 @@ async function inZone(tz: string) {
   return { zone }
 }
 
-describe('a file whose time of day is in a column that is no time by its name', () => {
+describe('a file whose time of day is in a column that is none by its name and cells', () => {
   it.each([
     ['hours', hourly('hour', ['0', '1'])],
     ['hours and minutes', hourly('hhmm', ['0000', '0100'])],
@@ -20,8 +20,7 @@ describe('a file whose time of day is in a column that is no time by its name', 
     ['settlement periods', 'Date,settlement_period,n\n30.06.2026,47,1\n30.06.2026,48,2\n'],
     ['equal values', 'date,hour,temp\n2026-06-30,0,12\n2026-06-30,1,12\n'],
     ['minutes of the day', hourly('minute', ['0', '15', '30'])],
-    ['clocks', hourly('at_clock', ['00:00', '01:00'])],
-    ['clocks of a start', hourly('from', ['0:00', '0:30'])],
+    ['clocks with words', hourly('at_clock', ['00:00 h', '01:00 h'])],
     ['days spelled as midnights', 'date,hour,temp\n2026-06-30 00:00,0,1\n2026-06-30 00:00,1,2\n'],
     [
       'days spelled as midnights with a zone',
@@ -116,9 +115,9 @@ describe('times of a zone that is not UTC', () => {
     ['a column timezone', `timestamp,TimeZone,t\n${at},MDT,1\n`],
     ['a cell with a zone', `timestamp,site,t\n${at},Asia/Kolkata,1\n`],
     ['a cell with an offset', `timestamp,shift,t\n${at},-06:00,1\n`],
-    ['an abbreviation behind the name', `Time (CEST),t\n${at},1\n`, { timeColumn: 'Time (CEST)' }],
-    ['an abbreviation in brackets', `Timestamp [EST],t\n${at},1\n`, { timeColumn: 'Timestamp [EST]' }],
-    ['local_time', `local_time,t\n${at},1\n`, { timeColumn: 'local_time' }],
+    ['an abbreviation behind the name', `Time (CEST),t\n${at},1\n`],
+    ['an abbreviation in brackets', `Timestamp [EST],t\n${at},1\n`],
+    ['local_time', `local_time,t\n${at},1\n`],
     ['a time of day', `date,time (Europe/Paris),t\n2026-07-01,09:30,1\n`],
     ['a day', `date(Europe/Paris),t\n2026-07-01,1\n`],
     ['--date', `time,tz,t\n09:30,Europe/Paris,1\n`, { date: '2026-07-01' }],

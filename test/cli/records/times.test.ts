@@ -127,7 +127,7 @@ describe('times of day', () => {
   ])('are joined with the day beside them: %j', async (rows, expected) => {
     const text = rows.replaceAll('\n', ',1\n')
     expect(await times(`date,time,n\n${text}`)).toEqual({ times: expected, faults: [] })
-    expect(await times(`Uhrzeit;Datum;n\n${swapped(text)}`)).toEqual({ times: expected, faults: [] })
+    expect(await times(`time;date;n\n${swapped(text)}`)).toEqual({ times: expected, faults: [] })
   })
 
   function swapped(text: string): string {
