@@ -38,15 +38,15 @@ export interface Columns {
 interface Candidate extends Column {
   /** Of the name, less brackets: `createdAt (UTC)` is `created`, `at`. None of a column that a database adds to a result. */
   readonly words: readonly string[]
+  /** The words without what separates them. */
+  readonly called: string
   readonly held: Held
 }
 
-/** Names, as their words without what separates them. */
 const timeNames = ['datetime', 'time', 'timestamp', 'ts', 'epoch']
 const keyNames = ['key', 'field', 'metric', 'variable', 'entityid']
 const zoneNames = ['tz', 'timezone', 'utcoffset', 'gmtoffset']
-
-/** One of the words of a name. */
+/** Of these, one is among the words of a name. */
 const latWords = ['lat', 'latitude']
 const longWords = ['long', 'lon', 'lng', 'longitude']
 
@@ -72,27 +72,30 @@ export function columnsOf(
   const isQueryResult = header.includes('_time')
   const isOwn = (name: string) => isQueryResult && ofQueryResult.test(name)
   const all = header.map((name, at): Candidate => {
-    if (isOwn(name)) return { at, name, words: [], held: 'nothing' }
-    return { at, name, words: wordsOf(name.replace(/[([].*/, '')), held: heldBy(cells[at]) }
+    const words = isOwn(name) ? [] : wordsOf(name)
+    return { at, name, words, called: words.join(''), held: isOwn(name) ? 'nothing' : heldBy(cells[at]) }
   })
   const record = keyAndValue(all, options.key)
-  if (!record && isRecord) throw usageError(noRecord(header))
-  const isOfRecord = (column: Column) => column === record?.key || column === record?.value
-  const { time, date } = timeColumns(
-    all.filter(column => !isOfRecord(column)),
-    options,
-  )
+  if (!record && isRecord) {
+    throw usageError(
+      `a line is one record, ${recordShape}: this one has ${namesText(header, 'no fields')}; write a line for each reading`,
+    )
+  }
+  const besideRecord = all.filter(column => column !== record?.key && column !== record?.value)
+  const { time, date } = timeColumns(besideRecord, options)
   const geo = geoColumns(all, options.geoColumns)
-  const others = all.filter(column => ![time, date, ...(geo ?? [])].includes(column) && !isOfRecord(column))
-  const isKey = (column: Candidate) => column.name !== '' && !isOwn(column.name) && !isTime(column)
-  const keys = record ? [] : others.filter(isKey)
+  const others = besideRecord.filter(column => ![time, date, ...(geo ?? [])].includes(column))
+  const isTime = (column: Candidate) => isWhole(column) || [...timeNames, 'date'].includes(column.called)
+  const keys = others.filter(
+    column => !record && column.name !== '' && !isOwn(column.name) && !isTime(column),
+  )
   if (!record && keys.length === 0 && !geo) throw usageError('there is no column of values')
   refuseBadKeys(keys.map(({ name }) => name))
   return {
     ...{ all, time, date, geo, key: record?.key },
     values: record ? [record.value] : keys,
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
-    zone: zoneIn(time?.name ?? '') ?? all.find(column => isCalled(column, zoneNames))?.name,
+    zone: zoneIn(time?.name ?? '') ?? all.find(({ called }) => zoneNames.includes(called))?.name,
     leftOut: others.filter(column => !keys.includes(column)),
   }
 }
@@ -107,25 +110,27 @@ function timeColumns(columns: readonly Candidate[], options: ColumnOptions) {
   if (!time && options.timeUnit?.isOfDay) {
     throw usageError(`--time-unit ${options.timeUnit.name} needs the column of the time of day: ${how}`)
   }
-  if (!time && !options.now) throw usageError(noTime(columns))
+  if (!time && !options.now) {
+    const which = namesText(columns.map(({ name }) => name).filter(name => name !== ''))
+    throw usageError(
+      `none of ${which} has a time such as 2026-11-21T09:30:00Z in its first row, or is called time: name the column with --time-column, or give the records the time of their receipt with --now`,
+    )
+  }
   if (!time || isWhole(time)) return { time }
   const days = columns.filter(
-    column => column !== time && (isCalled(column, ['date']) || (time.held !== 'nothing' && isDay(column))),
+    column => column !== time && (column.called === 'date' || (time.held !== 'nothing' && isDay(column))),
   )
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
 }
 
 /** Those that could be the time: the first cells say it, and names only where several do, or none. */
 function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: ColumnOptions) {
-  const named = columns.filter(column => isCalled(column, timeNames))
-  const dates = columns.filter(column => isCalled(column, ['date']))
-  if (timeUnit) return named.length > 0 || timeUnit.isOfDay ? named : dates
-  const whole = columns.filter(column => isWhole(column) || dates.includes(column))
+  const named = columns.filter(({ called }) => timeNames.includes(called))
+  const whole = columns.filter(column => isWhole(column) || column.called === 'date')
+  if (timeUnit) return named.length > 0 || timeUnit.isOfDay ? named : whole
   const clocks = columns.filter(({ held }) => held === 'clock')
-  const areDays =
-    whole.length === 0
-      ? date !== undefined
-      : !whole.some(({ held }) => held === 'time' || held === 'midnight')
+  const isNoDay = ({ held }: Candidate) => held === 'time' || held === 'midnight'
+  const areDays = whole.length === 0 ? date !== undefined : !whole.some(isNoDay)
   const groups = [
     named.filter(isWhole),
     named.filter(({ held }) => held === 'nothing'),
@@ -145,66 +150,46 @@ function isWhole(column: Candidate): boolean {
   return column.held === 'time' || isDay(column)
 }
 
-function isTime(column: Candidate): boolean {
-  return isWhole(column) || isCalled(column, [...timeNames, 'date'])
-}
-
-function noTime(columns: readonly Column[]): string {
-  const which = columns
-    .filter(({ name }) => name !== '')
-    .map(({ name }) => shownName(name))
-    .join(', ')
-  return `none of ${which} has a time such as 2026-11-21T09:30:00Z in its first row, or is called time: name the column with --time-column, or give the records the time of their receipt with --now`
-}
-
 function geoColumns(columns: readonly Candidate[], given: ColumnOptions['geoColumns']): Columns['geo'] {
   if (given) {
     const [lat, long] = given
     return [namedColumn(columns, lat, '--geo-columns'), namedColumn(columns, long, '--geo-columns')]
   }
   const how = 'name both with --geo-columns <lat,long>'
-  const lats = columns.filter(({ words }) => hasWord(words, latWords) && !hasWord(words, longWords))
-  const longs = columns.filter(({ words }) => hasWord(words, longWords) && !hasWord(words, latWords))
-  const lat = choose(lats, latWords, 'the latitude', how)
-  const long = choose(longs, longWords, 'the longitude', how)
+  // A column lat_long is none of them.
+  const withOne = (known: readonly string[], other: readonly string[]) =>
+    columns.filter(({ words }) => words.some(w => known.includes(w)) && !words.some(w => other.includes(w)))
+  const lat = choose(withOne(latWords, longWords), latWords, 'the latitude', how)
+  const long = choose(withOne(longWords, latWords), longWords, 'the longitude', how)
   if (lat && long) return [lat, long]
   const lone = lat ?? long
   // A press can be long, too.
   if (!lone || lone.words.length > 1) return undefined
-  const [missing, names] = lat
-    ? ['longitude', 'long, lon, lng or longitude']
-    : ['latitude', 'lat or latitude']
-  throw usageError(
-    `there is a column ${shownName(lone.name)} but none of the ${missing}: call it ${names}, or ${how}`,
-  )
+  const missing = lat ? 'longitude: call it long, lon, lng or longitude' : 'latitude: call it lat or latitude'
+  throw usageError(`there is a column ${shownName(lone.name)} but none of the ${missing}, or ${how}`)
 }
 
 /** undefined: each column is a key of its own. */
 function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
-  const ofName = (name: string) => columns.filter(column => isCalled(column, [name]))
-  const how = 'give the other one another name'
-  const value = choose(ofName('value'), ['value'], 'the value', how)
-  const state = value ?? choose(ofName('state'), ['state'], 'the value', how)
-  if (!state) {
+  const find = (names: readonly string[], what: string) => {
+    const found = columns.filter(({ called }) => names.includes(called))
+    return choose(found, names.slice(0, 1), what, 'give the other one another name')
+  }
+  const value = find(['value'], 'the value') ?? find(['state'], 'the value')
+  if (!value) {
     if (given !== undefined) throw usageError('--key needs a column value, and there is none')
     return undefined
   }
-  const key = choose(
-    columns.filter(column => isCalled(column, keyNames)),
-    ['key'],
-    'the key',
-    how,
-  )
-  if (key && given !== undefined) {
-    throw usageError(`there is a column ${shownName(key.name)}: leave --key out`)
+  const own = find(keyNames, 'the key')
+  if (own && given !== undefined) {
+    throw usageError(`there is a column ${shownName(own.name)}: leave --key out`)
   }
   if (given !== undefined) refuseBadKeys([given])
-  const either = key ?? given
-  if (either !== undefined) return { key: either, value: state }
-  if (!value) return undefined
-  throw usageError(
-    `a column ${shownName(value.name)} needs a column key beside it, or the key of all records with --key`,
-  )
+  const key = own ?? given
+  if (key !== undefined) return { key, value }
+  if (value.called === 'state') return undefined
+  const which = shownName(value.name)
+  throw usageError(`a column ${which} needs a column key beside it, or the key of all records with --key`)
 }
 
 /**
@@ -219,38 +204,26 @@ function choose<C extends Column>(
   what: string,
   how: string,
 ): C | undefined {
-  for (const name of own) {
-    const owned = columns.find(column => column.name.toLowerCase() === name)
-    if (owned) return owned
-  }
-  if (columns.length < 2) return columns[0]
+  const [owned] = own.flatMap(name => columns.find(column => column.name.toLowerCase() === name) ?? [])
+  if (owned || columns.length < 2) return owned ?? columns[0]
   const which = columns.map(({ name }) => shownName(name)).join(' and ')
   throw usageError(`${which} could each be ${what}: ${how}`)
 }
 
 /** @throws CommandError usage */
 function namedColumn(columns: readonly Candidate[], wanted: string, option: string): Candidate {
-  const exact = columns.find(({ name }) => name === wanted)
-  if (exact) return exact
-  const spelling = wordsOf(wanted).join('')
-  const alike = columns.filter(({ name }) => wordsOf(name).join('') === spelling)
-  if (alike.length === 1 && alike[0]) return alike[0]
-  const which = columns.map(({ name }) => shownName(name)).join(', ')
+  const alike = columns.filter(({ called }) => called === wordsOf(wanted).join(''))
+  const found = columns.find(({ name }) => name === wanted) ?? (alike.length === 1 ? alike[0] : undefined)
+  if (found) return found
+  const which = namesText(columns.map(({ name }) => name))
   throw usageError(`${option}: there is no column ${shownName(wanted)} among ${which}`)
 }
 
-function isCalled({ words }: Candidate, names: readonly string[]): boolean {
-  return names.includes(words.join(''))
-}
-
-function hasWord(words: readonly string[], known: readonly string[]): boolean {
-  return words.some(word => known.includes(word))
-}
-
-/** `createdAt`, `CREATED_AT` and `Created at:` are `created`, `at`. */
+/** `createdAt`, `CREATED_AT` and `Created at (UTC)` are `created`, `at`. */
 function wordsOf(name: string): string[] {
   return name
     .normalize('NFKC')
+    .replace(/[([].*/, '')
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
@@ -276,14 +249,13 @@ export function keyLike(name: string): string {
 /** A record as a line of NDJSON. */
 export const recordShape = '{"key":"depth","value":9.8,"datetime":"2026-11-21T09:30:00Z"}'
 
-function noRecord(names: readonly string[]): string {
-  const which = names.map(shownName).join(', ') || 'no fields'
-  return `a line is one record, ${recordShape}: this one has ${which}; write a line for each reading`
-}
-
 /** A name as messages show it: in quotes if it is not one plain word. */
 function shownName(name: string): string {
   return /^[\w$.-]+$/.test(name) ? name : JSON.stringify(name)
+}
+
+function namesText(names: readonly string[], none = 'none'): string {
+  return names.map(shownName).join(', ') || none
 }
 
 /** What the columns of a file are taken for, by name. */
@@ -306,15 +278,14 @@ export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
 /** The same for people, a line for each. */
 export function summaryLines(columns: Columns, { timeUnit, zone }: TimeOptions): string[] {
   const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
-  const text = (names: readonly string[]) => names.map(shownName).join(', ') || 'none'
   const isUnix = timeUnit?.isOfDay === false
   const how = isUnix ? `Unix time in ${timeUnit.name}` : `${zone?.name ?? 'UTC'} where it has no zone`
   const from = valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`
-  const which = keyColumn === undefined ? text(keys) : `from ${shownName(keyColumn)}`
+  const which = keyColumn === undefined ? namesText(keys) : `from ${shownName(keyColumn)}`
   return [
-    `time      ${time.length === 0 ? 'that of receipt' : `${text(time)} (${how})`}`,
-    `position  ${text(position)}`,
+    `time      ${time.length === 0 ? 'that of receipt' : `${namesText(time)} (${how})`}`,
+    `position  ${namesText(position)}`,
     `keys      ${which}${from}`,
-    `left out  ${text(leftOut)}`,
+    `left out  ${namesText(leftOut)}`,
   ]
 }

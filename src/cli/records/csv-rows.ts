@@ -84,19 +84,13 @@ async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, 
 
 /** What cuts header and first row into equally many cells, and most. */
 function separatorOf(begin: string): string {
-  const ranked = separators.map(separator => ({ separator, cells: cellsWith(separator, begin) }))
-  const best = ranked.reduce((one, other) => (other.cells > one.cells ? other : one))
-  return best.cells > 1 ? best.separator : ','
-}
-
-/** 0 if header and first row have not equally many, or cannot be read with this separator. */
-function cellsWith(delimiter: string, begin: string): number {
-  try {
-    const [head = [], row = head] = parseAtOnce(begin, { ...lenience, delimiter, to: 2 })
+  const counts = separators.map(delimiter => {
+    const options = { ...lenience, delimiter, skip_records_with_error: true, to: 2 }
+    const [head = [], row = head] = parseAtOnce(begin, options)
     return row.length === head.length ? head.length : 0
-  } catch {
-    return 0
-  }
+  })
+  const most = Math.max(...counts)
+  return (most > 1 && separators[counts.indexOf(most)]) || ','
 }
 
 type OnRow = (cells: readonly Cell[], raw: string, end: number) => void

@@ -47,7 +47,7 @@ export async function* ndjsonRecords(
   { onColumns, notes }: FileListener,
 ): AsyncGenerator<Sourced> {
   const reader = new RowReader(options, notes, false)
-  const known = new Map<string, Columns | Fault>()
+  const known = new Map<string, Columns | string>()
   for await (const read of jsonLines(texts)) {
     if ('fault' in read) {
       yield { ...read, records: [] }
@@ -57,15 +57,12 @@ export async function* ndjsonRecords(
     const { geo, ...others } = fields
     const [names, cells] = [Object.keys(others), Object.values(others)]
     const form = JSON.stringify(names)
-    const columns = known.get(form) ?? fieldColumns(names, cells, options)
-    if (!known.has(form)) {
-      known.set(form, columns)
-      if ('all' in columns) onColumns(columns)
-    }
+    const columns = known.get(form) ?? fieldColumns(names, cells, options, onColumns)
+    known.set(form, columns)
     const found =
-      'all' in columns
-        ? withGeo(reader.read({ line, cells }, columns), geo)
-        : faultAt(line, columns.field, columns.message)
+      typeof columns === 'string'
+        ? faultAt(line, '', columns)
+        : withGeo(reader.read({ line, cells }, columns), geo)
     yield { ...found, end }
   }
 }
@@ -77,19 +74,22 @@ function withGeo(read: Sourced, geo: unknown): Sourced {
   return sourced(read.line, placed)
 }
 
+/** A string says why there are none. */
 function fieldColumns(
   names: readonly string[],
   cells: readonly unknown[],
   options: FileOptions,
-): Columns | Fault {
+  onColumns: FileListener['onColumns'],
+): Columns | string {
   if (names.includes('values')) {
-    const message = `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
-    return { field: '', message }
+    return `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
   }
   try {
-    return columnsOf(names, cells, options, true)
+    const columns = columnsOf(names, cells, options, true)
+    onColumns(columns)
+    return columns
   } catch (error) {
-    if (error instanceof CommandError) return { field: '', message: error.message }
+    if (error instanceof CommandError) return error.message
     throw error
   }
 }

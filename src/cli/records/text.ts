@@ -8,18 +8,16 @@ import { failure } from '../exit.ts'
  */
 export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
-  let begin: Uint8Array = new Uint8Array()
+  let open: Uint8Array = new Uint8Array()
   for await (const chunk of chunks) {
-    if (decoder) yield decode(decoder, chunk)
-    else {
-      begin = Buffer.concat([begin, chunk])
-      if (begin.length < 2) continue
-      decoder = decoderFor(begin)
-      yield decode(decoder, begin)
-    }
+    open = Buffer.concat([open, chunk])
+    if (open.length < 2 && !decoder) continue
+    decoder ??= decoderFor(open)
+    yield decode(decoder, open)
+    open = new Uint8Array()
   }
-  decoder ??= decoderFor(begin)
-  const rest = begin.length < 2 ? decode(decoder, begin) + decode(decoder) : decode(decoder)
+  decoder ??= decoderFor(open)
+  const rest = decode(decoder, open) + decode(decoder)
   if (rest !== '') yield rest
 }
 
@@ -32,7 +30,7 @@ function decoderFor([first, second]: Uint8Array): TextDecoder {
 /** @param chunk undefined: there is no more */
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
-    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
+    return decoder.decode(chunk, { stream: chunk !== undefined })
   } catch {
     throw failure('the input is not UTF-8 text: convert it, or give a binary value as base64')
   }

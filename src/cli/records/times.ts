@@ -88,8 +88,9 @@ function timeOn(dayText: string, clock: string): number | undefined {
   const [, hour = '', minute = '', second = '00', fraction = '0', half, zone = ''] =
     clockParts.exec(clock) ?? []
   const hours = half === undefined ? Number(hour) : hoursOfHalf(Number(hour), half)
+  const [, offset, minutes = '00'] = /([+-]\d\d):?(\d\d)?$/.exec(zone) ?? []
   const time = `${String(hours).padStart(2, '0')}:${minute}:${second}.${fraction}`
-  return parseDatetime(`${isoDay(dayText)}T${time}${isoZone(zone.trim())}`)
+  return parseDatetime(`${isoDay(dayText)}T${time}${offset === undefined ? 'Z' : `${offset}:${minutes}`}`)
 }
 
 /** 12 AM is midnight, 12 PM noon. A 13 PM is none: 25 is no hour. */
@@ -99,17 +100,9 @@ function hoursOfHalf(hour: number, half: string): number {
 }
 
 function isoDay(text: string): string {
-  const parts = /^\d{8}$/.test(text)
-    ? [text.slice(0, 4), text.slice(4, 6), text.slice(6)]
-    : text.split(/[-/.]/)
-  const [first = '', month = '', last = ''] = parts
-  const [year, dayOfMonth] = first.length === 4 ? [first, last] : [last, first]
-  return `${year}-${month.padStart(2, '0')}-${dayOfMonth.padStart(2, '0')}`
-}
-
-function isoZone(zone: string): string {
-  const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? []
-  return sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
+  const yearFirst = /^\d\d?\./.test(text) ? text.split('.').reverse().join('.') : text
+  const [, year, month = '', last = ''] = /^(\d{4})\D?(\d\d?)\D?(\d\d?)$/.exec(yearFirst) ?? []
+  return `${year}-${month.padStart(2, '0')}-${last.padStart(2, '0')}`
 }
 
 /** What the text of a cell is by itself; a `midnight` is a day that is spelled with 00:00. */

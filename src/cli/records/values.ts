@@ -28,8 +28,7 @@ export function isNearlyNumber(text: string): boolean {
 export function jsonOrText(text: string, decimal: Decimal): unknown {
   const number = plainNumber(text, decimal)
   if (number !== undefined) return number
-  if (text === 'true' || text === 'false') return text === 'true'
-  if (!/^[[{]/.test(text)) return text
+  if (!/^(?:true$|false$|[[{])/.test(text)) return text
   try {
     return JSON.parse(text)
   } catch {
