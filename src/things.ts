@@ -15,7 +15,15 @@ import { assertOptions } from './core/options/given-options.ts'
 import { aFunction, ifGiven, objectWith, wholeNumber, yesOrNo } from './core/options/option-kinds.ts'
 import type { RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record/record-text.ts'
-import { createHostListeners, createHostRead, type HostThings, HostWrites } from './embed/index.ts'
+import {
+  activationCodesOfHost,
+  createHostListeners,
+  createHostRead,
+  type HostThings,
+  HostWrites,
+  registryOfHost,
+  sessionsOfHost,
+} from './embed/index.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/left-log.ts'
 import type { HttpThings } from './http/http-things.ts'
@@ -143,14 +151,17 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   if (options.limits)
     assertOptions('limits of createThings', givenLimits, options.limits, '{ writesPerSecond: 100 }')
   const parts = await openThings(options)
-  const { registry, sessions, activationCodes, backup, storeSize, isReady, close } = parts
+  const { backup, storeSize, isReady, close } = parts
   const ofHost = { ...parts, adminKey: options.adminKey }
   const writes = new HostWrites(ofHost)
   return {
     write: (...write) => writes.write(...write),
     read: createHostRead(ofHost),
     on: createHostListeners(parts.live, options.onDefect ?? warnOfDefect),
-    ...{ registry, sessions, activationCodes, backup, storeSize, isReady, close, parts },
+    registry: registryOfHost(parts.registry),
+    sessions: sessionsOfHost(parts.sessions),
+    activationCodes: activationCodesOfHost(parts.activationCodes),
+    ...{ backup, storeSize, isReady, close, parts },
   }
 }
 

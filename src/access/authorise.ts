@@ -149,7 +149,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   function assertSessionMay({ access, isOperators }: SessionPrincipal, action: Action): void {
     if (action === 'read') return
-    if (access === 'read' || action === 'mint a session') throw new ThingwireError('forbidden')
+    if (access !== 'write' || action === 'mint a session') throw new ThingwireError('forbidden')
     // One that a thing minted can do no more than the thing.
     if (!isOperators) assertThingMay(action)
   }

@@ -1,3 +1,4 @@
+export { activationCodesOfHost, registryOfHost, sessionsOfHost } from './host-access.ts'
 export { createHostListeners } from './host-listeners.ts'
 export { createHostRead } from './host-reads.ts'
 export { HostWrites } from './host-writes.ts'

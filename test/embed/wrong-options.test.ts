@@ -8,7 +8,7 @@ import { thingsPage } from '../../src/server/page.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { createRedisStore } from '../../src/store/redis/index.ts'
-import { createThings } from '../../src/things.ts'
+import { createThings, type Things } from '../../src/things.ts'
 import { thingsOfTest } from './host-things.ts'
 
 /** A program without types gives anything. */
@@ -208,5 +208,78 @@ describe('a wrong option', () => {
   ])('of attachThings is named: %s', async (_, options, message) => {
     const { things } = await thingsOfTest()
     await expect(attach(things, options)).rejects.toThrow(message)
+  })
+})
+
+describe('a wrong argument of registry, sessions or activationCodes', () => {
+  it.each<[string, (things: Things) => unknown, string]>([
+    [
+      'registry.create()',
+      ({ registry }) => (registry.create as Untyped)(),
+      "the options of registry.create must be an object such as { name: 'pump' }: they are missing",
+    ],
+    [
+      "registry.create('pump')",
+      ({ registry }) => (registry.create as Untyped)('pump'),
+      'the options of registry.create must be an object such as { name: \'pump\' }: they are "pump"',
+    ],
+    [
+      'a misspelled name',
+      ({ registry }) => (registry.create as Untyped)({ nam: 'x' }),
+      'registry.create has no option "nam": its options are name, topics',
+    ],
+    [
+      'registry.list()',
+      ({ registry }) => (registry.list as Untyped)(),
+      'the options of registry.list must be an object such as { limit: 100 }: they are missing',
+    ],
+    [
+      'registry.missing()',
+      ({ registry }) => (registry.missing as Untyped)(),
+      'thingIds of registry.missing must be a list of thing ids: it is missing',
+    ],
+    [
+      'registry.rename(id)',
+      ({ registry }) => (registry.rename as Untyped)('id'),
+      'name of registry.rename must be a text of at most 200 characters: it is missing',
+    ],
+    [
+      'registry.setTopics(id)',
+      ({ registry }) => (registry.setTopics as Untyped)('id'),
+      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }]: it is missing",
+    ],
+    [
+      'sessions.create()',
+      ({ sessions }) => (sessions.create as Untyped)(),
+      "things of sessions.create must be '*' or a list of thing ids: it is missing",
+    ],
+    [
+      "an access 'reed'",
+      ({ sessions }) => (sessions.create as Untyped)('*', { access: 'reed' }),
+      'access of sessions.create must be one of read, write: it is "reed"',
+    ],
+    [
+      "an access 'admin' for one thing",
+      ({ sessions }) => (sessions.createForThing as Untyped)('id', adminKey, { access: 'admin' }),
+      'access of sessions.createForThing must be one of read, write: it is "admin"',
+    ],
+    [
+      'expires_in',
+      ({ sessions }) => (sessions.create as Untyped)('*', { access: 'read', expires_in: 60 }),
+      'sessions.create has no option "expires_in": its options are things, access, expiresIn, topics',
+    ],
+    [
+      'sessions.list()',
+      ({ sessions }) => (sessions.list as Untyped)(),
+      'the options of sessions.list must be an object such as { limit: 100 }: they are missing',
+    ],
+    [
+      'activationCodes.create()',
+      ({ activationCodes }) => (activationCodes.create as Untyped)(),
+      'the options of activationCodes.create must be an object such as { count: 1, uses: 1 }: they are missing',
+    ],
+  ])('is named, with what it must be: %s', async (_, call, message) => {
+    const { things } = await thingsOfTest()
+    await expect((async () => await call(things))()).rejects.toThrow(new TypeError(message))
   })
 })
