@@ -17,7 +17,7 @@ export function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly st
       if (!any) reply.header('vary', 'Origin')
       if (any || allowedOrigins.includes(origin)) {
         reply.header('access-control-allow-origin', any ? '*' : origin)
-        reply.header('access-control-expose-headers', `Link, Retry-After, ${intervalHeader}`)
+        reply.header('access-control-expose-headers', `Date, Link, Retry-After, ${intervalHeader}`)
       }
     }
     if (request.method !== 'OPTIONS') return done()

@@ -162,12 +162,14 @@ function keepOutOfCaches(v2: FastifyInstance): void {
   })
 }
 
-/** Writes ignore them (contract §3): firmware adds some. */
+/** Writes and activations ignore them (contract §3): firmware adds some. */
 function refuseUnknownParameters(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
     const { operation } = route.config ?? {}
-    if (!operation || !['GET', 'HEAD', 'DELETE'].includes(String(route.method))) return
+    if (!operation) return
     const { credential, parameters = [] } = operation
+    const isRead = ['GET', 'HEAD', 'DELETE'].includes(String(route.method))
+    if (!isRead && credential !== 'admin') return
     const names = parameters.flatMap(each => (each.in === 'query' ? each.name : []))
     if (credential === 'stream') names.push('session')
     if (credential === 'token') names.push('thingToken')

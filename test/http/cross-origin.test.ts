@@ -9,7 +9,7 @@ describe('a page of another origin', () => {
     for (const url of [`${path}/resources`, '/v2/unknown', '/v2/']) {
       const { headers } = await inject({ url, headers: { origin } })
       expect(headers['access-control-allow-origin']).toBe('*')
-      expect(headers['access-control-expose-headers']).toBe('Link, Retry-After, Thingwire-Interval')
+      expect(headers['access-control-expose-headers']).toBe('Date, Link, Retry-After, Thingwire-Interval')
       expect(headers['access-control-allow-credentials']).toBeUndefined()
     }
   })

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { readJson } from '../../core/json/read-json.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
@@ -46,6 +46,12 @@ export function jsonBodyOf<Shape extends z.ZodType>(
   if (result.success) return result.data
   refuseMissingBody(request, 'invalid_body')
   const [issue] = result.error.issues
+  if (issue?.code === 'unrecognized_keys') {
+    const members = shape instanceof z.ZodObject ? Object.keys(shape.shape).join(', ') : ''
+    const [unknown = ''] = issue.keys
+    const shown = /^[\w$.-]{1,32}$/.test(unknown) ? `the member ${unknown}` : 'a member'
+    throw new ThingwireError('invalid_body', `${shown} of the body is unknown: it takes ${members}`)
+  }
   throw new ThingwireError('invalid_body', [...(issue?.path ?? []), issue?.message].join(' '))
 }
 

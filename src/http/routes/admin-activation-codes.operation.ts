@@ -4,7 +4,7 @@ import { pathParameter } from '../operation/parameters.ts'
 import { ofAdmin, ofBody } from '../operation/refusals.ts'
 import { datetime, success } from '../operation/shapes.ts'
 
-export const activationCodesBody = z.object(
+export const activationCodesBody = z.strictObject(
   { count: wholeNumber(1000), uses: wholeNumber(1_000_000) },
   'the body must be a JSON object',
 )

@@ -8,7 +8,7 @@ import { topicGrants } from '../operation/topics.ts'
 
 const thingsRule = 'must be "*" or an array of thing ids'
 
-export const sessionBody = z.object(
+export const sessionBody = z.strictObject(
   {
     things: z.union([z.literal('*'), z.array(z.string())], thingsRule),
     ...sessionTerms,

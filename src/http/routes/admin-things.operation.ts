@@ -8,7 +8,7 @@ import { topicGrants } from '../operation/topics.ts'
 
 const thingName = z.string('must be a string').max(200, 'must be at most 200 characters')
 const object = 'the body must be a JSON object'
-export const createThingBody = z.object(
+export const createThingBody = z.strictObject(
   { name: thingName.optional(), topics: topicGrants.optional() },
   object,
 )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openHost } from '../host.ts'
+import { asAdmin, openHost } from '../host.ts'
 
 const json = 'application/json'
 const csv = 'text/csv; charset=utf-8'
@@ -108,5 +108,26 @@ describe('a query parameter that is unknown', () => {
     const { inject, path } = await openHost()
     const payload = { values: [{ key: 'k', value: 1 }] }
     expect((await inject({ method: 'POST', url: `${path}?_=1&x`, payload })).statusCode).toBe(201)
+  })
+})
+
+describe('what is unknown in a request of the operator', () => {
+  it.each([
+    [
+      'sessions',
+      {},
+      { things: '*', access: 'read', expires_in: 60 },
+      /expires_in .*unknown: it takes things/,
+    ],
+    ['things', {}, { nam: 'pump' }, /nam .*unknown: it takes name, topics/],
+    ['activation-codes', {}, { count: 1, use: 2 }, /use .*unknown: it takes count, uses/],
+    ['things', { name: 'pump' }, {}, /parameter name is unknown: this address takes none/],
+    ['sessions', { access: 'read' }, { things: '*', access: 'read' }, /parameter access is unknown/],
+  ])('is refused by %s with its name: %j %j', async (address, query, body, message) => {
+    const { inject } = await openHost()
+    const url = `/v2/admin/${address}?${new URLSearchParams(query)}`
+    const answer = await inject({ method: 'POST', url, headers: asAdmin, payload: body })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ message: expect.stringMatching(message) })
   })
 })
