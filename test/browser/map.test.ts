@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { ask, type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
-import { TestBrowser } from './browser.ts'
+import { desktop, phone, TestBrowser } from './browser.ts'
 import { createNamedThing, signIn } from './dashboard.ts'
 import { watchDrawnTexts } from './drawn-texts.ts'
-import { painted, scaleOf } from './map-pixels.ts'
+import { markerHeights, painted, scaleOf } from './map-pixels.ts'
 
 const server = serverOfTests()
 const browser = new TestBrowser()
@@ -22,6 +22,8 @@ async function createAt(name: string, ...places: readonly Place[]): Promise<Thin
 
 /** Pixels of a marker with a radius of 7, of which the rim is of another colour. */
 const wholeMarker = 80
+/** Pixels of the same in its own colour alone, from top to bottom. */
+const wholeHeight = 10
 
 async function openThing(thing: Thing): Promise<Page> {
   const page = await browser.open(server().url)
@@ -39,6 +41,30 @@ it('the map of the things is close to those on both sides of 180 degrees', async
   expect(await scaleOf(page)).toBeLessThan(100_000)
   for (const { thingId } of things) await ask(server(), 'DELETE', `/v2/admin/things/${thingId}`)
 })
+
+it.each([
+  ['a desktop', desktop],
+  ['a phone', phone],
+])(
+  'the map of the things on %s has a whole marker for each, from 180 degrees to the pole',
+  async (_, viewport) => {
+    const things = [
+      await createAt('east of Fiji', [179.9, -17]),
+      await createAt('west of Fiji', [-179.9, -17.1]),
+      await createAt('date line from the west', [180, 0]),
+      await createAt('date line from the east', [-180, 0]),
+      await createAt('Finland', [24, 60]),
+      await createAt('pole', [0, 90]),
+    ]
+    const page = await browser.open(server().url, { viewport })
+    await signIn(page, server().adminKey)
+    await page.getByText('The map shows the 6 things in the list.').waitFor()
+    // The pole, Finland, the equator and Fiji, whose two things are at one place as far as this map goes.
+    const whole = expect.toSatisfy((height: number) => height >= wholeHeight)
+    await expect.poll(() => markerHeights(page)).toEqual([whole, whole, whole, whole])
+    for (const { thingId } of things) await ask(server(), 'DELETE', `/v2/admin/things/${thingId}`)
+  },
+)
 
 describe('the map of a thing', () => {
   it.each<[string, Place[]]>([

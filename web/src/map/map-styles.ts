@@ -40,6 +40,8 @@ export function readMapStyles(element: HTMLElement): MapStyles {
     radius: 7,
     fill: new Fill({ color: color('marker') }),
     stroke: new Stroke({ color: color('halo'), width: 2 }),
+    // A name gives way to others, and a marker does not: nothing else shows where its thing is.
+    declutterMode: 'obstacle',
   })
   return {
     land: new Style({

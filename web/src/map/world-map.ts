@@ -10,7 +10,7 @@ import Graticule from 'ol/layer/Graticule.js'
 import TileLayer from 'ol/layer/Tile.js'
 import VectorLayer from 'ol/layer/Vector.js'
 import OlMap from 'ol/Map.js'
-import { fromLonLat } from 'ol/proj.js'
+import { fromLonLat, get as projectionOf } from 'ol/proj.js'
 import VectorSource from 'ol/source/Vector.js'
 import XYZ from 'ol/source/XYZ.js'
 import View from 'ol/View.js'
@@ -23,6 +23,9 @@ import type { Tiles } from './tiles.ts'
 /** Pixels around what is shown, for the names over the places. */
 const padding = [48, 40, 40, 40]
 
+/** Metres of the projection, which is as high as wide. */
+const worldWidth = getWidth(projectionOf('EPSG:3857')?.getExtent() ?? createEmpty())
+
 /** A map of the world with a track and places on it. It shows all of them until someone moves it. */
 export class WorldMap {
   readonly #map: OlMap
@@ -32,6 +35,10 @@ export class WorldMap {
     minZoom: 0,
     maxZoom: 19,
     enableRotation: false,
+    // A map wider than high has no room for places from pole to pole if it shows one world only, nor for a marker at its edge.
+    multiWorld: true,
+    extent: [Number.NEGATIVE_INFINITY, -worldWidth / 2, Number.POSITIVE_INFINITY, worldWidth / 2],
+    constrainOnlyCenter: true,
   })
   readonly #element: HTMLElement
   readonly #land = new VectorLayer({ source: createCoastlines(this.#view), updateWhileInteracting: true })
@@ -67,6 +74,8 @@ export class WorldMap {
       // Otherwise who scrolls the page gets stuck in the map.
       interactions: defaultInteractions({ onFocusOnly: true, altShiftDragRotate: false, pinchRotate: false }),
     })
+    // Before there are places: the world once.
+    this.#view.setResolution(Math.min(this.#view.getResolutionForZoom(1), worldWidth / element.clientWidth))
     // Not what scrolls the page, or goes past the map with the Tab key.
     for (const name of ['click', 'pointerdown', 'wheel', 'keydown'] as const) {
       element.addEventListener(name, event => {
