@@ -51,6 +51,25 @@ it('the first write of a new thing brings its chart, and the next changes nothin
   expect(await shown.textContent()).toBe('temperature')
 })
 
+it('the chart follows the address, also back and forward', async () => {
+  const { page, shown, listed } = await open({ speed: 5 }, { course: 224 }, { depth: 10 })
+  await expectText(shown, 'depth')
+  await listed('speed')
+  const thingId = (await page.locator('.thing-head code').textContent()) ?? ''
+  const goTo = (query: string) => page.evaluate(hash => location.assign(hash), `#/things/${thingId}${query}`)
+  await goTo('?resource=speed')
+  await expectText(shown, 'speed')
+  await goTo('?resource=course&seconds=60')
+  await expectText(shown, 'course')
+  await page.goBack()
+  await expectText(shown, 'speed')
+  expect(new URL(page.url()).hash).toBe(`#/things/${thingId}?resource=speed`)
+  await page.goForward()
+  await expectText(shown, 'course')
+  await goTo('')
+  await expectText(shown, 'depth')
+})
+
 it('a sensor that writes a text now and then keeps its chart', async () => {
   const { page, send } = await open({ level: 1 }, { level: 2 })
   const plot = await page.locator('.chart-plot canvas').elementHandle()

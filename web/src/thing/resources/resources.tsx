@@ -1,5 +1,5 @@
 import './resources.css'
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { thingHash } from '../../route.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
 import type { TimeWindow } from '../chart/window.ts'
@@ -30,20 +30,8 @@ export function Resources({ signedIn, thingId, values }: ResourcesProps) {
 
 function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly values: LatestValues }) {
   const [filter, setFilter] = useState('')
-  const [{ resourceKey: chosen, shown }, setView] = useState<View>(() => viewOf(location.hash))
-  const setChosen = useCallback((resourceKey: string) => setView(before => ({ ...before, resourceKey })), [])
-  const setShown = useCallback((change: (before: TimeWindow | undefined) => TimeWindow) => {
-    setView(before => ({ ...before, shown: change(before.shown) }))
-  }, [])
-  // What the address named was not chosen just now: the page does not scroll to it.
-  const [named] = useState(chosen)
-  // As soon as it is shown: a reload comes at any time.
-  useLayoutEffect(() => {
-    if (chosen === undefined && shown === undefined) return
-    // A thing's own page is also at the root.
-    const view = { ...(chosen === undefined ? {} : { resourceKey: chosen }), ...(shown && { shown }) }
-    history.replaceState(history.state, '', hashWith(thingHash(thingId), view))
-  }, [chosen, shown, thingId])
+  const { view, wasChosen, setChosen, setShown } = useViewInAddress(thingId)
+  const { resourceKey: chosen, shown } = view
   const keys = values.keys.value
   // What comes later changes nothing under the reader.
   const first = useRef<string>(undefined)
@@ -59,7 +47,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
           key={selected}
           {...{ signedIn, thingId, values }}
           resourceKey={selected}
-          wasChosen={chosen !== undefined && chosen !== named}
+          wasChosen={wasChosen}
           chosen={shown}
           onChoose={setShown}
         />
@@ -114,6 +102,37 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
       </section>
     </>
   )
+}
+
+/** The view that the address names: it changes with the address, and the address with what the person chooses. */
+function useViewInAddress(thingId: string) {
+  const [view, setView] = useState<View>(() => viewOf(location.hash))
+  // The page scrolls to what was chosen in the table, and not to what the address names.
+  const [wasChosen, setWasChosen] = useState(false)
+  const setChosen = useCallback((resourceKey: string) => {
+    setWasChosen(true)
+    setView(before => ({ ...before, resourceKey }))
+  }, [])
+  const setShown = useCallback((change: (before: TimeWindow | undefined) => TimeWindow) => {
+    setView(before => ({ ...before, shown: change(before.shown) }))
+  }, [])
+  useEffect(() => {
+    const follow = () => {
+      // Another page is on its way in place of this one.
+      if (hashWith(location.hash, {}) !== thingHash(thingId)) return
+      setWasChosen(false)
+      setView(viewOf(location.hash))
+    }
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [thingId])
+  // As soon as it is shown: a reload comes at any time.
+  useLayoutEffect(() => {
+    if (view.resourceKey === undefined && view.shown === undefined) return
+    // A thing's own page is also at the root.
+    history.replaceState(history.state, '', hashWith(thingHash(thingId), view))
+  }, [view, thingId])
+  return { view, wasChosen, setChosen, setShown }
 }
 
 function NoResources({ thingId }: { readonly thingId: string }) {
