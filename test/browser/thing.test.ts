@@ -164,6 +164,15 @@ describe('the page of a thing', () => {
     expect(await refused.locator('ol > li').count()).toBe(4)
   })
 
+  it('shows a reason that each record of a write has once', async () => {
+    const thing = await createNamedThing(server(), 'refused as a whole')
+    const values = Array.from({ length: 8 }, (_, value) => ({ key: 'a b', value }))
+    await write(server(), thing, { values })
+    const refused = region(await open(thing), 'Refused writes')
+    await expectText(refused, '8 times, first in values[0]')
+    expect(await refused.locator('ul > li').count()).toBe(1)
+  })
+
   it('shows the track of the voyage on the map and in words', async () => {
     const page = await open(boat)
     const position = region(page, 'Position')

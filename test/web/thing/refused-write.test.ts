@@ -1,5 +1,11 @@
 import { describe, expect, it, test } from 'vitest'
-import { badFieldText, grouped, isCut, type RefusedWrite } from '../../../web/src/thing/refused-write.ts'
+import {
+  faultText,
+  grouped,
+  groupedFaults,
+  isCut,
+  type RefusedWrite,
+} from '../../../web/src/thing/refused-write.ts'
 
 const refused: RefusedWrite = {
   datetime: '2026-11-22T01:00:00.000Z',
@@ -66,10 +72,32 @@ describe('grouped()', () => {
   })
 })
 
-describe('badFieldText()', () => {
+describe('groupedFaults()', () => {
+  it('has a fault of several records once, with its first place and its count', () => {
+    const other = { index: 2, field: 'value', reason: 'invalid_value', message: 'value is missing' }
+    const faults = [3, 4, 5].map(index => ({ ...fault, index }))
+    expect(groupedFaults([...faults, other, { ...fault, index: 6 }])).toEqual([
+      { first: faults[0], count: 4 },
+      { first: other, count: 1 },
+    ])
+  })
+
+  it('has other fields, reasons and messages apart', () => {
+    const others = [{ field: 'value' }, { reason: 'invalid_value' }, { message: 'no' }]
+    expect(groupedFaults([fault, ...others.map(other => ({ ...fault, ...other }))])).toHaveLength(4)
+  })
+})
+
+describe('faultText()', () => {
   test('names the field once', () => {
-    expect(badFieldText({ ...field, message: 'key must be short' })).toBe('values[0]: key must be short')
-    expect(badFieldText({ ...field, message: 'must be short' })).toBe('values[0].key: must be short')
+    const text = (message: string) => faultText({ first: { ...field, message }, count: 1 })
+    expect(text('key must be short')).toBe('values[0]: key must be short')
+    expect(text('must be short')).toBe('values[0].key: must be short')
+  })
+
+  test('says how often a fault was there, and where first', () => {
+    const first = { ...field, index: 2, message: 'key must be short' }
+    expect(faultText({ first, count: 8 })).toBe('8 times, first in values[2]: key must be short')
   })
 })
 

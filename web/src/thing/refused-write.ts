@@ -67,7 +67,7 @@ export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] 
  * way, nor do more faults of the same kind.
  */
 export function sameness({ door, reason, message, errors = [] }: RefusedWrite): string {
-  const faults = errors.map(fault => [fault.field, fault.reason, withoutNumbers(fault.message)].join(' '))
+  const faults = errors.map(kindOf)
   return JSON.stringify([
     door,
     reason,
@@ -76,13 +76,35 @@ export function sameness({ door, reason, message, errors = [] }: RefusedWrite): 
   ])
 }
 
+/** Faults of one kind in a write. */
+export interface FaultGroup {
+  readonly first: BadField
+  readonly count: number
+}
+
+/** A device that has one fault has it in each of its records. */
+export function groupedFaults(errors: readonly BadField[]): readonly FaultGroup[] {
+  const groups = new Map<string, FaultGroup>()
+  for (const fault of errors) {
+    const { first, count } = groups.get(kindOf(fault)) ?? { first: fault, count: 0 }
+    groups.set(kindOf(fault), { first, count: count + 1 })
+  }
+  return [...groups.values()]
+}
+
+function kindOf({ field, reason, message }: BadField): string {
+  return [field, reason, withoutNumbers(message)].join(' ')
+}
+
 function withoutNumbers(message: string): string {
   return message.replaceAll(/\d+/g, '0')
 }
 
-/** Most messages begin with the name of the field, which is then not named again. */
-export function badFieldText({ index, field, message }: BadField): string {
-  return message.startsWith(field) ? `values[${index}]: ${message}` : `values[${index}].${field}: ${message}`
+/** Where a fault is first, how often, and what is wrong. Most messages begin with the name of the field, which is then not named again. */
+export function faultText({ first: { index, field, message }, count }: FaultGroup): string {
+  const often = count > 1 ? `${count} times, first in ` : ''
+  const place = message.startsWith(field) ? `values[${index}]` : `values[${index}].${field}`
+  return `${often}${place}: ${message}`
 }
 
 /** Whether an excerpt may be the begin of a body only: what is redacted may have been longer than what stands for it. */

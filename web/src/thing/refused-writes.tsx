@@ -4,8 +4,9 @@ import { useReconnects } from '../live/reconnects.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import {
-  badFieldText,
+  faultText,
   grouped,
+  groupedFaults,
   isCut,
   merged,
   type RefusedGroup,
@@ -93,9 +94,9 @@ function RefusedItem({ group: { newest, count, since, otherExcerpts } }: { reado
         <p>{message}</p>
       ) : (
         <ul>
-          {errors.map(bad => (
-            <li key={`${bad.index} ${bad.field}`}>
-              {badFieldText(bad)} (<code>{bad.reason}</code>)
+          {groupedFaults(errors).map(group => (
+            <li key={faultText(group)}>
+              {faultText(group)} (<code>{group.first.reason}</code>)
             </li>
           ))}
         </ul>
