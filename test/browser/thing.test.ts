@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mosquittoSub } from '../clients/mosquitto-subscriber.ts'
-import { type Thing, write } from '../helpers/http-client.ts'
+import { ask, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
@@ -251,6 +251,19 @@ describe('the page of a thing', () => {
     await expectText(refused, /over HTTP: invalid_key/)
     await publish(thing, { values: [{ key: 'depth', value: 1, datetime: '20250230000000' }] })
     await expectText(refused, /over MQTT: invalid_datetime.*over HTTP: invalid_key/)
+  })
+
+  it('says that the thing is no more once it is deleted, with a way back to the list', async () => {
+    const thing = await createNamedThing(server(), 'short-lived')
+    await write(server(), thing, { values: [{ key: 'depth', value: 1 }] })
+    const page = await browser.open(`${server().url}/#/things/${thing.thingId}`)
+    await signIn(page, await createSession(server(), '*', 'read'))
+    await chart(page, 'depth').waitFor()
+    await ask(server(), 'DELETE', `/v2/admin/things/${thing.thingId}`)
+    await page.getByText('There is no such thing any more.').waitFor()
+    expect(await chart(page, 'depth').count()).toBe(0)
+    await page.getByRole('link', { name: 'Back to the list' }).click()
+    await expectText(title(page), 'Things')
   })
 
   it('has no refused writes for a session that only reads', async () => {

@@ -1,5 +1,5 @@
 import './page.css'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
 import { fetchThings } from '../api/things.ts'
 import { lazily } from '../lazily.tsx'
@@ -28,7 +28,13 @@ export function ThingPage({ signedIn, thingId }: ThingPageProps) {
   const { principal } = signedIn
   // What was refused is not for who may only read (contract §7).
   const seesRefused = principal.kind !== 'session' || principal.access === 'write'
-  if (problem !== undefined) return <p class="notice">{problem}</p>
+  if (problem !== undefined) {
+    return (
+      <p class="notice" role="status">
+        {problem} <a href="#/">{principal.kind === 'thing' ? 'To your own page' : 'Back to the list'}</a>
+      </p>
+    )
+  }
   return (
     <>
       <div class={name === undefined ? 'thing-head opening' : 'thing-head'}>
@@ -62,7 +68,13 @@ function useLatestValues({ api, live }: SignedIn, thingId: string): LatestValues
   return values
 }
 
-/** The name, once it is known; a problem if there is no such thing, or none that the principal may see. */
+const gone = 'There is no such thing any more.'
+const unknown = 'There is no such thing, or you may not see it.'
+
+/** Milliseconds after which the thing is asked for again: of its deletion and of a new name no message comes. */
+const refreshInterval = 10_000
+
+/** The name, once it is known; a problem if there is no such thing any more, or none that the principal may see. */
 function useThingName({ signedIn, thingId }: ThingPageProps): {
   readonly name: string | undefined
   readonly problem: string | undefined
@@ -71,21 +83,29 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
   const own = principal.kind === 'thing' && principal.thingId === thingId ? principal.name : undefined
   const [name, setName] = useState(own)
   const [problem, setProblem] = useState<string>()
+  const wasThere = useRef(false)
   const reconnects = useReconnects(live)
   useEffect(() => {
     if (own !== undefined) return
     const abort = new AbortController()
-    fetchThings(api, { thingId }, abort.signal).then(
-      ({ things }) => {
-        const [thing] = things
-        setName(thing?.name)
-        setProblem(thing ? undefined : 'There is no such thing, or you may not see it.')
-      },
-      (error: unknown) => {
-        if (error instanceof ApiError) setProblem(error.message)
-      },
-    )
-    return () => abort.abort()
+    const ask = async () => {
+      try {
+        const [thing] = (await fetchThings(api, { thingId }, abort.signal)).things
+        setProblem(thing ? undefined : wasThere.current ? gone : unknown)
+        if (!thing) return
+        wasThere.current = true
+        setName(thing.name)
+      } catch (error) {
+        // A page that is shown stays, as it does without a connection.
+        if (error instanceof ApiError && !wasThere.current) setProblem(error.message)
+      }
+    }
+    void ask()
+    const refresh = setInterval(() => document.hidden || void ask(), refreshInterval)
+    return () => {
+      clearInterval(refresh)
+      abort.abort()
+    }
   }, [api, thingId, own, reconnects])
   return { name, problem }
 }
