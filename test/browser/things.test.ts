@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ask, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { createNamedThing, expectText, signIn } from './dashboard.ts'
+import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 
 const server = serverOfTests()
 const browser = new TestBrowser()
@@ -55,6 +55,21 @@ describe('the page of the things', () => {
     const listed = await operators.getByRole('listitem').getByRole('link').allTextContents()
     expect(listed).toEqual(numbers(1, 20))
     for (const { thingId } of made) await ask(server(), 'DELETE', `/v2/admin/things/${thingId}`)
+  })
+
+  it('shows a thing with a name of blanks as one without a name', async () => {
+    const blank = await createNamedThing(server(), '\u00a0 \u200b')
+    const page = await openThings()
+    await page.getByRole('link', { name: 'unnamed', exact: true }).click()
+    await expectText(title(page), blank.thingId)
+    await page.goto(`${server().url}/#/operator`)
+    await page.getByRole('link', { name: 'unnamed', exact: true }).waitFor()
+    await page.getByRole('button', { name: `Rename ${blank.thingId}` }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signIn(page, blank.thingToken)
+    await page.getByText(`Thing ${blank.thingId}`, { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await ask(server(), 'DELETE', `/v2/admin/things/${blank.thingId}`)
   })
 
   it('knows a thing that others have written to, and finds the silent ones', async () => {

@@ -1,4 +1,5 @@
 import type { Api } from './http.ts'
+import { visibleName } from './visible-name.ts'
 
 /** Whom a credential stands for: the answer of `GET /v2/principal`. */
 export type Principal =
@@ -17,6 +18,7 @@ export type Principal =
   | { readonly kind: 'admin' }
 
 /** @throws ApiError 401 for a credential that is unknown, was revoked or has ended */
-export function fetchPrincipal(api: Api): Promise<Principal> {
-  return api.get('/v2/principal')
+export async function fetchPrincipal(api: Api): Promise<Principal> {
+  const principal = await api.get<Principal>('/v2/principal')
+  return principal.kind === 'thing' ? { ...principal, name: visibleName(principal.name) } : principal
 }

@@ -1,8 +1,10 @@
 import type { Api } from './http.ts'
+import { visibleName } from './visible-name.ts'
 
 /** A thing in a list, as `GET /v2/things` gives it. */
 export interface ThingSummary {
   readonly thingId: string
+  /** Empty where there is none, or none that is seen. */
   readonly name: string
   /** RFC 3339. */
   readonly createdAt: string
@@ -32,7 +34,12 @@ export interface ThingsQuery {
 }
 
 /** The things that the principal may see, a page at a time. @throws ApiError */
-export function fetchThings(api: Api, query: ThingsQuery = {}, signal?: AbortSignal): Promise<ThingsPage> {
+export async function fetchThings(
+  api: Api,
+  query: ThingsQuery = {},
+  signal?: AbortSignal,
+): Promise<ThingsPage> {
   const parameters = Object.entries(query).map(([name, value]) => [name, String(value)])
-  return api.get(`/v2/things?${new URLSearchParams(parameters)}`, signal)
+  const page = await api.get<ThingsPage>(`/v2/things?${new URLSearchParams(parameters)}`, signal)
+  return { ...page, things: page.things.map(thing => ({ ...thing, name: visibleName(thing.name) })) }
 }
