@@ -7,12 +7,11 @@ const { ADMIN_KEY: adminKey = '', PORT: port = '8080', DATA_DIR: location = 'dat
 const things = await createThings({ store: createLevelStore({ location }), adminKey })
 things.on('reading', ({ key, value, datetime }) => console.log(key, 'is', value, 'at', datetime.toJSON()))
 
-const { things: named } = await things.registry.list({ name: 'pump', limit: 10 })
-const { thingId } =
-  named.find(({ name }) => name === 'pump') ?? (await things.registry.create({ name: 'pump' }))
-await things.write(thingId, [{ key: 'pressure_bar', value: 2.4, geo: { lat: 59.9, long: 23.4 } }])
+const { things: known } = await things.registry.list({ name: 'pump', limit: 10 })
+const pump = known.find(({ name }) => name === 'pump') ?? (await things.registry.create({ name: 'pump' }))
+await things.write(pump.thingId, [{ key: 'pressure_bar', value: 2.4, geo: { lat: 59.9, long: 23.4 } }])
 const app = fastify({ ...hostOptions })
-app.get('/pressures', async () => await things.read(thingId, 'pressure_bar', { last: 10 }))
+app.get('/pressures', async () => await things.read(pump.thingId, 'pressure_bar', { last: 10 }))
 await app.register(thingsHttp, { things })
 await app.register(thingsPage, { things })
 const url = await app.listen({ port: Number(port), host: '127.0.0.1' })

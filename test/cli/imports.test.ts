@@ -23,10 +23,13 @@ test('a command that talks to a server loads nothing of the server', async () =>
   expect(outside.map(each => each.slice(each.indexOf('/src/'))).sort()).toEqual([
     '/src/core/files/make-directory.ts',
     '/src/core/files/private-file.ts',
+    '/src/core/json/printable.ts',
     '/src/core/json/unescaped.ts',
     '/src/core/record/datetime.ts',
     '/src/core/record/key.ts',
+    '/src/core/record/record-text.ts',
     '/src/core/refusals/redactor.ts',
+    '/src/core/time/lengths.ts',
     '/src/core/token.ts',
     '/src/core/topics/topic-filter.ts',
     '/src/errors.ts',

@@ -212,10 +212,11 @@ describe('thingwire write --file', () => {
     const thing = await createThing(server)
     const input = await readFile(voyageFile, 'utf8')
     const rows = `${input.split('\n').slice(0, 400).join('\n')}\n`
-    const { code, stderr } = await runCommand(
-      ['write', thing.thingId, '--format', 'csv', '--date', '2025-06-01'],
-      { server, input: rows },
-    )
+    const { code, stderr } = await runCommand(['write', '--format', 'csv', '--date', '2025-06-01'], {
+      server: { url: server.url },
+      environment: { THINGWIRE_TOKEN: thing.thingToken },
+      input: rows,
+    })
     expect(code).toBe(0)
     expect(stderr).toMatch(/\(record_rate_exceeded, HTTP 429\): again in \d+ s$/m)
     expect(await readAll(server, thing, 'depth_m')).toHaveLength(399)

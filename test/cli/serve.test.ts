@@ -20,7 +20,7 @@ it('serve prints a link that signs in and a log for people, on a terminal alone'
   expect(principal).toMatchObject({ kind: 'session', access: 'write', things: '*' })
   terminal.type('\u0003')
   const { output } = await terminal.ended
-  expect(output).toMatch(/^\d\d:\d\d:\d\d info stopping signal=SIGINT\r?$/m)
+  expect(output).toMatch(/^(?:\^C)?\d\d:\d\d:\d\d info stopping signal=SIGINT\r?$/m)
   expect(output).not.toContain('"level"')
   const { stdout, stderr } = await (await startServer({ dataDir: await temporaryDirectory() })).stop()
   expect(stdout).toContain('Thingwire is ready')
