@@ -31,8 +31,8 @@ const smallestBatch = { records: 1, bytes: 1_024 }
 const refusalPause = 150
 /** How long a thing is held back before it is tried again, milliseconds. */
 const holdTime = 30_000
-/** So many connections in a row are lost over one record alone before the record behind it is tried. */
-const mostLosses = 3
+/** So many times in a row a single record has cost the connection: it holds back its thing, and no longer the others. */
+const mostLosses = 8
 /** How long a lane may keep its line while others wait for one, milliseconds. */
 const fairTime = 2_000
 
@@ -48,13 +48,6 @@ export class Lane implements LineHolder {
   /** Writes in a row that were not acknowledged, and the newest of them. */
   #losses = 0
   #unanswered: Batch | undefined
-  /** Of `#losses`, the newest ones over a write of one record. */
-  #lossesAlone = 0
-  /**
-   * Bytes of the smallest write of one record that cost the connection. The next smaller record tells whether the size is at fault,
-   * or the link or the store of the central server: if that record is taken, all before it are refused, and so never arrive late.
-   */
-  #tooLarge: number | undefined
   #line: Line | undefined
   /** Of the line. */
   #token: string | undefined
@@ -177,8 +170,7 @@ export class Lane implements LineHolder {
     while (this.#isDue && line.isOpen && !stop.aborted) {
       this.#isSending = true
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
-      const batch =
-        this.#unanswered ?? this.#smaller() ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
+      const batch = this.#unanswered ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
       await budget.take(batch.payload.length, stop)
       if (stop.aborted) return
       const refusal = await line.publish(batch.payload, batch.id).catch((error: Error) => {
@@ -187,9 +179,7 @@ export class Lane implements LineHolder {
       })
       link.acked()
       this.#losses = 0
-      this.#lossesAlone = 0
       this.#unanswered = undefined
-      this.#refuseTooLarge(batch)
       if (refusal) await this.#refused(batch, refusal)
       else this.#accepted(batch)
       this.#isSending = false
@@ -199,30 +189,6 @@ export class Lane implements LineHolder {
 
   #ahead(): readonly WaitingRecord[] {
     return this.#waiting.slice(this.#next, this.#next + this.#limits.records)
-  }
-
-  /** The first record that is smaller than what cost the connection. @throws ThingHeld if none waits */
-  #smaller(): Batch | undefined {
-    const size = this.#tooLarge
-    if (size === undefined) return undefined
-    for (let place = this.#next; place < this.#waiting.length; place++) {
-      const batch = formBatch(this.#waiting.slice(place, place + 1), smallestBatch)
-      if (batch.payload.length < size) return batch
-    }
-    throw new ThingHeld(`it ends the connection at a write of ${size} bytes`)
-  }
-
-  /** @param taken a write of one record that the central server has taken, though not what is before it */
-  #refuseTooLarge({ records: [taken] }: Batch): void {
-    const size = this.#tooLarge
-    if (size === undefined || !taken) return
-    this.#tooLarge = undefined
-    for (const waiting of this.#waiting.slice(this.#next, this.#waiting.indexOf(taken, this.#next))) {
-      this.#drop(waiting, {
-        reason: 'connection_closed',
-        message: `it ended the connection at each write of this record alone, and took a smaller one: its maxPacketSize is probably below ${size} bytes`,
-      })
-    }
   }
 
   #accepted({ records, payload }: Batch): void {
@@ -283,7 +249,6 @@ export class Lane implements LineHolder {
     if (this.#parts.stop.aborted) return
     const { records, payload } = batch
     this.#losses++
-    this.#lossesAlone = records.length === 1 ? this.#lossesAlone + 1 : 0
     this.#unanswered = this.#losses === 1 ? batch : undefined
     if (this.#losses > 1) {
       this.#limits = {
@@ -291,12 +256,8 @@ export class Lane implements LineHolder {
         bytes: Math.max(smallestBatch.bytes, payload.length >> 1),
       }
     }
-    if (this.#lossesAlone >= mostLosses) {
-      if (payload.length <= smallestBatch.bytes)
-        throw new ThingHeld(`it ends the connection at a write of ${payload.length} bytes: ${error.message}`)
-      this.#tooLarge = payload.length
-    }
-    this.#parts.link.lost(error.message)
+    if (this.#losses < mostLosses || records.length > 1) this.#parts.link.lost(error.message)
+    else throw new ThingHeld(`it ends the connection at a write of ${payload.length} bytes: ${error.message}`)
   }
 
   #hold(why: string): void {
@@ -305,7 +266,6 @@ export class Lane implements LineHolder {
     if (writeNumber !== undefined) this.filledTo = writeNumber - 1
     if (receivedAt !== undefined) this.oldestElsewhere = receivedAt
     this.#unanswered = undefined
-    this.#tooLarge = undefined
     this.#waiting = []
     this.#next = 0
     this.#flushed = 0
@@ -323,7 +283,6 @@ export class Lane implements LineHolder {
     await this.#connected()
     this.held = undefined
     this.#losses = 0
-    this.#lossesAlone = 0
     this.#parts.onFreed(this)
   }
 
