@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readAll, received, thing, write } from '../../src/conformance/writes.ts'
 import type { Store } from '../../src/store/contract.ts'
-import { createLevelStore } from '../../src/store/level/index.ts'
 import { type MigrateOptions, migrate, type Progress } from '../../src/store/migrate/migrate.ts'
 import { Source } from '../../src/store/migrate/source.ts'
 import { Target } from '../../src/store/migrate/target.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../src/store/redis/connection/database.ts'
-import { createRedisStore } from '../../src/store/redis/index.ts'
 import { redisKeys } from '../../src/store/redis/keys.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { redisOfTests } from '../helpers/redis-of-test.ts'
@@ -17,7 +15,7 @@ import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
 import { packAll } from './level/packing/packed-store.ts'
-import { interrupt, stageMigration, storeTimeout } from './migrate/stage.ts'
+import { interrupt, sourceOf, stageMigration, storeTimeout, targetOf } from './migrate/stage.ts'
 
 const redis = redisOfTests()
 
@@ -32,11 +30,11 @@ async function open(driver: Parameters<typeof openStore>[0]): Promise<Store> {
 }
 
 async function openBoth(options: MigrateOptions): Promise<[source: Store, target: Store]> {
-  return [await open(createLevelStore(options)), await open(createRedisStore(options))]
+  return [await open(sourceOf(options)), await open(targetOf(options))]
 }
 
 async function expectHalfAStore(options: MigrateOptions): Promise<void> {
-  const opening = openStore(createRedisStore(options))
+  const opening = openStore(targetOf(options))
   await expect(opening).rejects.toThrow('thingwire migrate has not finished')
 }
 
@@ -106,7 +104,7 @@ describe('migrate()', () => {
       withShownTime(newest, async () => void (await store.records.append(write([received(1)])))),
     )
     await migrate(options)
-    const target = await open(createRedisStore(options))
+    const target = await open(targetOf(options))
     expect(target.clock.now()).toBe(newest)
     await target.records.append(write([received(2)]))
     expect((await readAll(target.records)).map(({ datetime }) => datetime)).toEqual([newest, newest])
@@ -142,7 +140,7 @@ describe('migrate()', () => {
   test('changes nothing when all was moved before', async () => {
     const options = await stage()
     await migrate(options)
-    const target = await open(createRedisStore(options))
+    const target = await open(targetOf(options))
     await target.records.append(write([crowdRecord(crowdSize)]))
     expect(await migrate(options)).toBeUndefined()
     expect(await readAll(target.records, { key: 'crowd' })).toHaveLength(crowdSize + 1)
@@ -157,17 +155,17 @@ describe('migrate()', () => {
 
   test('refuses a store in Redis that holds something', async () => {
     const options = await stage()
-    const target = await openStore(createRedisStore(options))
+    const target = await openStore(targetOf(options))
     await target.documents.put({ 'things/other': {} }, 'keep')
     await target.close()
     await expect(migrate(options)).rejects.toThrow('migrate needs an empty one')
-    const again = await open(createRedisStore(options))
+    const again = await open(targetOf(options))
     expect(await again.records.resources(thing)).toEqual([])
   })
 
   test('refuses a Redis where a server runs, though all was removed under it', async () => {
     const options = await stage()
-    await open(createRedisStore(options))
+    await open(targetOf(options))
     await redis.client.del(`${options.prefix}:{0}:meta`, `${options.prefix}:{0}:head`)
     await expect(migrate(options)).rejects.toThrow('Stop its servers')
   })
@@ -176,7 +174,7 @@ describe('migrate()', () => {
     const options = await stage()
     await interrupt(options)
     await expectHalfAStore(options)
-    const source = await openStore(createLevelStore(options))
+    const source = await openStore(sourceOf(options))
     await source.records.append(write([crowdRecord(crowdSize)]))
     await source.close()
     await expect(migrate(options)).rejects.toThrow('contains a half-moved store')
@@ -190,7 +188,7 @@ describe('migrate()', () => {
 
   test('refuses an embedded store that another holds', async () => {
     const options = await stage()
-    await open(createLevelStore(options))
+    await open(sourceOf(options))
     await expect(migrate(options)).rejects.toThrow('another process uses it')
   })
 })

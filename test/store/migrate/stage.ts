@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { movedDocument } from '../../../src/server/keeping/moved-documents.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store, StoreDriver } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { type MigrateOptions, migrate, type Progress } from '../../../src/store/migrate/migrate.ts'
 import { openStore } from '../../../src/store/open-store.ts'
+import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { fill } from '../everything.ts'
 
@@ -28,6 +29,16 @@ export async function stageMigration(
     onProgress: () => {},
     onWarning: () => {},
   }
+}
+
+/** The embedded store that these options move. */
+export function sourceOf({ location }: MigrateOptions): StoreDriver {
+  return createLevelStore({ location })
+}
+
+/** The store in Redis that these options move it to. */
+export function targetOf({ url, prefix = 'thingwire' }: MigrateOptions): StoreDriver {
+  return createRedisStore({ url, prefix })
 }
 
 /** Begins a migration that ends when the first records were moved, or verified. */

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest'
 import { otherThing, thing } from '../../../src/conformance/writes.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { openStore } from '../../../src/store/open-store.ts'
-import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { type Keys, redisKeys } from '../../../src/store/redis/keys.ts'
 import { redisOfTests } from '../../helpers/redis-of-test.ts'
-import { interrupt, stageMigration } from './stage.ts'
+import { interrupt, stageMigration, targetOf } from './stage.ts'
 
 const redis = redisOfTests()
 
@@ -74,6 +73,6 @@ for (const { what, named, change } of changes) {
     await interrupt(options, 'verified')
     await change(redisKeys(options.prefix ?? ''))
     await expect(migrate(options)).rejects.toThrow(named)
-    await expect(openStore(createRedisStore(options))).rejects.toThrow('thingwire migrate has not finished')
+    await expect(openStore(targetOf(options))).rejects.toThrow('thingwire migrate has not finished')
   })
 }
