@@ -22,8 +22,12 @@ export interface Batch {
 
 export interface BatchLimits {
   readonly records: number
+  /** Of the payload. */
   readonly bytes: number
 }
+
+/** Bytes of a payload beside its records, at most. */
+const envelope = '{"id":"12345678901234567890","broadcast":false,"values":[]}'.length
 
 /**
  * The next write: as many of the records as the limits allow, one at least, and those of one `broadcast` flag.
@@ -33,12 +37,12 @@ export interface BatchLimits {
 export function formBatch(waiting: readonly WaitingRecord[], { records, bytes }: BatchLimits): Batch {
   const taken: WaitingRecord[] = []
   const texts: string[] = []
-  let size = 0
+  let size = envelope
   const broadcast = waiting[0]?.commit.broadcast ?? true
   for (const each of waiting) {
     if (taken.length >= records || each.commit.broadcast !== broadcast) break
     const text = textOf(each.record)
-    size += text.length + 1
+    size += Buffer.byteLength(text) + 1
     if (taken.length > 0 && size > bytes) break
     taken.push(each)
     texts.push(text)

@@ -169,8 +169,15 @@ export class Lane implements LineHolder {
     const until = performance.now() + fairTime
     while (this.#isDue && line.isOpen && !stop.aborted) {
       this.#isSending = true
+      const { longestPayload } = line
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
-      const batch = this.#unanswered ?? formBatch(this.#ahead(), { ...this.#limits, bytes })
+      const limits = { ...this.#limits, bytes: Math.min(bytes, longestPayload) }
+      const batch = this.#unanswered ?? formBatch(this.#ahead(), limits)
+      if (batch.payload.length > longestPayload) {
+        this.#tooLarge(batch, longestPayload)
+        this.#isSending = false
+        continue
+      }
       await budget.take(batch.payload.length, stop)
       if (stop.aborted) return
       const refusal = await line.publish(batch.payload, batch.id).catch((error: Error) => {
@@ -221,6 +228,15 @@ export class Lane implements LineHolder {
       }
     }
     await rest(refusalPause, this.#parts.stop)
+  }
+
+  /** A record that alone exceeds the limit of the central server is refused; the records of an older batch are split anew. */
+  #tooLarge({ records, payload }: Batch, longest: number): void {
+    this.#unanswered = undefined
+    const [only] = records
+    if (records.length > 1 || !only) return
+    const message = `a write of this record takes ${payload.length} bytes, and maxPacketSize of the central server leaves room for ${longest}`
+    this.#drop(only, { reason: 'body_too_large', message })
   }
 
   #drop(

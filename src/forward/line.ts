@@ -41,6 +41,8 @@ export class Line {
   readonly #client: MqttClient
   readonly #topic: string
   readonly #redactor: Redactor
+  /** Bytes of the largest packet that the central server takes, as announced. A Thingwire of before does not say. */
+  #maxPacketSize = Number.POSITIVE_INFINITY
   /** Write id of the write that is under way, and its refusal. */
   #id = ''
   #refusal: Refusal | undefined
@@ -81,6 +83,12 @@ export class Line {
     return !this.#isClosed
   }
 
+  /** Bytes of the longest payload that the central server takes. */
+  get longestPayload(): number {
+    // In front of it are the topic with its length, and the packet id (MQTT-3.3.2).
+    return this.#maxPacketSize - Buffer.byteLength(this.#topic) - 4
+  }
+
   /**
    * Sends a write. When it resolves, the write is durable at the central server, or refused there for good.
    *
@@ -106,20 +114,27 @@ export class Line {
 
   async #greeted(token: string): Promise<void> {
     const errors = `things/${token}/errors`
+    const limits = `things/${token}/limits`
     const date = `things/${token}/date`
     let timer: NodeJS.Timeout | undefined
     const greeted = this.#untilClosed<void>((resolve, reject) => {
       this.#client.on('message', (topic, payload) => {
         if (topic === errors) this.#takeRefusal(parseRefusal(payload, this.#redactor))
+        else if (topic === limits) this.#takeLimits(payload)
         else if (topic === date) resolve()
       })
-      this.#client.subscribe([errors, date], { qos: 0 }, error => {
+      this.#client.subscribe([errors, limits, date], { qos: 0 }, error => {
         const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
         if (isRefusedFilter(error)) held('it refuses the topics of a thing')
         else if (!error) timer = setTimeout(held, answerTimeout, 'it does not tell its date')
       })
     })
     await greeted.finally(() => clearTimeout(timer))
+  }
+
+  #takeLimits(payload: Buffer): void {
+    const { maxPacketSize } = objectIn(payload)
+    if (Number.isSafeInteger(maxPacketSize)) this.#maxPacketSize = Number(maxPacketSize)
   }
 
   /** Other clients may write as the thing, too. */

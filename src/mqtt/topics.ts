@@ -55,6 +55,11 @@ export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
+/** Where whoever subscribes is sent the limits of the server, once. */
+export function limitsTopic(ref: string): string {
+  return `things/${ref}/limits`
+}
+
 /** Where a thing registers itself by subscribing [field]; `any` tells answers apart. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`
@@ -92,6 +97,8 @@ export interface Selection {
   readonly whole: boolean
   readonly errors: boolean
   readonly date: boolean
+  /** Only by its name: whoever wants all of a thing wants its readings. */
+  readonly limits: boolean
 }
 
 /** @param filter one that `parseThingFilter` knows */
@@ -99,13 +106,14 @@ export function selectionOf(filter: string): Selection {
   const { rest = '' } = parseThingFilter(filter) ?? {}
   const levels = rest.split('/').slice(1)
   if (filter.startsWith('v2/')) {
-    return { values: undefined, whole: matches(levels, []), errors: false, date: false }
+    return { values: undefined, whole: matches(levels, []), errors: false, date: false, limits: false }
   }
   return {
     values: selectedValues(levels),
     whole: false,
     errors: matches(levels, ['errors']),
     date: matches(levels, ['date']),
+    limits: rest === '/limits',
   }
 }
 

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { eventually } from '../helpers/waiting.ts'
 import { twoServersOfTest } from './two-servers-of-test.ts'
 
-const value = (key: string, number: number) => ({ values: [{ key, value: number }] })
+const value = (key: string, given: number | string) => ({ values: [{ key, value: given }] })
 
 describe('a server that forwards', () => {
   it('hands on every kind of record as it is, with its datetime, in its order', async () => {
@@ -92,6 +92,30 @@ describe('a server that forwards', () => {
       expect(edge.map(record => record.value)).toEqual(Array.from({ length: 250 }, (_, n) => n + 1))
       expect(central).toEqual(edge)
     }
+  })
+
+  it('refuses a record over the packet limit of the central server, and sends what is behind it', async () => {
+    const servers = await twoServersOfTest()
+    await servers.central.stop()
+    await servers.startCentral({ THINGWIRE_MAX_PACKET_SIZE: '4096' })
+    await servers.startEdge()
+    const [thing] = servers.things
+    if (!thing) throw new Error('there is a thing')
+    const long = 'x'.repeat(5_000)
+    for (const each of [1, long, `${long}y`, 'ü'.repeat(1_900), 2, `${long}z`, 3])
+      expect((await write(servers.edge, thing.here, value('n', each))).status).toBe(201)
+    await servers.untilForwarded()
+    const { central } = await servers.records(thing)
+    expect(central.map(record => record.value)).toEqual([1, 'ü'.repeat(1_900), 2, 3])
+    const { held, refused, refusedRecords, problem } = await servers.forwarding()
+    expect({ held, problem, refusedRecords }).toEqual({ held: [], problem: undefined, refusedRecords: 3 })
+    expect(refused[0]).toMatchObject({
+      key: 'n',
+      reason: 'body_too_large',
+      message: expect.stringMatching(
+        /^a write of this record takes 5\d+ bytes, and maxPacketSize .* for 4\d+$/,
+      ),
+    })
   })
 
   it('sends in one write what has waited, and as live messages of the central server', async () => {

@@ -197,6 +197,17 @@ export const serverTime = named(
   'The time of the server; whole seconds as a number with `format=unix_timestamp`.',
   z.tuple([z.object({ key: z.literal('date'), value: z.union([datetime, z.int()]) })]),
 )
+export const limits = named(
+  'Limits',
+  'The limits of the server.',
+  z.object({
+    maxPacketSize: z
+      .int()
+      .describe(
+        'Bytes of the largest MQTT packet, without its fixed header. A larger one closes the connection.',
+      ),
+  }),
+)
 export const activation = named(
   'Activation',
   'A thing has registered itself.',

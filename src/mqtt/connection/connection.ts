@@ -113,7 +113,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const { live, clock, observer } = things
     const { drainTimeout } = options
     const { req: request } = this.client
-    this.live = new LiveClient({ live, clock, drainTimeout, socket, request, receiver: this })
+    const { maxPacketSize } = reading
+    this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
     // What the broker has been given before, it reads before it closes.

@@ -23,6 +23,8 @@ export interface LiveClientParts {
   readonly request: IncomingMessage | undefined
   readonly live: Live
   readonly clock: ReceiptClock
+  /** Bytes, as announced. */
+  readonly maxPacketSize: number
   /** Milliseconds. */
   readonly drainTimeout: number
   readonly receiver: Receiver
@@ -130,7 +132,7 @@ export class LiveClient implements Subscriber {
     if (!this.#missed || !session) return 0
     const { gap, upTo, retained, shown = [] } = this.#missed
     this.#missed = undefined
-    const sending = retained?.send(this.#parts.clock)
+    const sending = retained?.send()
     // Awaited below, unless the log fails before.
     sending?.catch(() => {})
     const { messages, dropped } = await findMissed(this.#parts.live.log, session, upTo)
@@ -151,7 +153,7 @@ export class LiveClient implements Subscriber {
     const owed = session.interests.oweRetained(this.#parts.live.writeNumber, filters)
     if (owed.length === 0) return
     const retained = await this.#prepareRetained(session, owed, () => {})
-    await retained?.send(this.#parts.clock)
+    await retained?.send()
   }
 
   /**
@@ -189,7 +191,7 @@ export class LiveClient implements Subscriber {
       gap = this.#outbox.openSlot()
     })
     if (gap && !this.#isClosed) {
-      const { receiver } = this.#parts
+      const { receiver, clock, maxPacketSize } = this.#parts
       const maySee = (thingId: string) => receiver.maySee(thingId)
       return new RetainedDelivery({
         reader: receiver.reader,
@@ -198,6 +200,8 @@ export class LiveClient implements Subscriber {
         subscriptions,
         interests,
         maySee,
+        clock,
+        maxPacketSize,
       })
     }
     await snapshot.close()
@@ -214,7 +218,7 @@ export class LiveClient implements Subscriber {
     for (const answer of this.#answers.splice(0)) this.#outbox.push(answer)
     const retained = this.#retained
     this.#retained = undefined
-    await retained?.send(this.#parts.clock)
+    await retained?.send()
   }
 
   unsubscribe(filters: readonly string[]): void {

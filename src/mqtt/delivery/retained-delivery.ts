@@ -4,7 +4,7 @@ import type { ReceiptClock } from '../../core/time/clock.ts'
 import { serverTimeText } from '../../core/time/server-time.ts'
 import { type Slot, valuePayload } from '../../live/index.ts'
 import { deliveredQoS, type Interests, type Subscription } from '../sessions/interest.ts'
-import { dateTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
+import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 import { retainedView } from './retained-view.ts'
 
@@ -21,6 +21,9 @@ export interface RetainedDeliveryParts {
   readonly interests: Interests
   /** Whether the client may see a thing. */
   readonly maySee: (thingId: string) => Promise<boolean>
+  readonly clock: ReceiptClock
+  /** Bytes, as announced. */
+  readonly maxPacketSize: number
 }
 
 /** The retained messages of one SUBSCRIBE on their way: owed to the session until all are acknowledged. */
@@ -34,10 +37,12 @@ export class RetainedDelivery implements AckedParts {
   }
 
   /** To be called once, when SUBACK is sent. @throws ThingwireError of the store */
-  async send(clock: ReceiptClock): Promise<void> {
-    const { reader, snapshot, gap, subscriptions, maySee } = this.#parts
+  async send(): Promise<void> {
+    const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {
-      this.#pushDates(clock)
+      this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
+      // Behind the limits: a forwarder begins to write when it has the time.
+      this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos } of page) {
           const { thingId, key, record } = latest
@@ -76,18 +81,18 @@ export class RetainedDelivery implements AckedParts {
     }
   }
 
-  #pushDates(clock: ReceiptClock): void {
+  /** Once for each thing that is named. */
+  #pushOnce(name: 'date' | 'limits', topic: (ref: string) => string, text: () => string): void {
     const { gap, subscriptions } = this.#parts
     const qosOfThing = new Map<string, 0 | 1>()
     for (const { filter, qos: granted } of subscriptions) {
       const thingId = parseThingFilter(filter)?.ref
-      if (thingId === undefined || thingId === '+' || !selectionOf(filter).date) continue
+      if (thingId === undefined || thingId === '+' || !selectionOf(filter)[name]) continue
       const qos = deliveredQoS(granted)
       qosOfThing.set(thingId, qosOfThing.get(thingId) === 1 ? 1 : qos)
     }
     for (const [thingId, qos] of qosOfThing) {
-      const payload = Buffer.from(serverTimeText(clock.now(), 'UTC'))
-      gap.push({ thingId, topic: dateTopic, payload, qos, retained: this })
+      gap.push({ thingId, topic, payload: Buffer.from(text()), qos, retained: this })
     }
   }
 }

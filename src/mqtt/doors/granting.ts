@@ -108,8 +108,8 @@ async function grantSeveral(
 
 /** Whether it asks for refused writes alone, and may not see them. */
 function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
-  const { values, whole, errors, date } = selectionOf(filter)
-  return isReadOnly && errors && !values && !whole && !date
+  const { values, whole, errors, date, limits } = selectionOf(filter)
+  return isReadOnly && errors && !values && !whole && !date && !limits
 }
 
 /** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */

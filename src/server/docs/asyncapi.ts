@@ -2,6 +2,7 @@ import {
   activation,
   activationExample,
   givenRecord,
+  limits,
   refusedWrite,
   refusedWriteExample,
   serverTime,
@@ -12,6 +13,7 @@ import {
   activationTopic,
   dateTopic,
   errorsTopic,
+  limitsTopic,
   valuesTopic,
   wholeTopic,
   writeTopic,
@@ -80,6 +82,7 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     serverTime: message('The time of the server', schemas.of(serverTime), [
       { key: 'date', value: record.datetime },
     ]),
+    limits: message('The limits of the server', schemas.of(limits), { maxPacketSize: 1_048_576 }),
     activation: message('A thing has registered itself', schemas.of(activation), activationExample),
   }
   return {
@@ -113,6 +116,9 @@ export function asyncApi({ version, places }: { readonly version: string; readon
       date: channel(dateTopic('{ref}'), 'The time of the server, once for each SUBSCRIBE.', { ref }, [
         'serverTime',
       ]),
+      limits: channel(limitsTopic('{ref}'), 'The limits of the server, once for each SUBSCRIBE.', { ref }, [
+        'limits',
+      ]),
       activation: channel(
         activationTopic('{code}', '{any}'),
         'A SUBSCRIBE is the request, and only that connection gets the answer. An invalid code gets SUBACK 128.',
@@ -145,6 +151,7 @@ export function asyncApi({ version, places }: { readonly version: string; readon
         'Sends a refused write; at most ten a second for a thing.',
       ),
       sendServerTime: operation('send', 'date', 'serverTime', 'Sends the time to a new subscriber.', true),
+      sendLimits: operation('send', 'limits', 'limits', 'Sends the limits to a new subscriber.', true),
       sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.'),
     },
     components: {

@@ -41,6 +41,7 @@ export const subscribeTricks: readonly SubscribeTrick[] = [
     'any second level of another thing': 'things/<victim>/+/temperature',
     'errors of another thing': 'things/<victim>/errors',
     'the time of another thing': 'things/<victim>/date',
+    'the limits for another thing': 'things/<victim>/limits',
     'writes to another thing': 'things/<victim>/write',
     'another thing on the old topic': 'v2/things/<victim>',
     'all of another thing on the old topic': 'v2/things/<victim>/#',

@@ -342,6 +342,22 @@ describe('deleting records', () => {
   })
 })
 
+describe('things/<ref>/limits', () => {
+  it('is sent once, with RETAIN, to who subscribes to it by name', async () => {
+    const { service, thing } = await start()
+    const client = await service.connectThing(thing)
+    const seen = await retainedFor(service, thing, client, 'limits')
+    const topic = `things/${thing.thingId}/limits`
+    const payload = '{"maxPacketSize":1048576}'
+    expect(seen.filter(({ topic }) => topic.endsWith('/limits'))).toEqual([
+      { topic, payload, qos: 1, retain: true, dup: false },
+    ])
+    const other = await service.connectThing(thing)
+    const seenOfAll = await retainedFor(service, thing, other, '#', '+')
+    expect(seenOfAll.filter(({ topic }) => topic.endsWith('/limits'))).toEqual([])
+  })
+})
+
 describe('things/<ref>/date', () => {
   const dateForm = /^\[\{"key":"date","value":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"\}\]$/
 

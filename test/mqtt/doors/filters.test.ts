@@ -23,6 +23,8 @@ const filters: readonly [filter: string, thing: number, anonymous: number, admin
   ['things/I/#', 1, no, 1],
   ['things/T/date', 1, 1, 1],
   ['things/I/date', 1, no, 1],
+  ['things/T/limits', 1, 1, 1],
+  ['things/I/limits', 1, no, 1],
   ['things/T/write', 1, 1, 1],
   ['things/I/write', 1, no, 1],
   ['things/T/a/topic/that/is/not/there', 1, 1, 1],
