@@ -172,7 +172,7 @@ describe('thingwire write --file', () => {
   it.each([
     [['--time-unit', 'h'], /--time-unit must be s, ms, us or ns/],
     [['--decimal', ';'], /--decimal must be , or \./],
-    [['--date', '20.11.2026'], /--date must be a day such as/],
+    [['--date', '11/20/2026'], /--date must be a day such as/],
     [['--geo-columns', 'lat'], /--geo-columns must be two names/],
     [['--time-column', 'none'], /--time-column: there is no column none/],
     [['--format', 'xml'], /--format must be/],

@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { fitsFloat, type WrittenRecord } from './sourced.ts'
-import { isNearlyNumber } from './values.ts'
+import { isNearlyNumber, plainNumber } from './values.ts'
 
 /** Whether an operand is a reading, not the name of a thing. */
 export function isReading(operand: string): boolean {
@@ -53,11 +53,11 @@ export function notesOf(operand: string): string[] {
 
 /** `60.08,23.54`. @throws CommandError usage */
 export function geoOf(text: string): { lat: number; long: number } {
-  const [, lat, long] = /^(-?\d+(?:\.\d+)?), ?(-?\d+(?:\.\d+)?)$/.exec(text) ?? []
-  const isPlace = Math.abs(Number(lat)) <= 90 && Math.abs(Number(long)) <= 180
-  if (!isPlace)
-    throw usageError(
-      '--geo must be latitude,longitude in degrees (-90 to 90, -180 to 180), such as 60.08,23.54',
-    )
-  return { lat: Number(lat), long: Number(long) }
+  const [lat = 91, long = 181, ...others] = text
+    .split(',')
+    .map(part => plainNumber(part.trim()) ?? Number.NaN)
+  if (Math.abs(lat) <= 90 && Math.abs(long) <= 180 && others.length === 0) return { lat, long }
+  throw usageError(
+    '--geo must be latitude,longitude in degrees (-90 to 90, -180 to 180), such as 60.08,23.54',
+  )
 }

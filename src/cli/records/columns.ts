@@ -1,14 +1,16 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { type Held, heldBy, type TimeOptions, zoneIn } from './times.ts'
+import type { Decimal } from './values.ts'
 
-/** What the command line says of the columns of a file. */
-export interface ColumnOptions extends TimeOptions {
+/** What the command line says of the columns and cells of a file. */
+export interface FileOptions extends TimeOptions {
   /** Of every record, where the file has no column of keys. */
   readonly key?: string | undefined
   /** Names of columns. */
   readonly timeColumn?: string | undefined
   readonly geoColumns?: readonly [lat: string, long: string] | undefined
+  readonly decimal?: Decimal | undefined
 }
 
 export interface Column {
@@ -64,7 +66,7 @@ const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
 export function columnsOf(
   header: readonly string[],
   cells: readonly unknown[],
-  options: ColumnOptions,
+  options: FileOptions,
   isRecord = false,
 ): Columns {
   const twice = header.find((name, at) => name !== '' && header.indexOf(name) !== at)
@@ -101,7 +103,7 @@ export function columnsOf(
 }
 
 /** The time, and the day beside it where it is a time of day alone. */
-function timeColumns(columns: readonly Candidate[], options: ColumnOptions) {
+function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   const how = 'name it with --time-column'
   const time =
     options.timeColumn === undefined
@@ -124,7 +126,7 @@ function timeColumns(columns: readonly Candidate[], options: ColumnOptions) {
 }
 
 /** Those that could be the time: the first cells say it, and names only where several do, or none. */
-function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: ColumnOptions) {
+function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: FileOptions) {
   const named = columns.filter(({ called }) => timeNames.includes(called))
   const whole = columns.filter(column => isWhole(column) || column.called === 'date')
   if (timeUnit) return named.length > 0 || timeUnit.isOfDay ? named : whole
@@ -150,7 +152,7 @@ function isWhole(column: Candidate): boolean {
   return column.held === 'time' || isDay(column)
 }
 
-function geoColumns(columns: readonly Candidate[], given: ColumnOptions['geoColumns']): Columns['geo'] {
+function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumns']): Columns['geo'] {
   if (given) {
     const [lat, long] = given
     return [namedColumn(columns, lat, '--geo-columns'), namedColumn(columns, long, '--geo-columns')]
@@ -250,42 +252,11 @@ export function keyLike(name: string): string {
 export const recordShape = '{"key":"depth","value":9.8,"datetime":"2026-11-21T09:30:00Z"}'
 
 /** A name as messages show it: in quotes if it is not one plain word. */
-function shownName(name: string): string {
+export function shownName(name: string): string {
   return /^[\w$.-]+$/.test(name) ? name : JSON.stringify(name)
 }
 
-function namesText(names: readonly string[], none = 'none'): string {
+/** Names as messages show them. */
+export function namesText(names: readonly string[], none = 'none'): string {
   return names.map(shownName).join(', ') || none
-}
-
-/** What the columns of a file are taken for, by name. */
-export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
-  const nameOf = ({ at, name }: Column) => name || `column ${at + 1} without a name`
-  const [value] = values
-  return {
-    /** Empty: records get the time of their receipt. */
-    time: [date, time].filter(column => column !== undefined).map(nameOf),
-    /** Latitude and longitude, or nothing. */
-    position: (geo ?? []).map(nameOf),
-    keys: key === undefined ? values.map(nameOf) : typeof key === 'string' ? [key] : [],
-    /** Where a row is one record: of its value, and of its key. */
-    valueColumn: key !== undefined && value ? nameOf(value) : undefined,
-    keyColumn: typeof key === 'object' ? nameOf(key) : undefined,
-    leftOut: leftOut.map(nameOf),
-  }
-}
-
-/** The same for people, a line for each. */
-export function summaryLines(columns: Columns, { timeUnit, zone }: TimeOptions): string[] {
-  const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
-  const isUnix = timeUnit?.isOfDay === false
-  const how = isUnix ? `Unix time in ${timeUnit.name}` : `${zone?.name ?? 'UTC'} where it has no zone`
-  const from = valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`
-  const which = keyColumn === undefined ? namesText(keys) : `from ${shownName(keyColumn)}`
-  return [
-    `time      ${time.length === 0 ? 'that of receipt' : `${namesText(time)} (${how})`}`,
-    `position  ${namesText(position)}`,
-    `keys      ${which}${from}`,
-    `left out  ${namesText(leftOut)}`,
-  ]
 }

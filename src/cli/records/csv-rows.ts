@@ -68,18 +68,15 @@ export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<Csv
 
 /** The same texts, put together until the first holds three lines, if there are so many: `sep=;`, header and first row. */
 async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, undefined> {
-  let begin: string | undefined = ''
+  let [begin, isLong] = ['', false]
   for await (const text of texts) {
-    if (begin === undefined) {
-      yield text
-      continue
-    }
     begin += text
-    if (begin.length < maximumRow && !/(?:[^\r\n]+[\r\n]+){3}/.test(begin)) continue
+    isLong ||= begin.length >= maximumRow || /(?:[^\r\n]+[\r\n]+){3}/.test(begin)
+    if (!isLong) continue
     yield begin
-    begin = undefined
+    begin = ''
   }
-  if (begin !== undefined) yield begin
+  if (begin !== '') yield begin
 }
 
 /** What cuts header and first row into equally many cells, and most. */
@@ -128,8 +125,6 @@ function cellsOf(record: readonly string[], raw: string, delimiter: string): rea
 }
 
 function brokenText({ code }: CsvError): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE') {
-    return 'a quote is opened but never closed'
-  }
-  return 'a quote is closed, but its cell goes on'
+  const isOpen = code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE'
+  return isOpen ? 'a quote is opened but never closed' : 'a quote is closed, but its cell goes on'
 }

@@ -1,11 +1,9 @@
 import { CommandError, usageError } from '../exit.ts'
-import { type ColumnOptions, type Columns, columnsOf } from './columns.ts'
+import { type Columns, columnsOf, type FileOptions } from './columns.ts'
 import { type CsvRow, csvRows } from './csv-rows.ts'
-import { type RowOptions, RowReader } from './row-records.ts'
+import { RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
 import type { TextNotes } from './values.ts'
-
-export interface FileOptions extends ColumnOptions, RowOptions {}
 
 export interface FileListener {
   /** What columns are, before the first record of them. */
@@ -24,9 +22,14 @@ const annotation = /^#(?:group|datatype|default)$/
 export async function* csvRecords(
   texts: AsyncIterable<string>,
   options: FileOptions,
-  { onColumns, notes }: FileListener,
+  listener: FileListener,
 ): AsyncGenerator<Sourced> {
-  const reader = new RowReader(options, notes, true)
+  const reader = new RowReader(options, listener.notes, true)
+  const columnsIn = (header: readonly string[], cells: CsvRow['cells']): Columns => {
+    const found = findColumns(header, cells, options, listener, false)
+    if (typeof found !== 'string') return found
+    throw usageError(`the header, the first line of the CSV file: ${found}`)
+  }
   let header: readonly string[] | undefined
   let columns: Columns | undefined
   let broken: Sourced | undefined
@@ -37,27 +40,29 @@ export async function* csvRecords(
     else if (!header) header = row.cells.map(name => name ?? '')
     // Files that were joined have their header again.
     else if (!isHeader(row, header)) {
-      columns ??= headerColumns(header, row.cells, options, onColumns)
+      columns ??= columnsIn(header, row.cells)
       yield { ...rowRecords(row, columns, reader), end: row.end }
     }
   }
-  if (header && !columns) headerColumns(header, [], options, onColumns)
+  if (header && !columns) columnsIn(header, [])
   if (broken) yield broken
 }
 
-function headerColumns(
-  header: readonly string[],
-  cells: CsvRow['cells'],
+/** As `columnsOf`; a string says why there are none. */
+export function findColumns(
+  names: readonly string[],
+  cells: readonly unknown[],
   options: FileOptions,
-  onColumns: FileListener['onColumns'],
-): Columns {
+  { onColumns }: FileListener,
+  isRecord: boolean,
+): Columns | string {
   try {
-    const columns = columnsOf(header, cells, options)
+    const columns = columnsOf(names, cells, options, isRecord)
     onColumns(columns)
     return columns
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error
-    throw usageError(`the header, the first line of the CSV file: ${error.message}`)
+    if (error instanceof CommandError) return error.message
+    throw error
   }
 }
 

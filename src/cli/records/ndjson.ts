@@ -1,9 +1,10 @@
-import { CommandError } from '../exit.ts'
-import { type Columns, columnsOf, recordShape } from './columns.ts'
-import type { FileListener, FileOptions } from './csv.ts'
+import { type Columns, type FileOptions, recordShape } from './columns.ts'
+import { type FileListener, findColumns } from './csv.ts'
 import { RowReader } from './row-records.ts'
 import { type Fault, faultAt, type Sourced, sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
+
+const wholeWrite = `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
 
 /** A line of NDJSON: an object, or why it is none. */
 export type JsonLine = { readonly line: number; readonly end: number } & (
@@ -44,9 +45,9 @@ function parseLine(text: string): { fields: Record<string, unknown> } | { fault:
 export async function* ndjsonRecords(
   texts: AsyncIterable<string>,
   options: FileOptions,
-  { onColumns, notes }: FileListener,
+  listener: FileListener,
 ): AsyncGenerator<Sourced> {
-  const reader = new RowReader(options, notes, false)
+  const reader = new RowReader(options, listener.notes, false)
   const known = new Map<string, Columns | string>()
   for await (const read of jsonLines(texts)) {
     if ('fault' in read) {
@@ -57,7 +58,9 @@ export async function* ndjsonRecords(
     const { geo, ...others } = fields
     const [names, cells] = [Object.keys(others), Object.values(others)]
     const form = JSON.stringify(names)
-    const columns = known.get(form) ?? fieldColumns(names, cells, options, onColumns)
+    const columns =
+      known.get(form) ??
+      (names.includes('values') ? wholeWrite : findColumns(names, cells, options, listener, true))
     known.set(form, columns)
     const found =
       typeof columns === 'string'
@@ -72,24 +75,4 @@ function withGeo(read: Sourced, geo: unknown): Sourced {
   if (geo === undefined || geo === null || read.fault) return read
   const placed = read.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } }))
   return sourced(read.line, placed)
-}
-
-/** A string says why there are none. */
-function fieldColumns(
-  names: readonly string[],
-  cells: readonly unknown[],
-  options: FileOptions,
-  onColumns: FileListener['onColumns'],
-): Columns | string {
-  if (names.includes('values')) {
-    return `a line is one record, ${recordShape}: this one is a whole write; put each record of "values" on a line of its own`
-  }
-  try {
-    const columns = columnsOf(names, cells, options, true)
-    onColumns(columns)
-    return columns
-  } catch (error) {
-    if (error instanceof CommandError) return error.message
-    throw error
-  }
 }

@@ -1,12 +1,8 @@
 import { failure } from '../exit.ts'
-import type { Column, ColumnOptions, Columns } from './columns.ts'
+import type { Column, Columns, FileOptions } from './columns.ts'
 import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
-import { isZone, type RowTime, RowTimes, type TimeOptions } from './times.ts'
+import { isZone, type RowTime, RowTimes } from './times.ts'
 import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.ts'
-
-export interface RowOptions extends TimeOptions {
-  readonly decimal?: Decimal | undefined
-}
 
 /** A row of a CSV file, or the fields of a line of JSON, in the order of the columns. */
 interface Row {
@@ -35,7 +31,7 @@ export class RowReader {
    * @param notes is told of texts that were probably meant as numbers
    * @param isText whether cells are texts, out of which values are still to be read
    */
-  constructor(options: RowOptions & Pick<ColumnOptions, 'timeColumn'>, notes: TextNotes, isText: boolean) {
+  constructor(options: FileOptions, notes: TextNotes, isText: boolean) {
     this.#areClocks = options.timeColumn !== undefined
     this.#times = new RowTimes(options)
     this.#decimal = options.decimal ?? '.'
@@ -67,7 +63,10 @@ export class RowReader {
       return faultAt(line, 'geo', 'one of latitude and longitude is empty')
     }
     const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, cellOf(columns.series)))
-    if (mixed) return faultAt(line, '', mixedText(mixed.key))
+    if (mixed) {
+      const why = 'comes from more than one table of the query, so these are several series with one key'
+      return faultAt(line, '', `${mixed.key} ${why}: filter the query to one of them, or group it by _field`)
+    }
     for (const { key, value } of readings) this.#notes.add(line, key, value)
     const { datetime } = found
     const place = {
@@ -119,8 +118,4 @@ export class RowReader {
     if (known === undefined) this.#tables.set(key, table)
     return known !== undefined && known !== table
   }
-}
-
-function mixedText(key: string): string {
-  return `${key} comes from more than one table of the query, so these are several series with one key: filter the query to one of them, or group it by _field`
 }

@@ -32,11 +32,8 @@ export function sourced(line: number, records: readonly WrittenRecord[]): Source
   const record = records.find(({ value, geo }) => !fitsFloat(value) || !fitsFloat(geo))
   if (!record) return { line, records }
   const field = fitsFloat(record.value) ? 'geo' : 'value'
-  return faultAt(
-    line,
-    field,
-    `${field} of ${record.key} has a number too large for a 64-bit float (number_out_of_range)`,
-  )
+  const message = `${field} of ${record.key} has a number too large for a 64-bit float (number_out_of_range)`
+  return faultAt(line, field, message)
 }
 
 /** Whether all numbers in a value are. */

@@ -31,7 +31,7 @@ export interface TimeOptions {
   readonly timeUnit?: TimeUnit | undefined
   /** Of times that name no zone. Default: UTC. */
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
-  /** `YYYY-MM-DD` of the first row, where the file has times of day alone. */
+  /** Day of the first row, where the file has times of day alone. */
   readonly date?: string | undefined
   /** Whether a record without a time gets that of its receipt. */
   readonly now?: boolean | undefined
@@ -68,14 +68,9 @@ const year1990 = Date.UTC(1990)
  * be two: `03/04/2026`
  */
 export function parseTime(text: string): number | undefined {
-  const found = parseDatetime(text) ?? ofDayAndTime(text)
+  const [, dayText = text, clock = '00:00'] = dayAndTime.exec(text) ?? []
+  const found = parseDatetime(text) ?? (day.test(dayText) ? timeOn(dayText, clock) : undefined)
   return found !== undefined && found <= latestDatetime ? found : undefined
-}
-
-function ofDayAndTime(text: string): number | undefined {
-  if (day.test(text)) return parseDatetime(`${isoDay(text)}T00:00:00Z`)
-  const [, dayText, clock] = dayAndTime.exec(text) ?? []
-  return dayText === undefined || clock === undefined ? undefined : timeOn(dayText, clock)
 }
 
 /**
@@ -128,7 +123,7 @@ export class RowTimes {
 
   constructor(options: TimeOptions) {
     this.#options = options
-    this.#midnight = Date.parse(`${options.date ?? '1970-01-01'}T00:00:00Z`)
+    this.#midnight = parseTime(options.date ?? '1970-01-01') ?? 0
   }
 
   /**
@@ -224,22 +219,21 @@ export class RowTimes {
 }
 
 function ofUnix(text: string, { name, count }: TimeUnit): Found {
-  const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
+  const none = `${JSON.stringify(text)} is no Unix time in ${name}`
+  if (!number.test(text)) return none
+  const value = Number(text.replace(',', '.'))
   const time = Math.floor(value * Number(count))
   if (time >= unixMonth && time <= latestDatetime) {
     return { datetime: formatDatetime(time), midnight: time % milliseconds.d === 0 ? 'clock' : undefined }
   }
   const newest = Date.now() + milliseconds.d
-  const likely = Object.entries(unixUnits).find(
-    ([, unit]) => value * unit > year1990 && value * unit < newest,
-  )
-  const advice =
-    likely && `with --time-unit ${likely[0]} it is ${formatDatetime(Math.floor(value * likely[1]))}`
-  if (!(time <= latestDatetime)) {
-    return `${JSON.stringify(text)} is no Unix time in ${name}${advice ? `: ${advice}` : ''}`
-  }
-  const why = advice ?? 'was the clock not set, or is it a time since a start?'
-  return `the time ${text} in ${name} is ${formatDatetime(time)}: ${why}`
+  const [unit, length] =
+    Object.entries(unixUnits).find(([, each]) => value * each > year1990 && value * each < newest) ?? []
+  const what = time > latestDatetime ? none : `the time ${text} in ${name} is ${formatDatetime(time)}`
+  const why = length
+    ? `with --time-unit ${unit} it is ${formatDatetime(Math.floor(value * length))}`
+    : 'was the clock not set, or is it a time since a start?'
+  return `${what}: ${why}`
 }
 
 /** @param bare the text without a zone at its end */
@@ -302,9 +296,4 @@ export function isZone(cell: unknown): cell is string {
   } catch {
     return false
   }
-}
-
-/** Whether this is a real `YYYY-MM-DD`. */
-export function isDate(text: string): boolean {
-  return /^\d{4}-\d\d-\d\d$/.test(text) && parseDatetime(`${text}T00:00:00Z`) !== undefined
 }

@@ -36,17 +36,12 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   }
 }
 
-interface Texts {
-  numbers: number
-  count: number
-  /** Of the texts that are nearly numbers. */
-  nearly: number
-  first: { readonly line: number; readonly text: string } | undefined
-}
+/** Of one key; `nearly`: of the `count` texts those that are nearly numbers. */
+const noTexts = { numbers: 0, count: 0, nearly: 0, line: 0, first: '' }
 
 /** Counts the texts of each key that were probably meant as numbers. */
 export class TextNotes {
-  readonly #keys = new Map<string, Texts>()
+  readonly #keys = new Map<string, typeof noTexts>()
   readonly #decimal: Decimal
 
   constructor(decimal: Decimal = '.') {
@@ -54,32 +49,31 @@ export class TextNotes {
   }
 
   add(line: number, key: string, value: unknown): void {
-    const texts = this.#keys.get(key) ?? { numbers: 0, count: 0, nearly: 0, first: undefined }
+    const texts = this.#keys.get(key) ?? { ...noTexts }
     this.#keys.set(key, texts)
     if (typeof value === 'number') texts.numbers++
     if (typeof value !== 'string' || value === '') return
     const isNearly = isNearlyNumber(value)
     // The first that looks like a number says more than one before it.
-    if (!texts.first || (isNearly && texts.nearly === 0)) texts.first = { line, text: value }
+    if (texts.count === 0 || (isNearly && texts.nearly === 0)) Object.assign(texts, { line, first: value })
     texts.count++
     if (isNearly) texts.nearly++
   }
 
   /** A line for each key with texts that look like numbers, or with both texts and numbers. */
   lines(): string[] {
-    return [...this.#keys].flatMap(([key, { numbers, count, nearly, first }]) => {
-      if (!first || (nearly === 0 && numbers === 0)) return []
+    return [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
+      if (count === 0 || (nearly === 0 && numbers === 0)) return []
       const all = numbers > 0 ? count : nearly
       const are = all === 1 ? 'is stored as text' : 'are stored as text'
       return [
-        `${key}: ${counted(all, 'value')} ${are}, the first on line ${first.line}: ${first.text.slice(0, 40)}; ${this.#advice(first.text)}`,
+        `${key}: ${counted(all, 'value')} ${are}, the first on line ${line}: ${first.slice(0, 40)}; ${this.#advice}`,
       ]
     })
   }
 
-  #advice(text: string): string {
+  get #advice(): string {
     if (this.#decimal === ',') return 'with --decimal , a number is written as 21,5'
-    if (/^[+-]?\d+,\d+$/.test(text)) return 'a number is written as 21.5, or read as 21,5 with --decimal ,'
-    return 'a number is written as 21.5; where there is none, leave the cell empty'
+    return 'a number is written as 21.5, or as 21,5 with --decimal ,; where there is none, leave the cell empty'
   }
 }

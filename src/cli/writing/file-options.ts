@@ -1,7 +1,7 @@
 import { timeZoneOf } from '../../core/time/time-zone.ts'
 import { usageError } from '../exit.ts'
-import type { FileOptions } from '../records/csv.ts'
-import { isDate, timeUnitOf } from '../records/times.ts'
+import type { FileOptions } from '../records/columns.ts'
+import { heldBy, timeUnitOf } from '../records/times.ts'
 import type { Flags } from './flags.ts'
 
 export type Format = 'csv' | 'ndjson'
@@ -16,7 +16,8 @@ export function formatOf(file: string, { format }: Flags): Format {
 /** What the command line says of the columns and cells of a file. @throws CommandError usage */
 export async function fileOptions(flags: Flags): Promise<FileOptions> {
   const { key, timeColumn, tz, date, now, geoColumns, decimal } = flags
-  if (date !== undefined && !isDate(date)) throw usageError('--date must be a day such as 2026-11-21')
+  if (date !== undefined && heldBy(date) !== 'day')
+    throw usageError('--date must be a day such as 2026-11-21')
   const timeUnit = flags.timeUnit === undefined ? undefined : timeUnitOf(flags.timeUnit)
   if (flags.timeUnit !== undefined && !timeUnit) {
     throw usageError(

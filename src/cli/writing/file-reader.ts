@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
-import { type Columns, summaryLines } from '../records/columns.ts'
-import { csvRecords, type FileOptions } from '../records/csv.ts'
+import { type Column, type Columns, type FileOptions, namesText, shownName } from '../records/columns.ts'
+import { csvRecords } from '../records/csv.ts'
 import { ndjsonRecords } from '../records/ndjson.ts'
 import type { Sourced } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
+import type { TimeOptions } from '../records/times.ts'
 import { TextNotes } from '../records/values.ts'
 import type { Format } from './file-options.ts'
 
@@ -64,4 +65,36 @@ export class FileReader {
     const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text
     this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)
   }
+}
+
+/** What the columns of a file are taken for, by name. */
+export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
+  const nameOf = ({ at, name }: Column) => name || `column ${at + 1} without a name`
+  const [value] = values
+  return {
+    /** Empty: records get the time of their receipt. */
+    time: [date, time].filter(column => column !== undefined).map(nameOf),
+    /** Latitude and longitude, or nothing. */
+    position: (geo ?? []).map(nameOf),
+    keys: key === undefined ? values.map(nameOf) : typeof key === 'string' ? [key] : [],
+    /** Where a row is one record: of its value, and of its key. */
+    valueColumn: key !== undefined && value ? nameOf(value) : undefined,
+    keyColumn: typeof key === 'object' ? nameOf(key) : undefined,
+    leftOut: leftOut.map(nameOf),
+  }
+}
+
+/** The same for people, a line for each. */
+function summaryLines(columns: Columns, { timeUnit, zone }: TimeOptions): string[] {
+  const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
+  const isUnix = timeUnit?.isOfDay === false
+  const how = isUnix ? `Unix time in ${timeUnit.name}` : `${zone?.name ?? 'UTC'} where it has no zone`
+  const from = valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`
+  const which = keyColumn === undefined ? namesText(keys) : `from ${shownName(keyColumn)}`
+  return [
+    `time      ${time.length === 0 ? 'that of receipt' : `${namesText(time)} (${how})`}`,
+    `position  ${namesText(position)}`,
+    `keys      ${which}${from}`,
+    `left out  ${namesText(leftOut)}`,
+  ]
 }

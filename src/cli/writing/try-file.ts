@@ -2,8 +2,7 @@ import { failure } from '../exit.ts'
 import { folded, type Told } from '../load/folded.ts'
 import { faultText, namedLines } from '../load/refused-lines.ts'
 import { counted, printJson, printLine } from '../output.ts'
-import { summaryOf } from '../records/columns.ts'
-import type { FileReader } from './file-reader.ts'
+import { type FileReader, summaryOf } from './file-reader.ts'
 
 /**
  * Reads a file to its end and says what would be written of it. No server is asked: a write that it refuses would stay on the

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { keyLike, summaryOf } from '../../../src/cli/records/columns.ts'
+import { keyLike } from '../../../src/cli/records/columns.ts'
+import { summaryOf } from '../../../src/cli/writing/file-reader.ts'
 import { type ReadOptions, readCsv } from './read-file.ts'
 
 const at = '2026-11-20T09:30:00.000Z'

@@ -1,6 +1,6 @@
 import type { Addressed } from '../../../src/cli/load/batches.ts'
-import type { Columns } from '../../../src/cli/records/columns.ts'
-import { csvRecords, type FileOptions } from '../../../src/cli/records/csv.ts'
+import type { Columns, FileOptions } from '../../../src/cli/records/columns.ts'
+import { csvRecords } from '../../../src/cli/records/csv.ts'
 import { ndjsonRecords } from '../../../src/cli/records/ndjson.ts'
 import type { Sourced, WrittenRecord } from '../../../src/cli/records/sourced.ts'
 import { decoded } from '../../../src/cli/records/text.ts'
