@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sectionOf, tableRowsOf } from './markdown.ts'
 
@@ -7,30 +7,7 @@ const page = readFileSync('docs/architecture.md', 'utf8')
 const glossary = readFileSync('docs/glossary.md', 'utf8')
 const everywhere = 'errors.ts'
 
-interface Override {
-  readonly includes: readonly string[]
-  readonly linter: {
-    readonly rules: {
-      readonly style: {
-        readonly noRestrictedImports: {
-          readonly options: { readonly patterns: readonly [{ readonly group: readonly string[] }] }
-        }
-      }
-    }
-  }
-}
-
-const { overrides } = JSON.parse(readFileSync('biome.json', 'utf8')) as { overrides: readonly Override[] }
 const rooms = [...foldersOf('src'), 'things.ts']
-/** By room, what the page says that it may import. */
-const allowed = new Map(
-  tableRowsOf(sectionOf(page, 'Who may import whom')).map(([room = '', imports = '']) => {
-    const named = namesIn(imports)
-    const others = rooms.filter(other => other !== 'things.ts' || imports.startsWith('everything but'))
-    const may = imports.startsWith('everything but') ? others.filter(other => !named.includes(other)) : named
-    return [room.replaceAll('`', ''), may.filter(other => `\`${other}\`` !== room).sort()]
-  }),
-)
 
 /** By name, the lines of each walk. */
 const walks = ['A PUBLISH', 'A PUBLISH on another topic', 'A POST', 'A live message'].map(
@@ -38,28 +15,6 @@ const walks = ['A PUBLISH', 'A PUBLISH on another topic', 'A POST', 'A live mess
 )
 
 describe('docs/architecture.md', () => {
-  it('says who may import whom as biome.json does', () => {
-    const byBiome = overrides.flatMap(({ includes: [files = ''], linter }) => {
-      const room = /^src\/([\w-]+)\/\*\*$/.exec(files)?.[1]
-      if (room === undefined) return []
-      const { group } = linter.rules.style.noRestrictedImports.options.patterns[0]
-      const may = rooms.filter(other => other !== room && !forbids(group, other))
-      return [[room, may.sort()] as const]
-    })
-    expect(Object.fromEntries(allowed)).toEqual(Object.fromEntries(byBiome))
-  })
-
-  it('says what the source does, however deep a file lies', () => {
-    const against = [...allowed].flatMap(([room, may]) => {
-      const own = [room, everywhere, ...may]
-      return importsOf(room)
-        .filter(({ to }) => !own.includes(to))
-        .map(({ file, to }) => `${file} → ${to}`)
-    })
-    expect(allowed.size).toBeGreaterThan(8)
-    expect(against).toEqual([])
-  })
-
   it.each(walks)('walks %s through files that lead to one another', (_, steps) => {
     expect(steps.length).toBeGreaterThan(3)
     expect(steps.length).toBeLessThanOrEqual(15)
@@ -119,29 +74,6 @@ function filesIn(text: string): string[] {
 function foldersOf(directory: string): string[] {
   const entries = readdirSync(directory, { withFileTypes: true })
   return entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
-}
-
-function namesIn(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-}
-
-/** Whether files of a room may not import another one, from its top or from a folder in it. */
-function forbids(group: readonly string[], room: string): boolean {
-  const target = room.endsWith('.ts') ? room : `${room}/**`
-  return group.includes(`../${target}`) && group.includes(`../../${target}`)
-}
-
-/** What the files of a room import of other rooms. */
-function importsOf(room: string): { file: string; to: string }[] {
-  return readdirSync(`src/${room}`, { withFileTypes: true, recursive: true }).flatMap(entry => {
-    if (!entry.name.endsWith('.ts')) return []
-    const file = join(entry.parentPath, entry.name)
-    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'(\.[^']+)'/g)
-    return [...imports].map(([, path = '']) => {
-      const [to = ''] = relative('src', join(dirname(file), path)).split('/')
-      return { file, to }
-    })
-  })
 }
 
 function pathsIn(line: string): string[] {
