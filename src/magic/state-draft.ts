@@ -123,5 +123,8 @@ function recordOf(key: string, { value, datetime }: MagicState): StoredRecord | 
     throw new RangeError(`the new state of ${key} has no datetime that can be kept: ${datetime}`)
   }
   const text = valueText(value)
+  if (typeof text !== 'string' && text.reason === 'invalid_value') {
+    throw new RangeError(`the new state of ${key} has no value that JSON can say`)
+  }
   return typeof text === 'string' ? { key, datetime, value: text } : text
 }

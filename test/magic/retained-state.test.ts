@@ -17,6 +17,7 @@ const sum: MagicResource = {
     if (value === 'fault') throw new Error('a fault of the host')
     if (value === 'date') return { value: 1, datetime: Number.NaN }
     if (value === 'none') return { value: undefined, datetime }
+    if (value === 'function') return { value: () => 1, datetime }
     if (value === 'refuse') return { field: 'value', reason: 'invalid_magic_value', message: 'not now' }
     return { value: ((state?.value as number | undefined) ?? 0) + (value as number), datetime }
   },
@@ -145,7 +146,7 @@ describe('RetainedState', () => {
     })
   })
 
-  it.each(['fault', 'date', 'none'])('survives a resource with a defect (%s)', async value => {
+  it.each(['fault', 'date', 'none', 'function'])('survives a resource with a defect (%s)', async value => {
     const { retained, write, told, refusals, defects } = await openRetained({ magicResources: [sum] })
     await write(one, { key: '$sum', value }, { key: '$sum', value: 2 })
     await write(two, set('a', 1))
