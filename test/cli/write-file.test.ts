@@ -142,6 +142,16 @@ describe('thingwire write --file', () => {
     expect(new Set(times)).toEqual(new Set(['2026-11-20T09:30:00.000Z']))
   })
 
+  it('writes nothing of a file that its last rows show to be without times of day', async () => {
+    const day = (place: number) => new Date(Date.UTC(2024, 0, 1 + place)).toISOString().slice(0, 10)
+    const rows = [1, 2].flatMap(hour =>
+      Array.from({ length: 600 }, (_, place) => `${day(place)},${hour},${place}\n`),
+    )
+    const { code, stderr, keys } = await write(`date,HE,T\n${rows.join('')}`, [])
+    expect({ code, keys }).toEqual({ code: 1, keys: [] })
+    expect(stderr).toMatch(/^thingwire: line 602: 2024-01-01T00:00:00.000Z is the time of two rows of HE/m)
+  })
+
   it('writes nothing of a file whose times may be of several days', async () => {
     const { code, stderr, keys } = await write('time,v\n08:00,1\n18:00,2\n08:00,3\n18:00,4\n08:00,5\n', [
       ...['--date', '2026-06-30'],

@@ -1,6 +1,6 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
-import { type Held, heldBy, type TimeOptions, zoneIn } from './times.ts'
+import { type Held, heldBy, isOfUtc, isZone, type TimeOptions, zoneIn } from './times.ts'
 import type { Decimal } from './values.ts'
 
 /** What the command line says of the columns and cells of a file. */
@@ -47,7 +47,7 @@ interface Candidate extends Column {
 
 const timeNames = ['datetime', 'time', 'timestamp', 'ts', 'epoch']
 const keyNames = ['key', 'field', 'metric', 'variable', 'entityid']
-const zoneNames = ['tz', 'timezone', 'utcoffset', 'gmtoffset']
+const zoneNames = ['timezone', 'utcoffset', 'gmtoffset']
 /** Of these, one is among the words of a name. */
 const latWords = ['lat', 'latitude']
 const longWords = ['long', 'lon', 'lng', 'longitude']
@@ -85,6 +85,9 @@ export function columnsOf(
   }
   const besideRecord = all.filter(column => column !== record?.key && column !== record?.value)
   const { time, date } = timeColumns(besideRecord, options)
+  if (time && isOfUtc(time.name) && options.zone && !isOfUtc(options.zone.name)) {
+    throw usageError(`the times of ${shownName(time.name)} are UTC: leave --tz out`)
+  }
   const geo = geoColumns(all, options.geoColumns)
   const others = besideRecord.filter(column => ![time, date, ...(geo ?? [])].includes(column))
   const isTime = (column: Candidate) => isWhole(column) || [...timeNames, 'date'].includes(column.called)
@@ -97,9 +100,16 @@ export function columnsOf(
     ...{ all, time, date, geo, key: record?.key },
     values: record ? [record.value] : keys,
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
-    zone: zoneIn(time?.name ?? '') ?? all.find(({ called }) => zoneNames.includes(called))?.name,
+    zone: zoneIn(time?.name ?? '') ?? all.find(column => isOfZones(column, cells[column.at]))?.name,
     leftOut: others.filter(column => !keys.includes(column)),
   }
+}
+
+/** Whether a column has the zones of the times: by its name, or as `zone` and `offset` by its first cell, too. */
+function isOfZones({ words, called }: Candidate, cell: unknown): boolean {
+  if (zoneNames.includes(called) || words.includes('tz')) return true
+  const mayBe = words.includes('zone') || words.includes('offset')
+  return mayBe && typeof cell === 'string' && (isZone(cell) || /^[+-]\d{4}$/.test(cell))
 }
 
 /** The time, and the day beside it where it is a time of day alone. */

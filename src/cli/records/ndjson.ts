@@ -1,3 +1,4 @@
+import { failure } from '../exit.ts'
 import { type Columns, type FileOptions, recordShape } from './columns.ts'
 import { type FileListener, findColumns } from './csv.ts'
 import { RowReader } from './row-records.ts'
@@ -17,6 +18,11 @@ export async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<J
   let [line, end] = [0, 0]
   for await (const text of linesOf(texts)) {
     line++
+    if (line === 1 && /^\s*\[(?!.*\])/.test(text)) {
+      throw failure(
+        'the file is one JSON array: put each of its records on a line of its own, as jq -c ".[]" does',
+      )
+    }
     end += Buffer.byteLength(text) + 1
     if (text.trim() !== '') yield { line, end, ...parseLine(text) }
   }

@@ -51,9 +51,10 @@ export class RowReader {
       line,
       cellOf(columns.time),
       columns.date && (cellOf(columns.date) ?? ''),
-      () => columns.zone ?? cells.find(isZone),
+      () => cells.find(isZone) ?? columns.zone,
     )
-    const [lat, long] = (columns.geo ?? []).map(column => this.#degrees(cellOf(column)))
+    const degrees = (columns.geo ?? []).map(column => this.#degrees(cellOf(column)))
+    const [lat, long] = degrees
     const readings = this.#readings(cells, columns).filter(
       ({ value }) => value !== undefined || lat !== undefined,
     )
@@ -62,6 +63,9 @@ export class RowReader {
     if ((lat === undefined) !== (long === undefined)) {
       return faultAt(line, 'geo', 'one of latitude and longitude is empty')
     }
+    const bad = degrees.find((each, at) => !isDegrees(each, at === 0 ? 90 : 180))
+    if (bad !== undefined)
+      return faultAt(line, 'geo', `${JSON.stringify(bad)} is no latitude or longitude in degrees`)
     const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, cellOf(columns.series)))
     if (mixed) {
       const why = 'comes from more than one table of the query, so these are several series with one key'
@@ -92,7 +96,7 @@ export class RowReader {
     this.#midnights.set(key, known)
     if (!known.has(datetime)) return void known.add(datetime)
     throw failure(
-      `line ${line}: ${datetime} is the time of two rows of ${key}, so the time of day is missing: name its column with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930); if the rows differ in another column, such as a place, split the file`,
+      `line ${line}: ${datetime} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,
     )
   }
 
@@ -105,7 +109,6 @@ export class RowReader {
     })
   }
 
-  /** What is no number is for the server to judge. */
   #degrees(cell: unknown): unknown {
     if (typeof cell !== 'string') return cell ?? undefined
     return plainNumber(cell, this.#decimal) ?? plainNumber(cell) ?? cell
@@ -118,4 +121,9 @@ export class RowReader {
     if (known === undefined) this.#tables.set(key, table)
     return known !== undefined && known !== table
   }
+}
+
+/** What no 64-bit float holds is refused with its own words. */
+function isDegrees(value: unknown, most: number): boolean {
+  return typeof value === 'number' && (Math.abs(value) <= most || !Number.isFinite(value))
 }

@@ -37,10 +37,10 @@ export interface TimeOptions {
   readonly now?: boolean | undefined
 }
 
-/** `midnight`: how a time that is the midnight of its day is spelled, as a `day` alone or as a `clock` shows it. */
 export interface RowTime {
   /** RFC 3339. */
   readonly datetime?: string
+  /** `day`: the time of day may be coarser than the rows; `clock`: it is 00:00, as a clock shows it. */
   readonly midnight?: 'day' | 'clock' | undefined
 }
 
@@ -148,7 +148,7 @@ export class RowTimes {
     const isWhole = !timeUnit && !timeOfDay.test(text)
     // The last of a day may look like an offset: 2026-06-30.
     const bare = day.test(text) ? text : text.replace(zoneAtEnd, '')
-    const midnight = isWhole ? midnightOf(text, bare) : undefined
+    const midnight = isWhole ? midnightOf(text, bare) : timeUnit ? 'day' : undefined
     if (bare !== text) return { datetime: formatDatetime(local), midnight }
     const shown = date === undefined || isWhole ? text : `${date} ${text}`
     const found = this.#inZone(line, shown, local, zoneName)
@@ -171,11 +171,17 @@ export class RowTimes {
   /** @param local milliseconds that clocks show @throws CommandError failed if a zone is named that is not that of the options */
   #inZone(line: number, text: string, local: number, zoneName: () => string | undefined): number | string {
     const { zone } = this.#options
+    const named = zoneName()
     if (!zone) {
-      const named = zoneName()
       if (named === undefined) return local
       throw failure(
         `line ${line}: ${text} names no zone, but ${named} does: give the zone of such times with --tz, such as --tz America/Denver or --tz UTC`,
+      )
+    }
+    const place = named && placeOf(named)
+    if (place !== undefined && place !== placeOf(zone.name)) {
+      throw failure(
+        `line ${line}: ${named} is not the zone of --tz, ${zone.name}: split the file by its zones`,
       )
     }
     const [time, other] = timesOf(local, zone.clocks)
@@ -258,6 +264,7 @@ function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): numbe
   const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
   const [hours, minutes] = [Math.floor(value / 100), value % 100]
   const isClock = count === 'hhmm'
+  if (isClock && !Number.isInteger(value)) return unreadable(`${date} ${text}`)
   const since = isClock ? hours * milliseconds.h + minutes * milliseconds.m : Math.round(value * count)
   if (since <= milliseconds.d && !(isClock && minutes >= 60)) return midnight + since
   return `${JSON.stringify(text)} is no time of day in ${name}`
@@ -275,25 +282,42 @@ function unreadable(text: unknown): string {
   return `${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`
 }
 
-const placeInName = /[A-Z]\w+\/[\w+/-]+/
-const abbreviation = /[([](?!UTC|GMT|ISO)[A-Z]{2,5}[)\]]/
+/** `MDT`, `CEST`, but no word such as EAST. */
+const abbreviation = '(?:[A-Z][SD]T|[CE]ES?T|A[CE][SD]T|NZ[SD]T)'
+const inBrackets = /[([](?!(?:UTC|GMT)?[)\]]|ISO)(?:[A-Z]{2,5}|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?)[)\]]/
+const atEnd = new RegExp(`[ _]${abbreviation}$`, 'i')
 const local = /(?:^|[^a-z])local(?:[^a-z]|$)/i
+const utc = /(?:^|[^a-z])(?:utc|gmt)(?![a-z+-])/i
+const cellOfZone = new RegExp(`^(?:${abbreviation}|(?:UTC|GMT)?[+-]\\d\\d:\\d\\d)$`)
 
 /** Where the name of a column says that its times are not UTC: `timestamp(America/Denver)`, `Time (CET)`, `local_time`. */
 export function zoneIn(name: string): string | undefined {
-  const place = placeInName.exec(name)?.[0]
+  const [place = ''] = /[A-Z]\w+\/[\w+/-]+/.exec(name) ?? []
   // Date/Time is no place.
-  return isZone(place) ? place : (abbreviation.exec(name)?.[0] ?? local.exec(name)?.[0])
+  if (placeOf(place) !== undefined) return place
+  return (inBrackets.exec(name) ?? atEnd.exec(name) ?? local.exec(name))?.[0]
 }
 
-/** Whether a cell names a time zone, or an offset: `America/Denver`, `+02:00`. */
+/** Whether the name of a column says that its times are UTC. */
+export function isOfUtc(name: string): boolean {
+  return utc.test(name)
+}
+
+/** Whether a cell names a time zone, or an offset: `America/Denver`, `MDT`, `+02:00`. */
 export function isZone(cell: unknown): cell is string {
-  if (typeof cell !== 'string') return false
-  if (/^(?:UTC|GMT)?[+-]\d\d:\d\d$/.test(cell)) return true
-  if (!/^[A-Z]\w+\/[\w+/-]+$/.test(cell)) return false
+  return typeof cell === 'string' && (cellOfZone.test(cell) || placeOf(cell) !== undefined)
+}
+
+const places = new Map<string, string | undefined>()
+
+/** By the one name that all names of a zone have in common; undefined: it is no place of the time zone database. */
+function placeOf(zone: string): string | undefined {
+  if (!/^[A-Z]\w+\/[\w+/-]+$/.test(zone)) return undefined
+  if (places.has(zone)) return places.get(zone)
+  let found: string | undefined
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: cell }) !== undefined
-  } catch {
-    return false
-  }
+    found = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+  } catch {}
+  places.set(zone, found)
+  return found
 }

@@ -16,7 +16,10 @@ const nearlyNumber =
 /** The number that a text is, as JSON spells it or with a decimal comma; else undefined. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
   if (!(decimal === '.' ? json : withComma).test(text)) return undefined
-  return Number(text.replace(',', '.'))
+  const number = Number(text.replace(',', '.'))
+  // The last digits of a longer integer, such as the number of a SIM, would be lost.
+  const isLong = /^-?\d+$/.test(text) && Number.isFinite(number) && !Number.isSafeInteger(number)
+  return isLong && String(number) !== text ? undefined : number
 }
 
 /** Whether a text that is no JSON number was probably meant as one. */
@@ -24,11 +27,12 @@ export function isNearlyNumber(text: string): boolean {
   return nearlyNumber.test(text)
 }
 
-/** Numbers, true, false, objects and arrays as JSON spells them; every other text is a string. */
+/** Numbers, objects and arrays as JSON spells them, true and false as spreadsheets do, too; every other text is a string. */
 export function jsonOrText(text: string, decimal: Decimal): unknown {
   const number = plainNumber(text, decimal)
   if (number !== undefined) return number
-  if (!/^(?:true$|false$|[[{])/.test(text)) return text
+  if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
+  if (!/^[[{]/.test(text)) return text
   try {
     return JSON.parse(text)
   } catch {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { printable } from '../../core/json/printable.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
-import { usageError } from '../exit.ts'
+import { CommandError, failure, usageError } from '../exit.ts'
 import { LoadState } from '../load/load-state.ts'
 import { type LoadCounts, load } from '../load/loader.ts'
 import { patiently } from '../load/patiently.ts'
@@ -25,7 +26,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   if (isStdin && flags.credentialFile === '-')
     throw usageError('stdin can be either the credential or the records')
   const source = { file, format: formatOf(file, flags), options: await fileOptions(flags) }
-  const size = isStdin ? undefined : await sizeOf(file)
+  const found = isStdin ? undefined : await foundFile(file)
   const name = isStdin ? 'stdin' : basename(file)
   const progress = new Progress()
   if (flags.dryRun) {
@@ -39,8 +40,20 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
   const reader = new FileReader(source, line => progress.say(printable(line)))
+  // A file that is refused as a whole, such as for two rows of a key on a day without a time, leaves nothing behind.
+  if (found?.isFile()) {
+    for await (const { end = 0 } of reader.read()) {
+      progress.show(() => `reading ${name}: ${shareText(end, found.size)}`)
+    }
+  }
+  let stored = 0
   async function* lines() {
-    for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
+    try {
+      for await (const line of reader.read()) yield { ...line, thingId: thing.thingId }
+    } catch (error) {
+      if (!(error instanceof CommandError) || stored === 0) throw error
+      throw failure(`${error.message}. The first ${counted(stored, 'record')} of ${name} are stored already`)
+    }
   }
   const state = isStdin ? undefined : new LoadState(['write', client.url, thing.thingId, resolve(file)])
   const begin = Date.now()
@@ -50,7 +63,10 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     state,
     salt: isStdin ? randomUUID() : '',
     progress,
-    onBatch: (counts, end) => progress.show(() => progressText(counts, Date.now() - begin, end, size)),
+    onBatch: (counts, end) => {
+      stored = counts.records
+      progress.show(() => progressText(counts, Date.now() - begin, end, found?.size))
+    },
   })
   progress.clear()
   await state?.remove()
@@ -78,13 +94,17 @@ function progressText({ records, before }: LoadCounts, passed: number, bytes: nu
   if (size === undefined) return text
   const share = Math.min(bytes / Math.max(size, 1), 1)
   const left = (records / Math.max(share, 0.001) - records) / Math.max(rate, 1)
-  return `${text}, ${Math.floor(share * 100)} % of the file, ${durationText(left * 1000)} left`
+  return `${text}, ${shareText(bytes, size)}, ${durationText(left * 1000)} left`
 }
 
-async function sizeOf(file: string): Promise<number> {
+function shareText(bytes: number, size: number): string {
+  return `${Math.floor(Math.min(bytes / Math.max(size, 1), 1) * 100)} % of the file`
+}
+
+async function foundFile(file: string): Promise<Stats> {
   try {
     const found = await stat(file)
-    if (!found.isDirectory()) return found.size
+    if (!found.isDirectory()) return found
   } catch (error) {
     throw usageError(`cannot read ${file}: ${(error as Error).message}`)
   }

@@ -174,7 +174,7 @@ describe('a cell that was meant as a number', () => {
     ])
   })
 
-  it.each(['n/a', '-', 'null', 'error', 'False', 'A12', 'v1.2', '1.2.3', '10-20', '12:30', '1/2', 'NE-12'])(
+  it.each(['n/a', '-', 'null', 'error', 'Falsch', 'A12', 'v1.2', '1.2.3', '10-20', '12:30', '1/2', 'NE-12'])(
     'and is %s is noted where there are numbers',
     async cell => {
       const { notes } = await readCsv(file('21', cell, '22'))
@@ -184,6 +184,39 @@ describe('a cell that was meant as a number', () => {
       expect((await readCsv(file(cell, cell))).notes).toEqual([])
     },
   )
+
+  it.each(['89490200001234567891', '-9007199254740993', '12345678901234567890'])(
+    'and whose last digits a float would lose is text, and noted: %s',
+    async cell => {
+      const { records, notes } = await readCsv(file(cell))
+      expect(records.map(({ value }) => value)).toEqual([cell])
+      expect(notes).toEqual([
+        expect.stringContaining(`T: 1 value is stored as text, the first on line 2: ${cell};`),
+      ])
+    },
+  )
+
+  it.each([
+    ['9007199254740991', 9007199254740991],
+    ['12345678901234567000', 12345678901234567000],
+    ['21.100000000000001421', 21.1],
+    ['1e21', 1e21],
+    ['TRUE', true],
+    ['False', false],
+  ])('and is one is a value: %s', async (cell, value) => {
+    const { records, notes } = await readCsv(file(cell))
+    expect({ values: records.map(record => record.value), notes }).toEqual({ values: [value], notes: [] })
+  })
+
+  it.each(['NaN', 'n/a', '91', '-90.5', '60°'])('and is a latitude is none: %s', async cell => {
+    const { records, faults } = await readCsv(`time,lat,lon,T\n${at},${cell},23.5,1\n`)
+    expect({ records, faults }).toEqual({
+      records: [],
+      faults: [
+        `2 geo: ${JSON.stringify(Number.isFinite(Number(cell)) ? Number(cell) : cell)} is no latitude or longitude in degrees`,
+      ],
+    })
+  })
 
   it('is noted once for each key, in a column of values, too', async () => {
     const text = `time;key;value\n${at};a;1,5\n${at};b;x\n${at};a;2,5\n${at};c;3,5\n`

@@ -105,6 +105,15 @@ describe('ndjsonRecords()', () => {
   })
 })
 
+describe('a file that is one JSON array', () => {
+  it.each([
+    '[\n{"key":"T","value":1,"time":"2026-11-20T09:30:00Z"},\n{"key":"T","value":2,"time":"2026-11-20T09:31:00Z"}\n]\n',
+    '[{"key":"T","value":1},\n{"key":"T","value":2}]\n',
+  ])('is refused as a whole: %j', async text => {
+    await expect(readNdjson(text)).rejects.toThrow(/one JSON array: put each of its records on a line/)
+  })
+})
+
 describe('jsonLines()', () => {
   it('counts lines from 1, empty ones too', async () => {
     const lines = []

@@ -38,6 +38,27 @@ describe('a file whose time of day is in a column that is none by its name and c
     })
   })
 
+  it.each([
+    ['minutes in a column of their own', 'date,hour,minute,t\n2026-06-30,0,0,1\n2026-06-30,0,15,2\n', '1h'],
+    ['two places', 'date,hour,station,value\n2026-06-30,0,KDEN,1\n2026-06-30,0,KBOS,2\n', '1h', { key: 't' }],
+    [
+      'a minute that comes twice',
+      'date,hour,t\n2026-06-30,930,1\n2026-07-01,930,1\n2026-06-30,930,2\n',
+      'hhmm',
+    ],
+    ['seconds in a column of their own', 'date,hour,s,t\n2026-06-30,90,1,1\n2026-06-30,90,31,2\n', '1m'],
+  ])('is refused with its unit, too: %s', async (_, text, timeUnit, options: ReadOptions = {}) => {
+    await expect(readCsv(text, { ...options, timeColumn: 'hour', timeUnit })).rejects.toThrow(
+      /^line \d: .* two rows of .*minutes.*split the file/,
+    )
+  })
+
+  it.each(['8.30', '8,30', '08.5'])('is none that reads as hhmm: %s', async clock => {
+    const text = `date;hour;t\n2026-06-30;${clock};1\n`
+    const { faults } = await readCsv(text, { timeColumn: 'hour', timeUnit: 'hhmm' })
+    expect(faults).toEqual([expect.stringMatching(/^2 datetime: .*is no time/)])
+  })
+
   it('is refused as lines of JSON, too', async () => {
     const line = (hour: number) => JSON.stringify({ date: '2026-06-30', hour, key: 'temp', value: 1 })
     await expect(readNdjson(`${line(0)}\n${line(1)}\n`)).rejects.toThrow(/^line 2: .*--time-column/)
@@ -113,21 +134,67 @@ describe('times of a zone that is not UTC', () => {
     ['timestamp(America/Denver)', `timestamp(America/Denver),t\n${at},1\n`],
     ['a column tz', `timestamp,tz,t\n${at},America/Denver,1\n`],
     ['a column timezone', `timestamp,TimeZone,t\n${at},MDT,1\n`],
-    ['a cell with a zone', `timestamp,site,t\n${at},Asia/Kolkata,1\n`],
+    ['a column tz_cd', `timestamp,tz_cd,t\n${at},MDT,1\n`],
+    ['a column of offsets in minutes', `timestamp,tz_offset_min,t\n${at},-360,1\n`],
+    ['a column of offsets without a colon', `timestamp,offset,t\n${at},-0600,1\n`],
+    ['a column zone', `timestamp,zone,t\n${at},MDT,1\n`],
+    ['a cell with an abbreviation', `timestamp,where,t\n${at},CEST,1\n`],
     ['a cell with an offset', `timestamp,shift,t\n${at},-06:00,1\n`],
     ['an abbreviation behind the name', `Time (CEST),t\n${at},1\n`],
     ['an abbreviation in brackets', `Timestamp [EST],t\n${at},1\n`],
+    ['an abbreviation at the end', `Timestamp_CET,t\n${at},1\n`],
+    ['a word at the end', `Time CEST,t\n${at},1\n`],
+    ['small letters at the end', `time_est,t\n${at},1\n`],
+    ['an offset in brackets', `Time (UTC-7),t\n${at},1\n`],
+    ['a whole offset in brackets', `time (GMT+02:00),t\n${at},1\n`],
     ['local_time', `local_time,t\n${at},1\n`],
-    ['a time of day', `date,time (Europe/Paris),t\n2026-07-01,09:30,1\n`],
-    ['a day', `date(Europe/Paris),t\n2026-07-01,1\n`],
-    ['--date', `time,tz,t\n09:30,Europe/Paris,1\n`, { date: '2026-07-01' }],
-  ])('are refused without --tz: %s', async (_, text, options: ReadOptions = {}) => {
-    await expect(readCsv(text, options)).rejects.toMatchObject({
-      status: 1,
-      message: expect.stringMatching(/^line 2: .* names no zone, but .* does: .*--tz/),
+    [
+      'a cell with a zone',
+      `timestamp,site,t\n${at},Asia/Kolkata,1\n`,
+      'Asia/Calcutta',
+      '2026-07-01T04:00:00',
+    ],
+    [
+      'a time of day',
+      `date,time (Europe/Paris),t\n2026-07-01,09:30,1\n`,
+      'Europe/Paris',
+      '2026-07-01T07:30:00',
+    ],
+    ['a day', `date(Europe/Paris),t\n2026-07-01,1\n`, 'Europe/Paris', '2026-06-30T22:00:00'],
+    [
+      '--date',
+      `time,tz,t\n09:30,Europe/Paris,1\n`,
+      'Europe/Paris',
+      '2026-07-01T07:30:00',
+      { date: '2026-07-01' },
+    ],
+  ])(
+    'are refused without --tz: %s',
+    async (_, text, name = 'America/Denver', time = '2026-07-01T15:30:00', options: ReadOptions = {}) => {
+      await expect(readCsv(text, options)).rejects.toMatchObject({
+        status: 1,
+        message: expect.stringMatching(/^line 2: .* names no zone, but .* does: .*--tz/),
+      })
+      const { records } = await readCsv(text, { ...options, ...(await inZone(name)) })
+      expect(records.find(({ key }) => key === 't')?.datetime).toBe(`${time}.000Z`)
+    },
+  )
+
+  it.each([
+    ['another zone in a row', `time,tz,t\n${at},America/Denver,1\n${at},America/New_York,2\n`, 3],
+    ['another zone in the name', `time (Europe/Paris),t\n${at},1\n`, 2],
+  ])('are refused with --tz for %s', async (_, text, line) => {
+    await expect(readCsv(text, await inZone('America/Denver'))).rejects.toMatchObject({
+      message: expect.stringMatching(
+        new RegExp(`^line ${line}: \\S+ is not the zone of --tz, America/Denver`),
+      ),
     })
-    const { records } = await readCsv(text, { ...options, ...(await inZone('America/Denver')) })
-    expect(records.find(({ key }) => key === 't')?.datetime).toMatch(/^2026-07-01T(15:30|06:00):00/)
+  })
+
+  it.each(['time (UTC)', 'utc_time', 'Time GMT'])('are none of a column %s', async name => {
+    const text = `${name},t\n${at},1\n`
+    expect((await readCsv(text)).records).toHaveLength(1)
+    await expect(readCsv(text, await inZone('America/Denver'))).rejects.toThrow(/are UTC: leave --tz out/)
   })
 
   it.each([
@@ -135,6 +202,10 @@ describe('times of a zone that is not UTC', () => {
     ['UTC', `Time (UTC),t\n${at},1\n`],
     ['a path that is no zone', `time,place,t\n${at},Home/Kitchen,1\n`],
     ['a room that is called zone', `time,zone,t\n${at},2,1\n`],
+    ['a zone of a garden', `time,zone,t\n${at},Lawn,1\n`],
+    ['an offset that is measured', `time,offset,t\n${at},+12.5,1\n`],
+    ['a direction', `time,wind,t\n${at},EAST,1\n`],
+    ['a place of the wind', `time,wind,t\n${at},WEST,1\n`],
   ])('are none: %s', async (_, text) => {
     expect((await readCsv(text)).records.length).toBeGreaterThan(0)
   })
