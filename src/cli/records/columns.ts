@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
-import { usageError } from '../exit.ts'
+import { CommandError, usageError } from '../exit.ts'
 import { type Held, heldBy, isOfUtc, isZone, type TimeOptions, zoneIn } from './times.ts'
-import type { Decimal } from './values.ts'
+import type { Decimal, TextNotes } from './values.ts'
 
 /** What the command line says of the columns and cells of a file. */
 export interface FileOptions extends TimeOptions {
@@ -36,6 +36,12 @@ export interface Columns {
   readonly leftOut: readonly Column[]
 }
 
+export interface FileListener {
+  /** What columns are, before the first record of them. */
+  readonly onColumns: (columns: Columns) => void
+  readonly notes: TextNotes
+}
+
 /** A column with what its name and its first cell say. */
 interface Candidate extends Column {
   /** Of the name, less brackets: `createdAt (UTC)` is `created`, `at`. None of a column that a database adds to a result. */
@@ -63,7 +69,7 @@ const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
  * @param isRecord whether a row is one record with a key and a value, as a line of JSON is
  * @throws CommandError usage
  */
-export function columnsOf(
+function columnsOf(
   header: readonly string[],
   cells: readonly unknown[],
   options: FileOptions,
@@ -102,6 +108,24 @@ export function columnsOf(
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
     zone: zoneIn(time?.name ?? '') ?? all.find(column => isOfZones(column, cells[column.at]))?.name,
     leftOut: others.filter(column => !keys.includes(column)),
+  }
+}
+
+/** As `columnsOf`; a string says why there are none. */
+export function findColumns(
+  names: readonly string[],
+  cells: readonly unknown[],
+  options: FileOptions,
+  { onColumns }: FileListener,
+  isRecord: boolean,
+): Columns | string {
+  try {
+    const columns = columnsOf(names, cells, options, isRecord)
+    onColumns(columns)
+    return columns
+  } catch (error) {
+    if (error instanceof CommandError) return error.message
+    throw error
   }
 }
 

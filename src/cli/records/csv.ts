@@ -1,21 +1,14 @@
-import { CommandError, usageError } from '../exit.ts'
-import { type Columns, columnsOf, type FileOptions } from './columns.ts'
+import { usageError } from '../exit.ts'
+import { type Columns, type FileListener, type FileOptions, findColumns } from './columns.ts'
 import { type CsvRow, csvRows } from './csv-rows.ts'
 import { RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
-import type { TextNotes } from './values.ts'
-
-export interface FileListener {
-  /** What columns are, before the first record of them. */
-  readonly onColumns: (columns: Columns) => void
-  readonly notes: TextNotes
-}
 
 /** What databases write about a result in front of its header, and of each further one in the same file. */
 const annotation = /^#(?:group|datatype|default)$/
 
 /**
- * Records of a CSV file with a header. Header and first row say what the columns are (`columnsOf`).
+ * Records of a CSV file with a header. Header and first row say what the columns are (`findColumns`).
  *
  * @throws CommandError usage: they do not say it; or failed, as `RowReader`
  */
@@ -46,24 +39,6 @@ export async function* csvRecords(
   }
   if (header && !columns) columnsIn(header, [])
   if (broken) yield broken
-}
-
-/** As `columnsOf`; a string says why there are none. */
-export function findColumns(
-  names: readonly string[],
-  cells: readonly unknown[],
-  options: FileOptions,
-  { onColumns }: FileListener,
-  isRecord: boolean,
-): Columns | string {
-  try {
-    const columns = columnsOf(names, cells, options, isRecord)
-    onColumns(columns)
-    return columns
-  } catch (error) {
-    if (error instanceof CommandError) return error.message
-    throw error
-  }
 }
 
 function isHeader({ cells }: CsvRow, header: readonly string[]): boolean {

@@ -1,6 +1,5 @@
 import { failure } from '../exit.ts'
-import { type Columns, type FileOptions, recordShape } from './columns.ts'
-import { type FileListener, findColumns } from './csv.ts'
+import { type Columns, type FileListener, type FileOptions, findColumns, recordShape } from './columns.ts'
 import { RowReader } from './row-records.ts'
 import { type Fault, faultAt, type Sourced, sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
@@ -44,7 +43,7 @@ function parseLine(text: string): { fields: Record<string, unknown> } | { fault:
 
 /**
  * Records of NDJSON: one a line, with a key, a value, a time and maybe a position (`geo`, or latitude and longitude). Its
- * fields are found by their names as the columns of CSV are (`columnsOf`).
+ * fields are found by their names as the columns of CSV are (`findColumns`).
  *
  * @throws CommandError failed, as `RowReader`
  */
