@@ -67,7 +67,7 @@ const slowerTests = [
   ...['limit', 'restart', 'revocation'].map(name => `http/routes/stream-${name}`),
   ...['chunked-stream', 'event-stream'].map(name => `http/streaming/${name}`),
   'live/outbox',
-  ...['back-pressure', 'order', 'signs-of-life', 'stuck'].map(name => `mqtt/connection/${name}`),
+  ...['back-pressure', 'order', 'keep-alive', 'stuck'].map(name => `mqtt/connection/${name}`),
   ...['retained-live', 'retained-property'].map(name => `mqtt/delivery/${name}`),
   ...['anonymous', 'revocation', 'takeover', 'unavailable'].map(name => `mqtt/doors/${name}`),
   ...['missed-crash', 'session-model'].map(name => `mqtt/sessions/${name}`),

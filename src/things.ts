@@ -260,7 +260,7 @@ export async function openThings(
     },
     isReady: () => store.isReady(),
     close: async () => {
-      ingest.hurry()
+      ingest.drain()
       await Promise.all([access.close(), retention.close(), forward?.close()])
       await retained.close()
       streamLog.close()

@@ -59,10 +59,10 @@ export interface Ingest {
    * thing as much as a write. Of those that were dropped for the rate of the thing, one a second is noted. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Lists why a connection of the thing was turned away, among its refused writes; once a minute for each cause. */
-  noteTurnedAway(thingId: string, error: ThingwireError): void
-  /** For a door that closes: no write waits for the rate of its thing until what is returned is called. */
-  hurry(): () => void
+  /** Lists why a connection of the thing was rejected or closed, among its refused writes; once a minute for each cause. */
+  noteRejected(thingId: string, error: ThingwireError): void
+  /** Lets writes that wait for their rate go on, and later ones pass, while a door closes. Returns how to end this. */
+  drain(): () => void
   /** Calls `listener` for every refused write of either door; it must not throw. Returns how to stop. */
   onRefused(listener: RefusedListener): () => void
 }
@@ -118,7 +118,7 @@ export function createIngest(parts: IngestParts): Ingest {
     submit,
     ...createDoorRefusals(refusals, rate, clock, observer),
     onRefused: listener => refusals.onRefused(listener),
-    hurry: () => rate.hurry(),
+    drain: () => rate.drain(),
   }
 
   function submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void {

@@ -286,8 +286,8 @@ export interface WriteRate {
   charge(thingId: string, records: number): void
   /** Whether a write that was dropped may be noted: one a second and thing; the rest is counted alone. */
   mayNote(thingId: string): boolean
-  /** Lets go on what waits, and nothing waits until what is returned is called: for a door that closes. */
-  hurry(): () => void
+  /** Lets waiting writes go on, and later ones pass, while a door closes. Returns how to end this. */
+  drain(): () => void
 }
 
 /** A small JSON document. */

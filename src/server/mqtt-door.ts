@@ -11,8 +11,8 @@ import type { Relay } from '../mqtt/relay/relay.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
+import { logConnectRefused, logRejected } from './connections/log-rejected.ts'
 import { TrustedProxies } from './connections/trusted-proxies.ts'
-import { tellConnectRefused, tellTurnedAway } from './connections/turned-away.ts'
 import { splitCopies } from './keeping/split-copies.ts'
 import { newConnectionId } from './log/log-ids.ts'
 import { Observations } from './metrics/observations.ts'
@@ -183,13 +183,13 @@ function watchConnections(
     const { connectionId, address } = peerOf(client) ?? {}
     observations.brokenOff.add(error instanceof ThingwireError ? error.reason : 'other')
     log.debug({ connectionId, ...summary(error) }, 'MQTT connection broken off')
-    if (error instanceof ThingwireError) tellTurnedAway(log, error.reason, { connectionId, address })
+    if (error instanceof ThingwireError) logRejected(log, error.reason, { connectionId, address })
   }
   events.on('connackSent', ({ returnCode }: { readonly returnCode: number }, client: Client) => {
     const { connectionId, address } = peerOf(client) ?? {}
     observations.connects.add(String(returnCode))
     log.debug({ connectionId, returnCode }, 'MQTT CONNECT answered')
-    tellConnectRefused(log, returnCode, { connectionId, address })
+    logConnectRefused(log, returnCode, { connectionId, address })
   })
   events.on('clientError', closed)
   events.on('connectionError', closed)

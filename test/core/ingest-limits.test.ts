@@ -40,7 +40,7 @@ async function open(options: Partial<LimitOptions>, live = always, storeTimeout 
   const told: RefusedWrite[] = []
   ingest.onRefused((_, refusal) => told.push(refusal))
   onTestFinished(async () => {
-    ingest.hurry()
+    ingest.drain()
     await store.close()
   })
   const pass = (milliseconds: number) => {
@@ -129,15 +129,15 @@ describe('createIngest() and its limits', () => {
     const refused = write(opened, 'mqtt', 'not JSON')
     await new Promise(resolve => setImmediate(resolve))
     expect(opened.told).toEqual([])
-    opened.ingest.hurry()
+    opened.ingest.drain()
     await expect(refused).rejects.toMatchObject({ reason: 'invalid_json' })
     expect(opened.told).toHaveLength(1)
   })
 
-  it('hurry() has what waits stored', async () => {
+  it('drain() has what waits stored', async () => {
     const opened = await open(slow)
     const writing = numbers(burst + 20).map(value => write(opened, 'mqtt', reading(value)))
-    opened.ingest.hurry()
+    opened.ingest.drain()
     await Promise.all(writing)
     expect(await values(opened)).toEqual(numbers(burst + 20))
   })

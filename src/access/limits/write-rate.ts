@@ -66,7 +66,7 @@ export class ThingRates implements WriteRate {
   readonly #recordCost: number
   readonly #ledgers = new Map<string, Ledger>()
   #sweepAt = firstSweep
-  #hurries = 0
+  #drains = 0
 
   constructor(parts: ThingRatesParts) {
     this.#parts = parts
@@ -124,13 +124,13 @@ export class ThingRates implements WriteRate {
     return true
   }
 
-  hurry(): () => void {
+  drain(): () => void {
     // Waiting writes at QoS 0 would otherwise be lost at a stop, and the stop would last as long as the debt.
-    this.#hurries++
+    this.#drains++
     const everything = Number.POSITIVE_INFINITY
     for (const ledger of this.#ledgers.values()) this.#letGo(ledger, everything)
     return () => {
-      this.#hurries--
+      this.#drains--
     }
   }
 
@@ -154,7 +154,7 @@ export class ThingRates implements WriteRate {
       this.#parts.onLimit(limit)
       throw new ThingwireError(limit, undefined, { retryAfter: Math.max(1, Math.ceil(debt / 1_000)) })
     }
-    if (this.#hurries > 0) return undefined
+    if (this.#drains > 0) return undefined
     if (debt > 0) this.#parts.onLimit(limit)
     return new Promise((resolve, reject) => {
       ledger.waiting.push({ due, bytes, resolve, reject })

@@ -6,8 +6,8 @@ import type { Progress } from '../progress.ts'
 import { type Addressed, type Batch, batchesOf } from './batches.ts'
 import { folded } from './folded.ts'
 import { atBegin, type LoadPosition, type LoadState } from './load-state.ts'
-import { patiently } from './patiently.ts'
 import { faultText, refusedLines } from './refused-lines.ts'
+import { withRetry } from './with-retry.ts'
 
 /** Top-level members of each write (contract §2, §3). */
 export interface WriteFlags {
@@ -97,7 +97,7 @@ async function sendBatch(batch: Batch, chain: string, options: LoadOptions): Pro
     client.call<{ rejected?: FieldError[] }>(`/v2/things/${thingId}`, { method: 'POST', body })
   const onWait = (why: string, seconds: number) => progress.say(`${why}: again in ${seconds} s`)
   try {
-    const { rejected = [] } = await patiently(post, { isExpected: true, isEndless: true, onWait })
+    const { rejected = [] } = await withRetry(post, { isExpected: true, isEndless: true, onWait })
     for (const text of refusedTexts(batch, rejected)) progress.say(text)
     return faults.length + rejected.length
   } catch (error) {

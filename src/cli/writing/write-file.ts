@@ -8,7 +8,7 @@ import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
 import { LoadState } from '../load/load-state.ts'
 import { type LoadCounts, load } from '../load/loader.ts'
-import { patiently } from '../load/patiently.ts'
+import { withRetry } from '../load/with-retry.ts'
 import { counted, grouped } from '../output.ts'
 import { durationText, Progress } from '../progress.ts'
 import { fileOptions, formatOf } from './file-options.ts'
@@ -34,7 +34,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     return await tryFile(new FileReader(source, say), { name, json: flags.json })
   }
   const client = await connect(flags, 'any')
-  const thing = await patiently(() => findThing(client, named), {
+  const thing = await withRetry(() => findThing(client, named), {
     isExpected: true,
     isEndless: true,
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),

@@ -4,7 +4,7 @@ import { RefusedError } from '../client/client.ts'
 import { connect } from '../client/connection.ts'
 import { findThing } from '../client/named-thing.ts'
 import { CommandError, usageError } from '../exit.ts'
-import { patiently } from '../load/patiently.ts'
+import { withRetry } from '../load/with-retry.ts'
 import { counted } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { geoOf, notesOf, readingOf } from '../records/argument.ts'
@@ -26,14 +26,14 @@ export async function writeReadings(
   const client = await connect(flags, 'any')
   const progress = new Progress()
   const onWait = (why: string, seconds: number) => progress.say(`${why}: again in ${seconds} s`)
-  const thing = await patiently(() => findThing(client, named), {
+  const thing = await withRetry(() => findThing(client, named), {
     isExpected: false,
     isEndless: false,
     onWait,
   })
   // With an id of its own, a write whose answer was lost can be sent again.
   const body = { id: randomUUID(), ...writeFlags(flags), values }
-  const rejected = await patiently(
+  const rejected = await withRetry(
     () => client.post<{ rejected?: object[] }>(`/v2/things/${thing.thingId}`, body),
     { isExpected: true, isEndless: false, onWait },
   )

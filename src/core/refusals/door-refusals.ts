@@ -3,12 +3,12 @@ import type { Observer } from '../observer.ts'
 import type { WriteRate } from '../ports.ts'
 import type { ReceiptClock } from '../time/clock.ts'
 import type { Refusal, Refusals } from './refusals.ts'
-import { TurnedAway } from './turned-away.ts'
+import { RejectionCauses } from './rejection-causes.ts'
 
 const noBody = new Uint8Array()
 
 /**
- * `Ingest.noteRefused` and `Ingest.noteTurnedAway`: what doors refuse themselves, writes before they are parsed and connections. It
+ * `Ingest.noteRefused` and `Ingest.noteRejected`: what doors refuse themselves, writes before they are parsed and connections. It
  * costs the thing as much as a write.
  */
 export function createDoorRefusals(
@@ -17,12 +17,12 @@ export function createDoorRefusals(
   clock: Pick<ReceiptClock, 'now'>,
   observer: Observer | undefined,
 ) {
-  const turnedAway = new TurnedAway((thingId, error, count) => {
+  const rejections = new RejectionCauses((thingId, error, count) => {
     const refusal = { thingId, door: 'mqtt', error, ...(count > 1 && { count }) } as const
     void refusals.note(refusal, clock.now()).catch(() => {})
   })
   return {
-    noteTurnedAway: (thingId: string, error: ThingwireError) => turnedAway.tell(thingId, error),
+    noteRejected: (thingId: string, error: ThingwireError) => rejections.tell(thingId, error),
 
     async noteRefused(refusal: Refusal): Promise<void> {
       // For its rate it was refused as a write before.

@@ -17,7 +17,7 @@ import { Acks } from './acks.ts'
 import type { Admission, ConnectRefused } from './admission.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
-import { SignsOfLife } from './signs-of-life.ts'
+import { KeepAlive } from './keep-alive.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 /** What becomes of the packets of a connection. */
@@ -66,7 +66,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly live: LiveClient
   readonly inFlight = new InFlight()
   readonly #parts: ConnectionParts
-  readonly #signs = new SignsOfLife()
+  readonly #keepAlive = new KeepAlive()
   #handler: PacketHandler | undefined
   #messageId = 0
   /** Protocol level of its CONNECT. */
@@ -133,12 +133,12 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   take(packet: Packet, now: number): Promise<void> | undefined {
-    this.#signs.heard(now)
+    this.#keepAlive.heard(now)
     if (packet.cmd === 'connect') {
       this.protocolVersion = packet.protocolVersion
-      this.#signs.connected(packet.keepalive, now)
+      this.#keepAlive.connected(packet.keepalive, now)
     }
-    if (packet.cmd === 'pingreq') this.#signs.answered(now)
+    if (packet.cmd === 'pingreq') this.#keepAlive.answered(now)
     return this.#handler?.take(packet)
   }
 
@@ -219,12 +219,12 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** To be called every half second. @param wasPaused the process was */
-  look(now: number, wasPaused: boolean): void {
+  tick(now: number, wasPaused: boolean): void {
     const { inbound, socket } = this
     const { isLimited, isIdle, unfinishedBytes } = inbound
     const arriving = (socket as Partial<ArrivingStream>).unfinishedBytes
     const bytes = unfinishedBytes === undefined ? arriving : unfinishedBytes + (arriving ?? 0)
-    switch (this.#signs.look({ now, wasPaused, isLimited, isIdle, unfinishedBytes: bytes })) {
+    switch (this.#keepAlive.tick({ now, wasPaused, isLimited, isIdle, unfinishedBytes: bytes })) {
       case 'silent':
         this.#parts.options.onSilent(this.client)
         this.close(new Error('keep alive timeout'))
@@ -237,7 +237,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
         if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
         break
       default:
-        this.broker.keepAlive(now, this.#signs.interval)
+        this.broker.keepAlive(now, this.#keepAlive.interval)
     }
   }
 

@@ -12,7 +12,7 @@ import type { WillContent } from '../wills/will-documents.ts'
 import type { Wills } from '../wills/wills.ts'
 import { restoreSpellings } from './granting.ts'
 import { type Ownership, ownerOf } from './ownership.ts'
-import type { TurnedAwayConnections } from './turned-away.ts'
+import type { RejectedConnections } from './rejected-connections.ts'
 
 /** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7. */
 const connectDeadline = 4_500
@@ -22,7 +22,7 @@ export interface ConnectDoorParts {
   readonly sessions: Sessions
   readonly wills: Wills
   readonly ownership: Ownership
-  readonly turnedAway: TurnedAwayConnections
+  readonly rejections: RejectedConnections
   readonly ownsBroker: boolean
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
@@ -49,7 +49,7 @@ export class ConnectDoor {
       await withDeadline(admitting, connectDeadline)
     } catch (error) {
       connection.refusal = this.#limited(connection, refusalOf(error))
-      this.#parts.turnedAway.refused(connection, connection.refusal)
+      this.#parts.rejections.refused(connection, connection.refusal)
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
     }
     if (connection.isHosts) return

@@ -20,7 +20,7 @@ export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
   /** Names of the wills that this process leaves: they wait for their clients, for the next process or for another node. */
-  readonly #leftWills = new Set<string>()
+  readonly #orphanedWills = new Set<string>()
   #isClosing = false
 
   constructor(parts: DeparturesParts) {
@@ -92,11 +92,11 @@ export class Departures {
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
     else if (!this.#isClosing) await wills.write(name, will, hold)
     // Of a client that was being admitted when this process began to close.
-    else if (!this.#leftWills.has(name)) await this.#leaveAll([name])
+    else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }
 
   async #leaveAll(names: readonly string[]): Promise<void> {
-    for (const name of names) this.#leftWills.add(name)
+    for (const name of names) this.#orphanedWills.add(name)
     // Where the store is away, they are those of a process that has died.
     await this.#parts.wills.leave(names).catch(() => {})
   }

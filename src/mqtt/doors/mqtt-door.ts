@@ -20,11 +20,11 @@ import { ConnectDoor } from './connect-door.ts'
 import { Departures } from './departures.ts'
 import { Ownership } from './ownership.ts'
 import { PacketDoor, type PacketDoorParts } from './packet-door.ts'
+import { RejectedConnections } from './rejected-connections.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
-import { TurnedAwayConnections } from './turned-away.ts'
 
 /** The shortest keep-alive is a second, of which one and a half are waited for. */
-const lookInterval = 500
+const tickInterval = 500
 
 /** Everything that this service does on one broker. */
 export class MqttDoor {
@@ -33,7 +33,7 @@ export class MqttDoor {
   readonly #connections = new Map<Client, Connection>()
   readonly #retries: StoreRetries
   readonly #sessions: Sessions
-  readonly #turnedAway: TurnedAwayConnections
+  readonly #rejections: RejectedConnections
   readonly #holds: ClientHolds
   readonly #departures: Departures
   readonly #connecting: ConnectDoor
@@ -51,15 +51,15 @@ export class MqttDoor {
     const retries = new StoreRetries(options.onOutage)
     const onForgotten = (clientId: string) => relay?.forget(clientId)
     const sessions = new Sessions({ documents, nodes, holds, live, log, retries, things, onForgotten })
-    const turnedAway = new TurnedAwayConnections(ingest)
-    const clientHolds = new ClientHolds(holds, (...replaced) => turnedAway.replaced(...replaced))
+    const rejections = new RejectedConnections(ingest)
+    const clientHolds = new ClientHolds(holds, (...replaced) => rejections.replaced(...replaced))
     const isRefused = (holder: string) => clientHolds.isRefused(holder)
     const wills = new Wills({ documents, nodes, holds, ingest, access, relay, isRefused, grace, onDefect })
     const onFailed = this.#onFailed
     const ownership = new Ownership({ holds: clientHolds, wills, retries, onFailed })
     this.#retries = retries
     this.#sessions = sessions
-    this.#turnedAway = turnedAway
+    this.#rejections = rejections
     this.#holds = clientHolds
     this.#departures = new Departures({ sessions, wills, ownership, relay, retries, onFailed })
     const judge: Judge = ({ client }, error) => things.limits.judge(error, addressOf(client))
@@ -68,7 +68,7 @@ export class MqttDoor {
       sessions,
       wills,
       ownership,
-      turnedAway,
+      rejections,
       ownsBroker,
       relay,
       judge,
@@ -101,7 +101,7 @@ export class MqttDoor {
       ...this.#tellRefused(),
       ...this.#hearTopics(relay),
       access.onRevoke(revocation => void this.#revoke(revocation).catch(onFailed)),
-      this.#lookAtConnections(),
+      this.#tickConnections(),
     ]
   }
 
@@ -136,16 +136,16 @@ export class MqttDoor {
     ]
   }
 
-  #lookAtConnections(): () => void {
-    let lookedAt = performance.now()
-    const looking = setInterval(() => {
+  #tickConnections(): () => void {
+    let tickedAt = performance.now()
+    const ticking = setInterval(() => {
       const now = performance.now()
-      const wasPaused = now - lookedAt > 2 * lookInterval
-      lookedAt = now
-      for (const connection of this.#connections.values()) connection.look(now, wasPaused)
-    }, lookInterval)
-    looking.unref()
-    return () => clearInterval(looking)
+      const wasPaused = now - tickedAt > 2 * tickInterval
+      tickedAt = now
+      for (const connection of this.#connections.values()) connection.tick(now, wasPaused)
+    }, tickInterval)
+    ticking.unref()
+    return () => clearInterval(ticking)
   }
 
   /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
@@ -161,7 +161,7 @@ export class MqttDoor {
       inbound.letGo()
       if (connection.relayed && connection.isConnected) void broker.finish()
       else broker.close(null)
-      this.#turnedAway.closed(connection, socket.errored)
+      this.#rejections.closed(connection, socket.errored)
       this.#departures.leave(connection)
     })
     return client
@@ -238,8 +238,8 @@ export class MqttDoor {
     const connections = [...this.#connections.values()]
     for (const { inbound } of connections) inbound.stop()
     const leaving = this.#departures.leaveWills(connections)
-    const hurried = this.#things.ingest.hurry()
-    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(hurried)
+    const drained = this.#things.ingest.drain()
+    await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(drained)
     await leaving
     // The last acks are on their way to the socket.
     await new Promise(resolve => setImmediate(resolve))

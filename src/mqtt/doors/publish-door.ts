@@ -19,8 +19,8 @@ import { toldTopic } from '../told-topic.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
 import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
+import { thingOf } from './rejected-connections.ts'
 import { RelayDoor } from './relay-door.ts'
-import { thingOf } from './turned-away.ts'
 
 export interface PublishDoorParts {
   readonly access: Access

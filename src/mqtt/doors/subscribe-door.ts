@@ -17,7 +17,7 @@ import { unlessRefused } from '../unless-refused.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
 import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
-import { thingOf } from './turned-away.ts'
+import { thingOf } from './rejected-connections.ts'
 
 export interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
@@ -102,7 +102,7 @@ export class SubscribeDoor {
       const text = `SUBSCRIBE${client} to ${refused.join(', ')}: ${why}`
       const error = new ThingwireError('subscription_refused', text)
       if (thingId === undefined) onElsewhere(connection, error)
-      else things.ingest.noteTurnedAway(thingId, error)
+      else things.ingest.noteRejected(thingId, error)
     }
   }
 

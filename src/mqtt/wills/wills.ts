@@ -11,7 +11,7 @@ import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Relay } from '../relay/relay.ts'
 import { clientHold } from '../sessions/client-hold.ts'
-import { LeftWills } from './left-wills.ts'
+import { OrphanedWills } from './orphaned-wills.ts'
 import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
 /** Between attempts while the store is away, milliseconds. */
@@ -42,14 +42,14 @@ export interface WillsParts {
 export class Wills {
   readonly #parts: WillsParts
   readonly #stop = new AbortController()
-  readonly #left: LeftWills
+  readonly #left: OrphanedWills
 
   constructor(parts: WillsParts) {
     const { documents, nodes, grace, onDefect } = parts
     this.#parts = parts
     // Each will that waits for the store listens.
     setMaxListeners(0, this.#stop.signal)
-    this.#left = new LeftWills({
+    this.#left = new OrphanedWills({
       documents,
       nodes,
       grace,

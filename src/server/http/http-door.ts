@@ -17,8 +17,8 @@ import {
   tlsEndpoint,
   urlOf,
 } from '../connections/listening.ts'
+import { logRejected } from '../connections/log-rejected.ts'
 import { TrustedProxies } from '../connections/trusted-proxies.ts'
-import { tellTurnedAway } from '../connections/turned-away.ts'
 import { collectOperations } from '../docs/collect-operations.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { LogOfRequest, RequestLog } from '../log/log.ts'
@@ -182,7 +182,7 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
     const reason = refusalReason(reply)
     if (reason !== undefined) {
       observations.httpErrors.add(reason)
-      tellTurnedAway(request.log, reason, { address: request.ip })
+      logRejected(request.log, reason, { address: request.ip })
     }
     done()
   })

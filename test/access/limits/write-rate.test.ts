@@ -25,7 +25,7 @@ beforeEach(() => {
   })
 })
 afterEach(() => {
-  rates.hurry()
+  rates.drain()
   vi.useRealTimers()
 })
 
@@ -209,10 +209,10 @@ describe('ThingRates', () => {
     expect(rates.size).toBeLessThan(2_100)
   })
 
-  it('hurry() lets go on what waits, and nothing waits until it is over', async () => {
+  it('drain() lets go on what waits, and nothing waits until it is over', async () => {
     use(burst)
     const { over, turns } = waits(10)
-    const done = rates.hurry()
+    const done = rates.drain()
     await Promise.all(turns)
     expect(over).toEqual(Array.from({ length: 10 }, () => 0))
     expect(vi.getTimerCount()).toBe(0)

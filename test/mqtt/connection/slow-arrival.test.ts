@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SlowArrival } from '../../../src/mqtt/connection/slow-arrival.ts'
+import { SlowArrival } from '../../../src/mqtt/connection/keep-alive.ts'
 
 const minute = 60_000
 const enough = 60 * 1024

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { UnaskedPings } from '../../../src/mqtt/connection/unasked-pings.ts'
+import { UnaskedPings } from '../../../src/mqtt/connection/keep-alive.ts'
 
 const look = 500
 

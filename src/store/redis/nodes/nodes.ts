@@ -6,8 +6,8 @@ import type { RedisDatabase } from '../connection/database.ts'
 import type { Statement } from '../connection/statement.ts'
 import type { LogListeners } from '../log/log-listeners.ts'
 import { Script } from '../script.ts'
-import { Candidacy, type Work } from './candidacy.ts'
 import type { RedisHolds } from './holds.ts'
+import { LeaderElection, type Work } from './leader-election.ts'
 import type { NodeMessages } from './messages.ts'
 import type { RedisReceipts } from './receipt-clock.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -42,7 +42,7 @@ export class RedisNodes implements Nodes {
   readonly #messages: NodeMessages
   readonly #say: (statement: Statement) => void
   /** By task. */
-  readonly #candidacies = new Map<string, Candidacy>()
+  readonly #elections = new Map<string, LeaderElection>()
   readonly #closed = new AbortController()
   #beating: Promise<void> = Promise.resolve()
 
@@ -90,11 +90,11 @@ export class RedisNodes implements Nodes {
 
   lead(task: string, work: Work): () => Promise<void> {
     if (this.#closed.signal.aborted) return async () => {}
-    const candidacy = new Candidacy(this.#database, task, work)
-    this.#candidacies.set(task, candidacy)
+    const election = new LeaderElection(this.#database, task, work)
+    this.#elections.set(task, election)
     return async () => {
-      await candidacy.giveUp()
-      if (this.#candidacies.get(task) === candidacy) this.#candidacies.delete(task)
+      await election.resign()
+      if (this.#elections.get(task) === election) this.#elections.delete(task)
     }
   }
 
@@ -119,7 +119,7 @@ export class RedisNodes implements Nodes {
   /** Leaves at once what it leads, and the others. */
   async close(): Promise<void> {
     this.#closed.abort()
-    await Promise.all([...this.#candidacies.values()].map(candidacy => candidacy.giveUp()))
+    await Promise.all([...this.#elections.values()].map(election => election.resign()))
     await this.#beating
     const { keys } = this.#database
     // Where Redis is away, it expires there.

@@ -13,12 +13,12 @@ const minute = 60_000
 const mostClients = 10_000
 
 /** Lists on a thing why connections of it are turned away (contract §6.3): over MQTT, the client itself hears no reason. */
-export class TurnedAwayConnections {
-  readonly #ingest: Pick<Ingest, 'noteTurnedAway'>
+export class RejectedConnections {
+  readonly #ingest: Pick<Ingest, 'noteRejected'>
   /** By name of the client's hold, when it was taken over in quick turn, on the clock of `performance.now()`. */
   readonly #takenOver = new Map<string, readonly number[]>()
 
-  constructor(ingest: Pick<Ingest, 'noteTurnedAway'>) {
+  constructor(ingest: Pick<Ingest, 'noteRejected'>) {
     this.#ingest = ingest
   }
 
@@ -56,7 +56,7 @@ export class TurnedAwayConnections {
 
   #tell(connection: Connection, error: ThingwireError): void {
     const thingId = thingOf(connection)
-    if (thingId !== undefined) this.#ingest.noteTurnedAway(thingId, error)
+    if (thingId !== undefined) this.#ingest.noteRejected(thingId, error)
   }
 }
 

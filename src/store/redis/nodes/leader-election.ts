@@ -13,12 +13,12 @@ const renewEvery = 2_500
 /** Milliseconds by which the node lets go before Redis does: its clock may run slower. */
 const margin = 1_000
 
-/** A node that wants to lead a task: asks for it again and again, and works while it has it. */
-export class Candidacy {
+/** Asks Redis again and again to lead a task, and works while this node is the leader. */
+export class LeaderElection {
   readonly #database: RedisDatabase
   readonly #task: string
   readonly #work: Work
-  readonly #givenUp = new AbortController()
+  readonly #resigned = new AbortController()
   readonly #running: Promise<void>
   #term: Term | undefined
 
@@ -31,14 +31,14 @@ export class Candidacy {
   }
 
   /** Resolves when the work has ended and another node may lead. Idempotent. */
-  async giveUp(): Promise<void> {
-    this.#givenUp.abort()
+  async resign(): Promise<void> {
+    this.#resigned.abort()
     this.#term?.stop()
     await this.#running
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#givenUp
+    const { signal } = this.#resigned
     while (!signal.aborted) {
       await this.#ask()
       // Until it has ended it is not asked for, so that another node has it meanwhile and it is done once.
@@ -57,7 +57,7 @@ export class Candidacy {
     const term = await this.#database
       .run(takeLead, node, this.#task, this.#term?.number ?? 0, lifetime)
       .then(Number, () => undefined)
-    if (term === undefined || this.#givenUp.signal.aborted) return
+    if (term === undefined || this.#resigned.signal.aborted) return
     if (this.#term && term !== this.#term.number) this.#term.stop()
     else if (term > 0) {
       const hold = { name: `task/${this.#task}`, holder: `${node}:${term}` }

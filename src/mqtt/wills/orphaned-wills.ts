@@ -13,7 +13,7 @@ export const willsTask = 'wills'
 const lookInterval = 1_000
 const writtenAtOnce = 50
 
-export interface LeftWillsParts {
+export interface OrphanedWillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
   /** How long they wait for their clients, milliseconds. */
@@ -31,14 +31,14 @@ interface Left {
 }
 
 /** The wills of clients whose node is gone: one node writes them, when they have waited for their clients. */
-export class LeftWills {
-  readonly #parts: LeftWillsParts
+export class OrphanedWills {
+  readonly #parts: OrphanedWillsParts
   readonly #watch: NodeWatch
   readonly #giveUp: () => Promise<void>
   /** Whether there are none, nor will be. */
   isDone = false
 
-  constructor(parts: LeftWillsParts) {
+  constructor(parts: OrphanedWillsParts) {
     this.#parts = parts
     this.#watch = new NodeWatch(parts.nodes)
     this.#giveUp = parts.nodes.lead(willsTask, stop => this.#lead(stop))

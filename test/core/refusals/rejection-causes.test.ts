@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest'
-import { TurnedAway } from '../../../src/core/refusals/turned-away.ts'
+import { RejectionCauses } from '../../../src/core/refusals/rejection-causes.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 
 const minute = 60_000
@@ -11,11 +11,11 @@ beforeEach(() => {
 
 function collect() {
   const listed: string[] = []
-  const turnedAway = new TurnedAway((thingId, { message }, count) => {
+  const rejections = new RejectionCauses((thingId, { message }, count) => {
     listed.push(`${thingId}: ${message} x${count}`)
   })
   const tell = (thingId: string, message: string) =>
-    turnedAway.tell(thingId, new ThingwireError('connection_closed', message))
+    rejections.tell(thingId, new ThingwireError('connection_closed', message))
   return { listed, tell }
 }
 

@@ -5,11 +5,11 @@ const period = 60_000
 /** Causes of one thing that are listed in that time; further ones are not. */
 const mostCauses = 10
 
-/** @param count how often it came; 1: it is told of for the first time */
+/** @param count since the cause was last listed; 1: it is new */
 type List = (thingId: string, error: ThingwireError, count: number) => void
 
-/** Why things were turned away, where no write tells of it: each cause once a minute, with a count (contract §6.3). */
-export class TurnedAway {
+/** Why connections of things were rejected or closed: each cause once a minute, with a count (contract §6.3). */
+export class RejectionCauses {
   readonly #list: List
   /** By thing id and text, how often it came since it was listed. */
   readonly #causes = new Map<string, Map<string, number>>()

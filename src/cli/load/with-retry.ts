@@ -19,7 +19,7 @@ interface Patience {
  *
  * @throws what the request throws in the end
  */
-export async function patiently<Answer>(
+export async function withRetry<Answer>(
   request: () => Promise<Answer>,
   { isExpected, isEndless, onWait }: Patience,
 ): Promise<Answer> {
