@@ -10,7 +10,7 @@ export type {
   ThingSummary,
   TokenSummary,
 } from './access/access.ts'
-export { type Hold, HoldLost, type Holds, type TakenHold } from './core/holds.ts'
+export { type Lock, LockLost, type Locks, type TakenLock } from './core/locks.ts'
 export type { Nodes } from './core/nodes.ts'
 export type { Observer, WriteDoor, WriteOutcome } from './core/observer.ts'
 export { WriteRefused } from './core/parse.ts'

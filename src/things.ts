@@ -179,7 +179,7 @@ export async function openThings(
   const { storeTimeout = defaultStoreTimeout, onDefect = warnOfDefect, observer } = options
   const limits = new Limits(options.limits)
   const store = await openStore(options.store, { storeTimeout })
-  const { records, documents, refused, nodes, holds, clock } = store
+  const { records, documents, refused, nodes, locks, clock } = store
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
   // Before anything is written, and be it a state that the process before had no time for: their clients may miss it.
@@ -241,7 +241,7 @@ export async function openThings(
     refused,
     documents,
     nodes,
-    holds,
+    locks,
     storeTimeout,
     clock,
     observer,

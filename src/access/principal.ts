@@ -34,7 +34,7 @@ export function isOperatorsWrite(ref: string, principal: Principal | undefined):
   return principal?.kind === 'admin' && !isToken(ref)
 }
 
-/** Without secrets, such as `thing.<id>`; the same for every credential of a principal. Holds no colon. */
+/** Without secrets, such as `thing.<id>`; the same for every credential of a principal. Has no colon. */
 export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
   switch (principal.kind) {
     case 'thing':

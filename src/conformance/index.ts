@@ -7,7 +7,6 @@ import { commitLog } from './commit-log.ts'
 import { documents } from './documents.ts'
 import { documentsWithWrites } from './documents-with-writes.ts'
 import { durability } from './durability.ts'
-import { holds } from './holds.ts'
 import { inOrder } from './in-order.ts'
 import { isolation } from './isolation.ts'
 import { latest } from './latest.ts'
@@ -15,6 +14,7 @@ import { latestOfThings } from './latest-of-things.ts'
 import { leading } from './leading.ts'
 import { lifeCycle } from './life-cycle.ts'
 import { listeners } from './listeners.ts'
+import { locks } from './locks.ts'
 import { nodes } from './nodes.ts'
 import { order } from './order.ts'
 import { paging } from './paging.ts'
@@ -83,7 +83,7 @@ export function storeConformance({ test, capabilities, factory }: ConformanceOpt
 const areas = [
   order,
   receiptTimes,
-  holds,
+  locks,
   atomicity,
   bounds,
   paging,

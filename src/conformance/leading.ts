@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Hold, HoldLost } from '../core/holds.ts'
+import { type Lock, LockLost } from '../core/locks.ts'
 import type { Store } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
 import { received, valuesOf, write } from './writes.ts'
@@ -50,19 +50,19 @@ export function leading({ test, capabilities }: Suite): void {
   test('append() in the name of a task is refused once another node leads it', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
     const lead = (store: Store) =>
-      new Promise<[Hold, () => Promise<void>]>(resolve => {
-        const giveUp = store.nodes.lead('task', async (stop, hold) => {
-          setImmediate(() => resolve([hold, giveUp]))
+      new Promise<[Lock, () => Promise<void>]>(resolve => {
+        const giveUp = store.nodes.lead('task', async (stop, lock) => {
+          setImmediate(() => resolve([lock, giveUp]))
           await new Promise(ended => stop.addEventListener('abort', ended, { once: true }))
         })
       })
     const [first, giveUp] = await lead(one)
-    await one.records.append(write([received(1)], { hold: first }))
+    await one.records.append(write([received(1)], { lock: first }))
     await giveUp()
-    await assert.rejects(one.records.append(write([received(2)], { hold: first })), HoldLost)
+    await assert.rejects(one.records.append(write([received(2)], { lock: first })), LockLost)
     const [second] = await lead(other)
-    await other.records.append(write([received(3)], { hold: second }))
-    await assert.rejects(one.records.append(write([received(4)], { hold: first })), HoldLost)
+    await other.records.append(write([received(3)], { lock: second }))
+    await assert.rejects(one.records.append(write([received(4)], { lock: first })), LockLost)
     assert.deepEqual(await valuesOf(one.records), [1, 3])
   })
 }

@@ -1,4 +1,4 @@
-/** How far forwarding to a central server has come, for the operator. Holds no credential. */
+/** How far forwarding to a central server has come, for the operator. Has no credential. */
 export interface ForwardReport {
   /** URL of the central server. */
   readonly target: string

@@ -76,13 +76,13 @@ export interface WriteRequest {
   readonly isOperators?: true | undefined
   /** JSON text, UTF-8; see contract §2. */
   readonly body: Uint8Array
-  /** What the body holds, where a program of this process has made it: `body` is then its text for people alone. */
+  /** Content of the body, where a program of this process has made it: `body` is then its text for people alone. */
   readonly content?: object
   readonly options: WriteOptions
   /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
   readonly documents?: Append['documents']
-  /** In whose name it is: refused with `HoldLost` if that is not held any more when it is stored. */
-  readonly hold?: Append['hold']
+  /** In whose name it is: refused with `LockLost` if that is not held any more when it is stored. */
+  readonly lock?: Append['lock']
   /** The connection that it came over (contract 4.3). */
   readonly sender?: Append['sender']
 }
@@ -163,7 +163,7 @@ export function createIngest(parts: IngestParts): Ingest {
   }
 
   function append(writing: Writing): void {
-    const { thingId, documents, hold, sender } = writing.request
+    const { thingId, documents, lock, sender } = writing.request
     const parsed = writing.parsed as ParsedWrite
     const { id, store, broadcast } = parsed
     const write = {
@@ -175,7 +175,7 @@ export function createIngest(parts: IngestParts): Ingest {
       maximumResources: limits.options.resourcesPerThing,
       id,
       documents,
-      hold,
+      lock,
       sender,
     }
     records.submit(write, writing)

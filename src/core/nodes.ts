@@ -1,4 +1,4 @@
-import type { Hold } from './holds.ts'
+import type { Lock } from './locks.ts'
 import type { RefusedWrite } from './ports.ts'
 
 /**
@@ -14,12 +14,12 @@ export interface Nodes {
   /**
    * Has a task done by one node at a time: calls `work` when it falls to this one, and again should it come back. `stop`
    * is aborted when the node may have lost it (Redis was away too long): `work` is to end then, and what it still does in the
-   * name of `hold` is refused once another node has the task. When the node stops or dies, the task falls to another.
+   * name of `lock` is refused once another node has the task. When the node stops or dies, the task falls to another.
    *
    * @param work must not reject; may end by itself, and is called no more then until the node has lost the task
    * @returns how to give it up: resolves when `work` has ended
    */
-  lead(task: string, work: (stop: AbortSignal, hold: Hold) => Promise<void>): () => Promise<void>
+  lead(task: string, work: (stop: AbortSignal, lock: Lock) => Promise<void>): () => Promise<void>
   /**
    * Calls `listener` with the names of documents that another node has put or removed, in commit order and after they can be
    * read; it must not throw. Where this node may have missed some, with undefined: any may have changed. Returns how to stop.

@@ -1,6 +1,6 @@
 import type { FieldError, Reason } from '../errors.ts'
 import type { Ticket } from './async/ticket.ts'
-import type { Hold } from './holds.ts'
+import type { Lock } from './locks.ts'
 import type { BucketSummary, Buckets } from './record/buckets.ts'
 import type { Geo } from './record/geo.ts'
 import type { Problem } from './record/problem.ts'
@@ -46,8 +46,8 @@ export interface Append {
    * an id, and where everything of it was stored before. With a write that takes no room they are `essential`.
    */
   readonly documents?: DocumentPut | undefined
-  /** In whose name it is: refused with `HoldLost`, as a whole, if that is not held any more at the commit. */
-  readonly hold?: Hold | undefined
+  /** In whose name it is: refused with `LockLost`, as a whole, if that is not held any more at the commit. */
+  readonly lock?: Lock | undefined
   /**
    * The connection that it came over, whose writes commit in the order in which they were handed in. It may pass long writes
    * of other connections to other things. Absent: it passes nothing.
@@ -153,7 +153,7 @@ export interface PageQuery extends TimeRange {
   readonly cursor?: string
 }
 
-/** Most characters of values that a page holds, but for its last record: bounds what a slow reader keeps in memory. */
+/** Most characters of values of a page, but for its last record: bounds what a slow reader keeps in memory. */
 export const maximumPageText = 1024 * 1024
 
 export interface Page {
@@ -224,9 +224,9 @@ export interface RecordStore {
    * hold up no write; a crash may bring some of it back.
    *
    * @param from `next` of the piece before
-   * @param hold in whose name it is. @throws HoldLost if that is not held any more: nothing is removed
+   * @param lock in whose name it is. @throws LockLost if that is not held any more: nothing is removed
    */
-  removeOld(thingId: string, key: string, before: number, from?: string, hold?: Hold): Promise<RemovedOld>
+  removeOld(thingId: string, key: string, before: number, from?: string, lock?: Lock): Promise<RemovedOld>
   /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
   removeThing(thingId: string): Promise<void>
   /**
@@ -244,9 +244,9 @@ export interface RecordStore {
   /**
    * Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`.
    *
-   * @param hold as of `removeOld`
+   * @param lock as of `removeOld`
    */
-  trimLog(writeNumbers: readonly number[], hold?: Hold): Promise<void>
+  trimLog(writeNumbers: readonly number[], lock?: Lock): Promise<void>
 }
 
 /** What follows a commit at its own pace, and can fall behind. */
@@ -264,7 +264,7 @@ export interface WriteLimits {
 }
 
 /**
- * Holds each thing to its writes and records a second, both doors together. A thing that has written more than its burst is
+ * Limits each thing to its writes and records a second, both doors together. A thing that has written more than its burst is
  * in debt, until so much time has passed that what it wrote is paid.
  */
 export interface WriteRate {
@@ -329,9 +329,9 @@ export interface DocumentStore {
    * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
    * that wait with it, and takes effect in the order of the calls.
    *
-   * @param hold in whose name it is. @throws HoldLost if that is not held any more at the commit: nothing is put
+   * @param lock in whose name it is. @throws LockLost if that is not held any more at the commit: nothing is put
    */
-  put(documents: DocumentPut, purpose: PutPurpose, hold?: Hold): Promise<void>
+  put(documents: DocumentPut, purpose: PutPurpose, lock?: Lock): Promise<void>
   /**
    * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
    * nothing else changes these documents in between. It may put documents that were not read. `change` may be called

@@ -1,6 +1,6 @@
 import { rest } from '../core/async/retry-until.ts'
 
-/** Holds what is sent to so many bytes a second, in the order of the calls. */
+/** Limits the bytes that are sent to so many a second, in the order of the calls. */
 export class ByteBudget {
   readonly #bytesPerSecond: number
   /** When the line is free again, by the monotonic clock. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { rest } from '../core/async/retry-until.ts'
 import { recordCount } from '../core/commit-outline.ts'
 import type { ForwardReport, ForwardReporter, RefusedRecord } from '../core/forward-report.ts'
-import type { Hold } from '../core/holds.ts'
+import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import type { Live, LoggedWrite, LogReader } from '../live/index.ts'
@@ -100,7 +100,7 @@ export class Forwarder implements LogReader, ForwardReporter {
         this.#mapChanged()
       }),
     ]
-    this.#stopLeading = nodes.lead('forward', (_stop, hold) => this.#run(hold))
+    this.#stopLeading = nodes.lead('forward', (_stop, lock) => this.#run(lock))
   }
 
   /** Goes on where the process before has ended. To be called before anything is written. @throws ThingwireError of the store */
@@ -189,14 +189,14 @@ export class Forwarder implements LogReader, ForwardReporter {
   }
 
   /** Never rejects. */
-  async #run(hold: Hold): Promise<void> {
+  async #run(lock: Lock): Promise<void> {
     const { signal } = this.#stop
     await Promise.all([
       this.#again(() => this.#lanes.run()),
       this.#again(() => this.#count()),
-      this.#keepPosition(hold),
+      this.#keepPosition(lock),
     ])
-    await this.#keep(hold)
+    await this.#keep(lock)
     this.#link.close()
     if (!signal.aborted) this.#stop.abort()
   }
@@ -287,19 +287,19 @@ export class Forwarder implements LogReader, ForwardReporter {
     return await this.#activations.tokenFor(thingId, this.#stop.signal)
   }
 
-  async #keepPosition(hold: Hold): Promise<void> {
+  async #keepPosition(lock: Lock): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await rest(keepEvery, this.#stop.signal)
-      await this.#keep(hold)
+      await this.#keep(lock)
       this.#notices.backlog(this.#waiting, this.#sent.records, this.oldest)
     }
   }
 
   /** Never rejects: what is not kept is sent again. */
-  async #keep(hold: Hold): Promise<void> {
+  async #keep(lock: Lock): Promise<void> {
     const { after, apart } = this.#lanes.position()
     try {
-      await this.#progress.keep({ after, apart, cut: this.#cut, dropped: this.#dropped }, hold)
+      await this.#progress.keep({ after, apart, cut: this.#cut, dropped: this.#dropped }, lock)
     } catch (error) {
       this.#notices.store(error)
     }

@@ -1,6 +1,6 @@
 import type { RefusedRecord } from '../core/forward-report.ts'
-import type { Hold } from '../core/holds.ts'
 import { listDocuments } from '../core/list-documents.ts'
+import type { Lock } from '../core/locks.ts'
 import type { Commit, Document, DocumentStore } from '../core/ports.ts'
 
 /**
@@ -114,8 +114,8 @@ export class Progress {
     this.#refused.push(refused)
   }
 
-  /** Keeps where things stand, durably. @param hold in whose name it is @throws ThingwireError of the store; HoldLost */
-  async keep(position: Position, hold: Hold): Promise<void> {
+  /** Keeps where things stand, durably. @param lock in whose name it is @throws ThingwireError of the store; LockLost */
+  async keep(position: Position, lock: Lock): Promise<void> {
     const refused = this.#refused.splice(0)
     const count = this.#refusedCount + refused.length
     if (refused.length === 0 && isSame(position, this.#kept)) return
@@ -133,7 +133,7 @@ export class Progress {
     }
     try {
       // It lets the log be cut.
-      await this.#documents.put(put, 'essential', hold)
+      await this.#documents.put(put, 'essential', lock)
     } catch (error) {
       this.#refused.unshift(...refused)
       throw error

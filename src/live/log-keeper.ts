@@ -1,6 +1,6 @@
 import { rest } from '../core/async/retry-until.ts'
 import { sizeOf } from '../core/commit-outline.ts'
-import type { Hold } from '../core/holds.ts'
+import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, LogQuery, RecordStore } from '../core/ports.ts'
 
@@ -56,7 +56,7 @@ export class LogKeeper {
   constructor(parts: LogKeeperParts) {
     this.#parts = parts
     this.#pace = parts.isShared ? sharedPace : ownPace
-    this.#stopTrimming = parts.nodes.lead('trim', (stop, hold) => this.#keepTrimmed(stop, hold))
+    this.#stopTrimming = parts.nodes.lead('trim', (stop, lock) => this.#keepTrimmed(stop, lock))
   }
 
   /** For good: what is written while a door is closed may be missed by its clients too. */
@@ -103,9 +103,9 @@ export class LogKeeper {
    * Removes what nobody needs any more.
    *
    * @param stop breaks it off; absent: nothing does
-   * @param hold in whose name it is
+   * @param lock in whose name it is
    */
-  async trim(stop?: AbortSignal, hold?: Hold): Promise<void> {
+  async trim(stop?: AbortSignal, lock?: Lock): Promise<void> {
     this.#grown = { commits: 0, bytes: 0 }
     const left = { commits: 0, bytes: 0 }
     const { trimmableTo } = await this.#parts.nodes.logBounds()
@@ -122,9 +122,9 @@ export class LogKeeper {
       } else {
         unneeded.push(commit.writeNumber)
       }
-      if (unneeded.length >= pageSize) await this.#parts.records.trimLog(unneeded.splice(0), hold)
+      if (unneeded.length >= pageSize) await this.#parts.records.trimLog(unneeded.splice(0), lock)
     }
-    if (unneeded.length > 0) await this.#parts.records.trimLog(unneeded, hold)
+    if (unneeded.length > 0) await this.#parts.records.trimLog(unneeded, lock)
     this.#left = left
   }
 
@@ -134,13 +134,13 @@ export class LogKeeper {
   }
 
   /** Never rejects. */
-  async #keepTrimmed(stop: AbortSignal, hold: Hold): Promise<void> {
+  async #keepTrimmed(stop: AbortSignal, lock: Lock): Promise<void> {
     stop.addEventListener('abort', () => this.#due.abort(), { once: true })
     while (!stop.aborted) {
       this.#due = new AbortController()
       await rest(this.#pace.interval + this.#left.commits * delayPerCommit, this.#due.signal)
       // One that fails leaves more in the log than is needed; the next one finds it.
-      if (!stop.aborted) await this.trim(stop, hold).catch(() => {})
+      if (!stop.aborted) await this.trim(stop, lock).catch(() => {})
     }
   }
 }

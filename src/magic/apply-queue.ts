@@ -1,6 +1,6 @@
 import { rest } from '../core/async/retry-until.ts'
 import { magicRecords } from '../core/commit-outline.ts'
-import type { Hold } from '../core/holds.ts'
+import type { Lock } from '../core/locks.ts'
 import type { BackPressure, Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import { isMagicKey } from '../core/record/key.ts'
 import { ThingwireError } from '../errors.ts'
@@ -25,7 +25,7 @@ export interface ApplyQueueParts extends StepParts {
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
   /** That this node applies magic records: in its name all is put. */
-  readonly hold: Hold
+  readonly lock: Lock
   /** Whoever sends on what is committed. */
   readonly live: BackPressure
   /** The newest write of which what is to be applied was pushed. */
@@ -175,7 +175,7 @@ export class ApplyQueue {
       if (step) {
         if (step.draft.states.length > 0) await this.#append(lane, step)
         else if (step.documents)
-          await this.#parts.documents.put(step.documents, 'essential', this.#parts.hold)
+          await this.#parts.documents.put(step.documents, 'essential', this.#parts.lock)
         this.#finish(lane, step)
       }
       this.#goOn(lane)
@@ -192,7 +192,7 @@ export class ApplyQueue {
     const marking = mark && this.#parts.marks.documents(thingId, mark, this.appliedThrough)
     const documents = marking && { ...step.documents, ...marking }
     lane.unsure = { step, isTold: false }
-    const put = { thingId, records: [], states, store, broadcast, answer: {}, hold: this.#parts.hold }
+    const put = { thingId, records: [], states, store, broadcast, answer: {}, lock: this.#parts.lock }
     await this.#parts.records.append(documents ? { ...put, documents } : put)
     lane.unsure = undefined
   }

@@ -1,5 +1,5 @@
 import { rest } from '../core/async/retry-until.ts'
-import type { Hold } from '../core/holds.ts'
+import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit } from '../core/ports.ts'
 import type { StoredRecord } from '../core/record/record.ts'
@@ -14,7 +14,7 @@ import { stateOf } from './state-draft.ts'
 /** How long to wait before a store that has failed is tried again, milliseconds. */
 const defaultRetryDelay = 1_000
 
-export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved' | 'hold'> {
+export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved' | 'lock'> {
   readonly nodes: ApplierParts['nodes'] & Pick<Nodes, 'lead'>
   readonly retryDelay?: number
 }
@@ -33,7 +33,7 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  * the handler is a follower of that log. How far it has come, the marks say.
  */
 export class RetainedState {
-  readonly #parts: Omit<ApplierParts, 'hold'> & Pick<RetainedStateParts, 'nodes'>
+  readonly #parts: Omit<ApplierParts, 'lock'> & Pick<RetainedStateParts, 'nodes'>
   readonly #requests: RemovalRequests
   readonly #stopListening: () => void
   readonly #stopLeading: () => Promise<void>
@@ -133,9 +133,9 @@ export class RetainedState {
   }
 
   /** Never rejects. */
-  async #apply(stop: AbortSignal, hold: Hold): Promise<void> {
+  async #apply(stop: AbortSignal, lock: Lock): Promise<void> {
     while (!stop.aborted) {
-      this.#applier = new Applier({ ...this.#parts, hold })
+      this.#applier = new Applier({ ...this.#parts, lock })
       await this.#applier.run(stop)
       this.#applier = undefined
       await rest(this.#parts.retryDelay, stop)

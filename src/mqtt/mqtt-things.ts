@@ -1,7 +1,7 @@
 import type { Access, ActivationCodes } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
-import type { Holds } from '../core/holds.ts'
 import type { Ingest } from '../core/ingest.ts'
+import type { Locks } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Observer } from '../core/observer.ts'
 import type { DocumentStore } from '../core/ports.ts'
@@ -19,7 +19,7 @@ export interface MqttThings {
   /** The processes that share the store. */
   readonly nodes: Nodes
   /** Who acts for which client, on all of them. */
-  readonly holds: Holds
+  readonly locks: Locks
   readonly live: Live
   /** What persistent sessions may have to read again of it. */
   readonly sessionLog: SessionLog

@@ -1,5 +1,5 @@
 import { rest, retryUntil } from '../core/async/retry-until.ts'
-import type { Hold } from '../core/holds.ts'
+import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import type { ReceiptClock } from '../core/time/clock.ts'
@@ -91,14 +91,14 @@ export class Retention {
     return ((await documents.get(beliefName)) as Belief | undefined) ?? firstBelief(clock)
   }
 
-  async #work(stop: AbortSignal, hold: Hold): Promise<void> {
+  async #work(stop: AbortSignal, lock: Lock): Promise<void> {
     const belief = await retryUntil(() => this.#belief(), { every: retryAfter, stop })
     if (!belief) return
     const clock = new BelievedClock(this.#parts.clock, belief)
-    await Promise.all([this.#keep(clock, stop, hold), this.#removeOn(clock, stop, hold)])
+    await Promise.all([this.#keep(clock, stop, lock), this.#removeOn(clock, stop, lock)])
   }
 
-  async #keep(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+  async #keep(clock: BelievedClock, stop: AbortSignal, lock: Lock): Promise<void> {
     const { documents, keepEvery = usualKeepEvery } = this.#parts
     clock.now()
     for (;;) {
@@ -106,16 +106,16 @@ export class Retention {
       if (stop.aborted) return
       clock.now()
       // What fails is kept the next time.
-      await documents.put({ [beliefName]: { ...clock.belief } }, 'essential', hold).catch(this.#note)
+      await documents.put({ [beliefName]: { ...clock.belief } }, 'essential', lock).catch(this.#note)
     }
   }
 
-  async #removeOn(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+  async #removeOn(clock: BelievedClock, stop: AbortSignal, lock: Lock): Promise<void> {
     if (this.#parts.rules.length === 0) return
     while (!stop.aborted) {
       let wait = this.#interval()
       try {
-        await this.#removeAll(clock, stop, hold)
+        await this.#removeAll(clock, stop, lock)
       } catch (error) {
         this.#note(error)
         wait = Math.min(wait, retryAfter)
@@ -128,13 +128,13 @@ export class Retention {
     if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
   }
 
-  async #removeAll(clock: BelievedClock, stop: AbortSignal, hold: Hold): Promise<void> {
+  async #removeAll(clock: BelievedClock, stop: AbortSignal, lock: Lock): Promise<void> {
     const { records } = this.#parts
     for (let after: string | undefined; ; ) {
       const things = await records.things({ limit: thingsAtOnce, ...(after === undefined ? {} : { after }) })
       for (const thingId of things) {
         for (const key of await records.resources(thingId)) {
-          await this.#removeOld(thingId, key, clock, stop, hold)
+          await this.#removeOld(thingId, key, clock, stop, lock)
           if (stop.aborted) return
         }
       }
@@ -149,7 +149,7 @@ export class Retention {
     key: string,
     clock: BelievedClock,
     stop: AbortSignal,
-    hold: Hold,
+    lock: Lock,
   ): Promise<void> {
     const age = ageOf(key, this.#parts.rules)
     if (age === undefined) return
@@ -157,7 +157,7 @@ export class Retention {
     let from: string | undefined
     do {
       const begin = performance.now()
-      const { count, next } = await this.#parts.records.removeOld(thingId, key, before, from, hold)
+      const { count, next } = await this.#parts.records.removeOld(thingId, key, before, from, lock)
       this.removed += count
       from = next
       const took = performance.now() - begin

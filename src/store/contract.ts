@@ -1,5 +1,5 @@
 import type { Ticket } from '../core/async/ticket.ts'
-import type { Hold, Holds, TakenHold } from '../core/holds.ts'
+import type { Lock, Locks, TakenLock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type {
   AggregateQuery,
@@ -32,11 +32,11 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * whatever its own clock shows. A record without a datetime of its own has the receipt time as datetime, in the store, in the
  * log and for listeners. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes without a step.
  *
- * **Holds.** What is called in the name of a hold takes effect only if the hold is held at the commit: the hold was taken, and
- * neither taken again nor released since. Otherwise the call rejects with `HoldLost`, and nothing of it is kept; that is no failure
+ * **Locks.** What is called in the name of a lock takes effect only if the lock is held at the commit: the lock was taken, and
+ * neither taken again nor released since. Otherwise the call rejects with `LockLost`, and nothing of it is kept; that is no failure
  * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
- * hold that is released covers every call before. If a call is late or the store fails it, the calls behind it in the name of the
- * same hold are rejected too. In a store that is not `shared`, holds end with the process.
+ * lock that is released covers every call before. If a call is late or the store fails it, the calls behind it in the name of the
+ * same lock are rejected too. In a store that is not `shared`, locks end with the process.
  *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
  * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts
@@ -115,7 +115,7 @@ import type { ReceiptClock } from '../core/time/clock.ts'
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
-  readonly holds: Holds
+  readonly locks: Locks
   size(): Promise<StoreSize>
   /** May be called again: the later calls change nothing. */
   close(): Promise<void>
@@ -165,7 +165,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly documents: DriverDocuments
   /** Both present in a store that is `shared`. */
   readonly nodes?: Nodes
-  readonly holds?: DriverHolds
+  readonly locks?: DriverLocks
   /**
    * @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be
    * read
@@ -197,27 +197,27 @@ export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | '
 }
 
 export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder'> {
-  put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, hold?: Hold): undefined
+  put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, lock?: Lock): undefined
 }
 
-/** Holds of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Hold`. */
-export interface DriverHolds extends Pick<Holds, 'onLost'> {
+/** Locks of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Lock`. */
+export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolved when listeners were told of everything in front of it; with undefined: another one has the hold
+   * @param ticket resolved when listeners were told of everything in front of it; with undefined: another one has the lock
    * @param from who may have it, besides nobody; absent: anybody
    */
   take(
     name: string,
-    ticket: CommitTicket<TakenHold | undefined>,
-    from?: { readonly holder: string | undefined },
+    ticket: CommitTicket<TakenLock | undefined>,
+    from?: { readonly owner: string | undefined },
   ): undefined
-  release(hold: Hold, ticket: CommitTicket<unknown>): undefined
+  release(lock: Lock, ticket: CommitTicket<unknown>): undefined
 }
 
 /**
  * The ticket of an append or a put. The driver resolves it after the commit, or rejects it with an error that the contract
  * of `Store` names, even if it has expired: before it commits what was handed in meanwhile, so that what is behind it in the name of
- * the same hold can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
+ * the same lock can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
   /** Nobody waits for the result any more: a driver drops the write if it has not begun it. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { promiseOf } from '../core/async/ticket.ts'
-import type { Hold, Holds, TakenHold } from '../core/holds.ts'
-import type { DriverHolds, RecordStore, Store, StoreDriver } from './contract.ts'
+import type { Lock, Locks, TakenLock } from '../core/locks.ts'
+import type { DriverLocks, RecordStore, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './guard/life-cycle.ts'
 import { OpenSnapshots } from './guard/open-snapshots.ts'
 import { PendingAppends } from './guard/pending-appends.ts'
-import { SoleHolds } from './guard/sole-holds.ts'
+import { SoleLocks } from './guard/sole-locks.ts'
 import { soleNode } from './guard/sole-node.ts'
 import { TimeLimit } from './guard/time-limit.ts'
 
@@ -30,17 +30,17 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const snapshots = new OpenSnapshots(life)
   const limit = new TimeLimit(options.storeTimeout ?? defaultStoreTimeout, life)
   const appends = new PendingAppends((write, ticket) => records.append(write, ticket), limit)
-  const sole = new SoleHolds(randomUUID(), () => records.catchUp())
+  const sole = new SoleLocks(randomUUID(), () => records.catchUp())
   const nodes = driver.nodes ?? soleNode(sole)
-  const holds = driver.holds ? limited(driver.holds, limit) : sole
-  // A store that is shared compares holds itself, in its commits.
-  const assertHeld = (hold: Hold | undefined) => {
-    if (!driver.holds) sole.assertHeld(hold)
+  const locks = driver.locks ? limited(driver.locks, limit) : sole
+  // A store that is shared compares locks itself, in its commits.
+  const assertHeld = (lock: Lock | undefined) => {
+    if (!driver.locks) sole.assertHeld(lock)
   }
   const submit: RecordStore['submit'] = (write, ticket) => {
     try {
       life.assertOpen()
-      assertHeld(write.hold)
+      assertHeld(write.lock)
     } catch (error) {
       return ticket.reject(error)
     }
@@ -62,29 +62,29 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
     snapshot: () => life.run(async () => snapshots.guard(await records.snapshot())),
     catchUp: () => life.run(() => records.catchUp()),
     remove: (...range) => life.run(() => records.remove(...range)),
-    removeOld: (thingId, key, before, from, hold) =>
+    removeOld: (thingId, key, before, from, lock) =>
       life.run(async () => {
-        assertHeld(hold)
-        return await records.removeOld(thingId, key, before, from, hold)
+        assertHeld(lock)
+        return await records.removeOld(thingId, key, before, from, lock)
       }),
     removeThing: thingId => life.run(() => records.removeThing(thingId)),
     onCommit: listener => records.onCommit(listener),
     logWhen: isWanted => records.logWhen(isWanted),
     readLog: query => life.run(() => records.readLog(query)),
-    trimLog: (writeNumbers, hold) =>
+    trimLog: (writeNumbers, lock) =>
       life.run(async () => {
-        assertHeld(hold)
-        await records.trimLog(writeNumbers, hold)
+        assertHeld(lock)
+        await records.trimLog(writeNumbers, lock)
       }),
   }
   return {
     capabilities: driver.capabilities,
     nodes,
-    holds: {
-      take: name => life.run(() => holds.take(name)),
-      takeFrom: (...from) => life.run(() => holds.takeFrom(...from)),
-      release: hold => life.run(() => holds.release(hold)),
-      onLost: listener => holds.onLost(listener),
+    locks: {
+      take: name => life.run(() => locks.take(name)),
+      takeFrom: (...from) => life.run(() => locks.takeFrom(...from)),
+      release: lock => life.run(() => locks.release(lock)),
+      onLost: listener => locks.onLost(listener),
     },
     clock: driver.clock,
     records: guarded,
@@ -96,10 +96,10 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
         ),
       list: (...query) => life.run(() => documents.list(...query)),
       names: (...query) => life.run(() => documents.names(...query)),
-      put: (put, purpose, hold) =>
+      put: (put, purpose, lock) =>
         life.run(async () => {
-          assertHeld(hold)
-          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, purpose, own, hold), hold))
+          assertHeld(lock)
+          await promiseOf(ticket => limit.run(ticket, own => documents.put(put, purpose, own, lock), lock))
         }),
       transact: (...change) => life.run(() => documents.transact(...change)),
     },
@@ -119,20 +119,20 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   }
 }
 
-/** Holds of a driver, each taken and released within the time limit. */
-function limited(holds: DriverHolds, limit: TimeLimit): Holds {
-  const take = (name: string, from?: { readonly holder: string | undefined }) =>
-    promiseOf<TakenHold | undefined>(ticket => limit.run(ticket, own => holds.take(name, own, from)))
+/** Locks of a driver, each taken and released within the time limit. */
+function limited(locks: DriverLocks, limit: TimeLimit): Locks {
+  const take = (name: string, from?: { readonly owner: string | undefined }) =>
+    promiseOf<TakenLock | undefined>(ticket => limit.run(ticket, own => locks.take(name, own, from)))
   return {
     take: async name => {
       const taken = await take(name)
       if (!taken) throw new Error(`the driver did not take ${name}`)
       return taken
     },
-    takeFrom: (name, holder) => take(name, { holder }),
-    release: async hold => {
-      await promiseOf(ticket => limit.run(ticket, own => holds.release(hold, own)))
+    takeFrom: (name, owner) => take(name, { owner }),
+    release: async lock => {
+      await promiseOf(ticket => limit.run(ticket, own => locks.release(lock, own)))
     },
-    onLost: listener => holds.onLost(listener),
+    onLost: listener => locks.onLost(listener),
   }
 }

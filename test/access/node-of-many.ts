@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { type AccessServices, createAccess } from '../../src/access/index.ts'
-import type { Hold } from '../../src/core/holds.ts'
+import type { Lock } from '../../src/core/locks.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { aloneNode } from '../helpers/alone-node.ts'
@@ -19,7 +19,7 @@ export interface NodeOfMany extends AccessServices {
 export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
   const sole = aloneNode()
   const listeners = new Set<Parameters<Nodes['onDocuments']>[0]>()
-  const tasks: ((stop: AbortSignal, hold: Hold) => Promise<void>)[] = []
+  const tasks: ((stop: AbortSignal, lock: Lock) => Promise<void>)[] = []
   const { isAlone: _, ...rest } = sole
   const nodes: Nodes = {
     ...rest,

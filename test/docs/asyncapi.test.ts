@@ -124,6 +124,7 @@ const sent: readonly Sent[] = [
     cause: thing => write(server, thing, { values: [{ key: 'no spaces', value: 1 }] }),
   },
   { name: 'sendServerTime', cause: async () => {} },
+  { name: 'sendLimits', cause: async () => {} },
   { name: 'sendActivation', cause: async () => {} },
 ]
 

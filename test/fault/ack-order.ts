@@ -23,7 +23,7 @@ export interface TracedLog {
 }
 
 /**
- * Holds every ack of the trace against what must come before it: the request read from the same socket, the batch that
+ * Compares every ack of the trace with what must come before it: the request read from the same socket, the batch that
  * holds the write written to the log to its last byte, and an fdatasync of the log that began after that and succeeded;
  * for PUBCOMP of a persistent session the batch that removes the packet id. PUBACK and PUBREC must leave in the order
  * of the PUBLISHes.

@@ -146,7 +146,7 @@ export class Audience {
     return Object.entries(found).flatMap(([what, names]) => names.map((name: string) => `${what}: ${name}`))
   }
 
-  /** Holds what was received against the order of the store, which no server has open. */
+  /** Compares what was received with the order of the store, which no server has open. */
   async checkOrder(dataDir: string): Promise<void> {
     const orders = await commitOrders(dataDir)
     for (const receiver of this.#receivers) {

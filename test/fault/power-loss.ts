@@ -9,7 +9,7 @@ import { parseTrace, traceOptions } from './trace.ts'
 
 const markers = /traced-[h12]-\d+-\d+-0/g
 
-/** Traces the server under load, and holds every ack against the fdatasync that must come before it. */
+/** Traces the server under load, and compares every ack with the fdatasync that must come before it. */
 export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
   const { dataDir, writes } = setup
   return await withServer(setup, async ({ server, processId, load }) => {
@@ -27,7 +27,7 @@ export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
 }
 
 /**
- * Holds back every fsync by some milliseconds.
+ * Delays every fsync by some milliseconds.
  *
  * @returns how long the ack of each write took, milliseconds
  */

@@ -58,7 +58,7 @@ export class Receiver {
     this.#breaches.push(`${this.name}: ${text}`)
   }
 
-  /** Holds what came since the last call against the order in which it was committed. */
+  /** Compares what came since the last call with the order in which it was committed. */
   check(order: CommitOrder): void {
     const places = new Map(order[this.wanted].map((value, place) => [value, place]))
     for (const value of this.#unchecked.splice(0)) {

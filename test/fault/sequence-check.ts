@@ -1,5 +1,5 @@
 /**
- * Holds what one receiver gets, over all of its connections, against what there is to get, in order: nothing is passed
+ * Compares what one receiver gets, over all of its connections, with what there is to get, in order: nothing is passed
  * over, and nothing comes twice or late on one connection. A new connection may begin at an earlier place.
  */
 export class SequenceCheck {

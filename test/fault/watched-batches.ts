@@ -48,7 +48,7 @@ export function watchBatches({ isDropped = () => false, write }: BatchWatcher): 
   } as ClassicLevel['batch']
 }
 
-/** Holds up for ever, from now on, who reads a key that begins so. @param onHeld called for each */
+/** Holds up for ever, from now on, whoever reads a key that begins so. @param onHeld called for each */
 export function holdReads(prefix: string, onHeld: () => void): void {
   const get = ClassicLevel.prototype.get as (...parameters: unknown[]) => Promise<string | undefined>
   ClassicLevel.prototype.get = function (this: ClassicLevel, ...parameters: unknown[]) {

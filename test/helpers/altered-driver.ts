@@ -1,5 +1,5 @@
 import { appendTo } from '../../src/conformance/writes.ts'
-import type { Hold } from '../../src/core/holds.ts'
+import type { Lock } from '../../src/core/locks.ts'
 import { promised, settle, type Waiting } from '../../src/store/commit-ticket.ts'
 import type {
   Append,
@@ -18,7 +18,7 @@ export type PromisedPut = (
   documents: DocumentPut,
   purpose: PutPurpose,
   waiting: Waiting,
-  hold?: Hold,
+  lock?: Lock,
 ) => Promise<unknown>
 
 /** Gives the driver another `append`, made of the one that it has. */
@@ -35,10 +35,10 @@ export function alterAppends(
 /** Gives the driver another `put`, made of the one that it has. */
 export function alterPuts({ documents }: StoreDriver, alter: (put: PromisedPut) => PromisedPut): void {
   const driver = { put: documents.put.bind(documents) }
-  const altered = alter((put, purpose, waiting, hold) =>
-    promised(waiting, ticket => driver.put(put, purpose, ticket, hold)),
+  const altered = alter((put, purpose, waiting, lock) =>
+    promised(waiting, ticket => driver.put(put, purpose, ticket, lock)),
   )
-  const put: DriverDocuments['put'] = (documents, purpose, ticket, hold) =>
-    settle(ticket, altered(documents, purpose, ticket, hold))
+  const put: DriverDocuments['put'] = (documents, purpose, ticket, lock) =>
+    settle(ticket, altered(documents, purpose, ticket, lock))
   Object.assign(documents, { put })
 }

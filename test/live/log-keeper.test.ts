@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Hold, HoldLost } from '../../src/core/holds.ts'
+import { type Lock, LockLost } from '../../src/core/locks.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import type { Commit } from '../../src/core/ports.ts'
 import { type LoggedWrite, LogKeeper, type LogReader } from '../../src/live/log-keeper.ts'
@@ -196,7 +196,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('the commit log %s',
 describe('the commit log of a shared store', () => {
   async function startShared(lead: Nodes['lead']) {
     const store = await openStore(createMemoryStore())
-    const { records, holds } = store
+    const { records, locks } = store
     let trimmableTo = 0
     const nodes = { lead, logBounds: async () => ({ completeAfter: 0, trimmableTo }) }
     const log = new LogKeeper({ records, nodes, isShared: true })
@@ -214,7 +214,7 @@ describe('the commit log of a shared store', () => {
     const setTrimmable = (writeNumber: number) => {
       trimmableTo = writeNumber
     }
-    return { log, write, setTrimmable, holds }
+    return { log, write, setTrimmable, locks }
   }
 
   it('is trimmed of what is old enough, and nobody is asked about the rest', async () => {
@@ -232,8 +232,8 @@ describe('the commit log of a shared store', () => {
 
   it('is trimmed by itself by the node that leads that, as long as it does, whatever is wanted', async () => {
     const stopping = new AbortController()
-    let work = async (_stop: AbortSignal, _hold: Hold) => {}
-    const { log, write, setTrimmable, holds } = await startShared((task, itsWork) => {
+    let work = async (_stop: AbortSignal, _lock: Lock) => {}
+    const { log, write, setTrimmable, locks } = await startShared((task, itsWork) => {
       expect(task).toBe('trim')
       work = itsWork
       return async () => {}
@@ -242,7 +242,7 @@ describe('the commit log of a shared store', () => {
     setTrimmable(Number.POSITIVE_INFINITY)
     for (let writes = 0; writes < 70; writes++) await write([large])
     expect(await valuesIn(log)).toHaveLength(70)
-    const working = work(stopping.signal, await holds.take('task/trim'))
+    const working = work(stopping.signal, await locks.take('task/trim'))
     await write([large])
     await expect.poll(async () => (await valuesIn(log)).length).toBe(0)
     stopping.abort()
@@ -252,14 +252,14 @@ describe('the commit log of a shared store', () => {
   })
 
   it('is not trimmed any more in the name of a node that has lost that, be it told late', async () => {
-    const { log, write, setTrimmable, holds } = await startShared(() => async () => {})
+    const { log, write, setTrimmable, locks } = await startShared(() => async () => {})
     await write(numbers(10))
     setTrimmable(Number.POSITIVE_INFINITY)
-    const lost = await holds.take('task/trim')
-    const hold = await holds.take('task/trim')
-    await expect(log.trim(undefined, lost)).rejects.toBeInstanceOf(HoldLost)
+    const lost = await locks.take('task/trim')
+    const lock = await locks.take('task/trim')
+    await expect(log.trim(undefined, lost)).rejects.toBeInstanceOf(LockLost)
     expect(await valuesIn(log)).toEqual(numbers(10))
-    await log.trim(undefined, hold)
+    await log.trim(undefined, lock)
     expect(await valuesIn(log)).toEqual([])
   })
 })

@@ -31,13 +31,13 @@ async function openTwo() {
   const open = () =>
     openRetained({ driver: createRedisStore({ url: redis.url, prefix }), magicResources: [list] })
   const nodes = [await open(), await open()] as const
-  const { holds } = redisKeys(prefix)
+  const { locks } = redisKeys(prefix)
   const task = 'task/magic'
   return {
     nodes,
-    leader: () => redis.client.hget(holds, task),
+    leader: () => redis.client.hget(locks, task),
     /** As if it had expired: whoever led finds out when it asks, or puts something. */
-    loseLead: () => redis.client.hdel(holds, task),
+    loseLead: () => redis.client.hdel(locks, task),
   }
 }
 

@@ -1,5 +1,5 @@
 import { appendTo } from '../../src/conformance/writes.ts'
-import type { Hold } from '../../src/core/holds.ts'
+import type { Lock } from '../../src/core/locks.ts'
 import { promised, settle, type Waiting } from '../../src/store/commit-ticket.ts'
 import type {
   Append,
@@ -22,7 +22,7 @@ export interface PromisedRecords extends Omit<DriverRecords, 'append'> {
 }
 
 export interface PromisedDocuments extends Omit<DriverDocuments, 'put'> {
-  put(documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, hold?: Hold): Promise<unknown>
+  put(documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, lock?: Lock): Promise<unknown>
 }
 
 export function promisedDriver(driver: StoreDriver): PromisedDriver {
@@ -32,8 +32,8 @@ export function promisedDriver(driver: StoreDriver): PromisedDriver {
       append: (write: Append, waiting: Waiting) => appendTo(driver.records, write, waiting),
     }),
     documents: replacing(driver.documents, {
-      put: (documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, hold?: Hold) =>
-        promised(waiting, ticket => driver.documents.put(documents, purpose, ticket, hold)),
+      put: (documents: DocumentPut, purpose: PutPurpose, waiting: Waiting, lock?: Lock) =>
+        promised(waiting, ticket => driver.documents.put(documents, purpose, ticket, lock)),
     }),
   }
 }
@@ -47,7 +47,7 @@ export function settlingDriver(driver: PromisedDriver): StoreDriver {
       append: (write, ticket) => settle(ticket, records.append(write, ticket)),
     } satisfies Pick<DriverRecords, 'append'>),
     documents: replacing(documents, {
-      put: (put, purpose, ticket, hold) => settle(ticket, documents.put(put, purpose, ticket, hold)),
+      put: (put, purpose, ticket, lock) => settle(ticket, documents.put(put, purpose, ticket, lock)),
     } satisfies Pick<DriverDocuments, 'put'>),
   }
 }

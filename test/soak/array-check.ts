@@ -3,7 +3,7 @@ import { Findings } from './findings.ts'
 import type { DueArray, Ledger } from './ledger.ts'
 import { SequenceCheck } from './sequence-check.ts'
 
-/** Holds the messages on `v2/things/<ref>` that a live subscriber gets against the ledger: byte by byte. */
+/** Compares the messages on `v2/things/<ref>` that a live subscriber gets with the ledger: byte by byte. */
 export class ArrayCheck {
   readonly findings = new Findings()
   taken = 0

@@ -19,7 +19,7 @@ export interface ValueCheckSetup {
   readonly spelling?: keyof Thing
 }
 
-/** Holds the messages on `things/<ref>/values/<key>` that a subscriber gets against the ledger. */
+/** Compares the messages on `things/<ref>/values/<key>` that a subscriber gets with the ledger. */
 export class ValueCheck {
   readonly findings = new Findings()
   /** Messages that were right. */

@@ -57,20 +57,20 @@ async function redis(): Promise<Stalling> {
 }
 
 /** What of two writes is stored, of which the first is given up, and the second is not late. */
-async function storedOf(store: Store, stall: Stalling['stall'], holds: readonly (string | undefined)[]) {
-  const taken = new Map<string | undefined, Awaited<ReturnType<Store['holds']['take']>>>()
-  for (const name of new Set(holds)) if (name) taken.set(name, await store.holds.take(name))
+async function storedOf(store: Store, stall: Stalling['stall'], locks: readonly (string | undefined)[]) {
+  const taken = new Map<string | undefined, Awaited<ReturnType<Store['locks']['take']>>>()
+  for (const name of new Set(locks)) if (name) taken.set(name, await store.locks.take(name))
   const append = (value: string, name?: string) => {
-    const hold = taken.get(name)
-    return store.records.append(write([received(value)], hold ? { hold } : {}))
+    const lock = taken.get(name)
+    return store.records.append(write([received(value)], lock ? { lock } : {}))
   }
   const { begun, goOn } = stall()
   // The one that is under way; the others wait behind it.
   const underWay = append('under way').catch(() => {})
   await begun
-  const first = append('first', holds[0]).catch((error: Error) => error)
+  const first = append('first', locks[0]).catch((error: Error) => error)
   await delay(storeTimeout / 2)
-  const second = append('second', holds[1]).catch((error: Error) => error)
+  const second = append('second', locks[1]).catch((error: Error) => error)
   expect(await first).toMatchObject({ reason: 'store_timeout' })
   goOn()
   await Promise.all([underWay, second])

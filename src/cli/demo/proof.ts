@@ -11,7 +11,7 @@ import { positionKey } from './voyage.ts'
 import type { Watcher } from './watcher.ts'
 
 /**
- * Holds what was watched and what is stored against what was sent, and prints it.
+ * Compares what was watched and what is stored with what was sent, and prints it.
  *
  * @returns whether every record was seen live, in order, and reads back as it was sent, and every refused write is listed
  */

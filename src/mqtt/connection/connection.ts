@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ConnectPacket } from 'aedes'
 import { type Principal, principalName } from '../../access/principal.ts'
-import type { Hold, TakenHold } from '../../core/holds.ts'
+import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import { LiveClient, type Receiver } from '../delivery/live-client.ts'
@@ -49,7 +49,7 @@ export interface ConnectionParts {
 export interface KeptWill {
   readonly name: string
   readonly will: KeptWillContent
-  readonly hold: Hold | undefined
+  readonly lock: Lock | undefined
 }
 
 const maximumMessageId = 65_535
@@ -89,9 +89,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Its client may use topics beside those of things. */
   relayed: RelayedClient | undefined
   /** That it acts for its client, if that is a principal's. */
-  hold: TakenHold | undefined
+  lock: TakenLock | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
-  holdsOfThings: Map<string, Hold> | undefined
+  locksOfThings: Map<string, Lock> | undefined
   /** It is closed for what others have done: another connection has taken its client over, its credential or topics were withdrawn. */
   isDismissed = false
   /** It is gone, and nothing of it is under way any more. */
@@ -278,8 +278,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** In whose name it writes to a thing; undefined: in nobody's, since it is a client of the host. */
-  holdOf(thingId: string): Hold | undefined {
-    return this.hold ?? this.holdsOfThings?.get(thingId)
+  lockOf(thingId: string): Lock | undefined {
+    return this.lock ?? this.locksOfThings?.get(thingId)
   }
 
   /** Whether its client is the host's, and none of ours. */
@@ -289,12 +289,12 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Whether nothing is left to be taken before it writes to a thing that its client may write to. */
   actsFor(thingId: string): boolean {
-    return this.isHosts || this.holdOf(thingId) !== undefined
+    return this.isHosts || this.lockOf(thingId) !== undefined
   }
 
   /** Whether its client has shown a credential that counts. */
   get hasProven(): boolean {
-    return this.principal !== undefined || this.holdsOfThings !== undefined
+    return this.principal !== undefined || this.locksOfThings !== undefined
   }
 
   /** Ends the connection without an ack; the client is to come again. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
-import { HoldLost } from '../../core/holds.ts'
+import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
 import { type Admission, admit, ConnectRefused } from '../connection/admission.ts'
 import type { Connection, Judge } from '../connection/connection.ts'
@@ -59,7 +59,7 @@ export class ConnectDoor {
     packet.protocolVersion = 4
     if (!connection.admission) return
     connection.connectPacket = packet
-    // Which connection stays is decided by its hold: a broker that hears of an older one late would close the newest. The relay
+    // Which connection stays is decided by its lock: a broker that hears of an older one late would close the newest. The relay
     // finds its sessions by the id.
     if (!connection.relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
   }
@@ -92,19 +92,19 @@ export class ConnectDoor {
 
   async #beginSession(connection: Connection, clientId: string, isClean: boolean): Promise<void> {
     const { sessions, ownership } = this.#parts
-    const hold = await ownership.takeOver(connection, clientId)
-    connection.hold = hold
+    const lock = await ownership.takeOver(connection, clientId)
+    connection.lock = lock
     if (isClean) {
-      connection.session = await sessions.begin(clientId, hold)
+      connection.session = await sessions.begin(clientId, lock)
       return
     }
     try {
-      const { session, inFlight } = await sessions.resume(clientId, hold)
+      const { session, inFlight } = await sessions.resume(clientId, lock)
       connection.session = session
       connection.inFlight.resume(inFlight)
     } catch (error) {
       // What it has got of the connection before, is to be kept all the same.
-      connection.session = sessions.heldBy(clientId, hold)
+      connection.session = sessions.heldBy(clientId, lock)
       throw error
     }
   }
@@ -120,18 +120,18 @@ export class ConnectDoor {
     const { ownership, wills } = this.#parts
     const { thingId, body } = will
     if (thingId === undefined) {
-      const { hold } = connection
+      const { lock } = connection
       const kept = { ...will, owner: admission.clientId }
-      connection.will = { name: await wills.keep(kept, hold), will: kept, hold }
+      connection.will = { name: await wills.keep(kept, lock), will: kept, lock }
       return
     }
     await ownership.prove(connection, thingId)
-    const hold = connection.holdOf(thingId)
+    const lock = connection.lockOf(thingId)
     // Byte by byte: what is no UTF-8 is to be refused as it came.
     const read = Buffer.from(body, 'base64').toString('latin1')
     const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
     const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
-    connection.will = { name: await wills.keep(kept, hold), will: kept, hold }
+    connection.will = { name: await wills.keep(kept, lock), will: kept, lock }
   }
 
   /** An address that presents one bad credential after another is told so (contract §9). */
@@ -146,7 +146,7 @@ function refusalOf(error: unknown): ConnectRefused {
   if (error instanceof ConnectRefused) return error
   if (error instanceof ThingwireError && error.reason === 'too_many_persistent_sessions')
     return new ConnectRefused(5, error.message)
-  if (error instanceof HoldLost) return new ConnectRefused(3, 'the client has connected again')
+  if (error instanceof LockLost) return new ConnectRefused(3, 'the client has connected again')
   return new ConnectRefused(3, 'the store is away')
 }
 

@@ -15,7 +15,7 @@ export interface DeparturesParts {
   readonly onFailed: (error: unknown) => void
 }
 
-/** What is left to be done for connections that are gone: session, will and holds, when what they had under way is done. */
+/** What is left to be done for connections that are gone: session, will and locks, when what they had under way is done. */
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
@@ -41,8 +41,8 @@ export class Departures {
     return will && this.#discard(connection, will)
   }
 
-  async #discard(connection: Connection, { name, hold }: KeptWill): Promise<void> {
-    await this.#parts.wills.discard(name, hold)
+  async #discard(connection: Connection, { name, lock }: KeptWill): Promise<void> {
+    await this.#parts.wills.discard(name, lock)
     connection.will = undefined
   }
 
@@ -66,7 +66,7 @@ export class Departures {
     ownership.leave(connection)
     connection.live.close()
     await connection.admitting
-    // What was published before comes before the will, and is covered by the hold.
+    // What was published before comes before the will, and is covered by the lock.
     await connection.inbound.whenIdle()
     const { session, will, hasTakenLeave, refusal } = connection
     connection.session = undefined
@@ -86,11 +86,11 @@ export class Departures {
     if (relay && relayed) await retries.run(() => relay.end(relayed))
   }
 
-  async #leaveWill({ name, will, hold }: KeptWill, isVoid: boolean): Promise<void> {
+  async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
     const { retries, wills } = this.#parts
-    // In nobody's name: if the hold was lost, whoever takes the client next would find a will that never applied, and write it.
+    // In nobody's name: if the lock was lost, whoever takes the client next would find a will that never applied, and write it.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
-    else if (!this.#isClosing) await wills.write(name, will, hold)
+    else if (!this.#isClosing) await wills.write(name, will, lock)
     // Of a client that was being admitted when this process began to close.
     else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }

@@ -15,7 +15,7 @@ import type { Relay } from '../relay/relay.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
 import { Wills } from '../wills/wills.ts'
-import { ClientHolds } from './client-holds.ts'
+import { ClientLocks } from './client-locks.ts'
 import { ConnectDoor } from './connect-door.ts'
 import { Departures } from './departures.ts'
 import { Ownership } from './ownership.ts'
@@ -34,7 +34,7 @@ export class MqttDoor {
   readonly #retries: StoreRetries
   readonly #sessions: Sessions
   readonly #rejections: RejectedConnections
-  readonly #holds: ClientHolds
+  readonly #locks: ClientLocks
   readonly #departures: Departures
   readonly #connecting: ConnectDoor
   readonly #packets: PacketDoorParts
@@ -44,23 +44,23 @@ export class MqttDoor {
   #isClosing = false
 
   constructor(things: MqttThings, options: DoorOptions) {
-    const { documents, nodes, holds, ingest, access, live, sessionLog: log } = things
+    const { documents, nodes, locks, ingest, access, live, sessionLog: log } = things
     const { willGrace: grace, ownsBroker, addressOf, onDefect, relay } = options
     this.#things = things
     this.#options = options
     const retries = new StoreRetries(options.onOutage)
     const onForgotten = (clientId: string) => relay?.forget(clientId)
-    const sessions = new Sessions({ documents, nodes, holds, live, log, retries, things, onForgotten })
+    const sessions = new Sessions({ documents, nodes, locks, live, log, retries, things, onForgotten })
     const rejections = new RejectedConnections(ingest)
-    const clientHolds = new ClientHolds(holds, (...replaced) => rejections.replaced(...replaced))
-    const isRefused = (holder: string) => clientHolds.isRefused(holder)
-    const wills = new Wills({ documents, nodes, holds, ingest, access, relay, isRefused, grace, onDefect })
+    const clientLocks = new ClientLocks(locks, (...replaced) => rejections.replaced(...replaced))
+    const isRefused = (owner: string) => clientLocks.isRefused(owner)
+    const wills = new Wills({ documents, nodes, locks, ingest, access, relay, isRefused, grace, onDefect })
     const onFailed = this.#onFailed
-    const ownership = new Ownership({ holds: clientHolds, wills, retries, onFailed })
+    const ownership = new Ownership({ locks: clientLocks, wills, retries, onFailed })
     this.#retries = retries
     this.#sessions = sessions
     this.#rejections = rejections
-    this.#holds = clientHolds
+    this.#locks = clientLocks
     this.#departures = new Departures({ sessions, wills, ownership, relay, retries, onFailed })
     const judge: Judge = ({ client }, error) => things.limits.judge(error, addressOf(client))
     this.#connecting = new ConnectDoor({
@@ -255,7 +255,7 @@ export class MqttDoor {
     this.#retries.close()
     for (const connection of connections) this.#departures.leave(connection)
     await this.#departures.close()
-    this.#holds.close()
+    this.#locks.close()
   }
 
   /** What the store fails is no defect: it was told of, and tried again until the door was closed. */

@@ -1,15 +1,15 @@
-import type { Hold, TakenHold } from '../../core/holds.ts'
+import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { Admission } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
-import type { ClientHolds } from './client-holds.ts'
+import type { ClientLocks } from './client-locks.ts'
 
 /** How long an anonymous connection may do without a valid token, milliseconds (contract §7). */
 const proofDeadline = 60_000
 
 export interface OwnershipParts {
-  readonly holds: ClientHolds
+  readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries
   /** Told of what could not be done in the end. */
@@ -35,15 +35,15 @@ export class Ownership {
   /**
    * From when this resolves on the connection acts for the client, and the will of the one before it is dealt with.
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
-  async takeOver(connection: Connection, clientId: string): Promise<TakenHold> {
-    const hold = await this.#parts.holds.take(connection, clientId)
+  async takeOver(connection: Connection, clientId: string): Promise<TakenLock> {
+    const lock = await this.#parts.locks.take(connection, clientId)
     try {
-      await this.#parts.wills.takeOver(clientId, hold, hold.before)
-      return hold
+      await this.#parts.wills.takeOver(clientId, lock, lock.before)
+      return lock
     } catch (error) {
-      this.#release(hold)
+      this.#release(lock)
       throw error
     }
   }
@@ -83,18 +83,18 @@ export class Ownership {
       throw new Error('the same client has connected again')
     }
     if (!connection.socket.destroyed) this.#proven.set(owner, connection)
-    const hold = await this.takeOver(connection, owner)
-    connection.holdsOfThings ??= new Map()
-    connection.holdsOfThings.set(thingId, hold)
-    if (connection.isLeft) this.#release(hold)
+    const lock = await this.takeOver(connection, owner)
+    connection.locksOfThings ??= new Map()
+    connection.locksOfThings.set(thingId, lock)
+    if (connection.isLeft) this.#release(lock)
   }
 
   /** The connection is gone. What it has under way goes on. */
   leave(connection: Connection): void {
     this.#forgetDeadline(connection)
-    const { admission, holdsOfThings } = connection
+    const { admission, locksOfThings } = connection
     if (!admission) return
-    const things = [...(holdsOfThings?.keys() ?? []), ...(this.#proving.get(connection)?.keys() ?? [])]
+    const things = [...(locksOfThings?.keys() ?? []), ...(this.#proving.get(connection)?.keys() ?? [])]
     for (const thingId of things) {
       const owner = ownerOf(admission, thingId)
       if (this.#proven.get(owner) === connection) this.#proven.delete(owner)
@@ -102,9 +102,9 @@ export class Ownership {
   }
 
   /** Nothing of the connection is under way any more. */
-  release({ hold, holdsOfThings }: Connection): void {
-    for (const each of holdsOfThings?.values() ?? []) this.#release(each)
-    if (hold) this.#release(hold)
+  release({ lock, locksOfThings }: Connection): void {
+    for (const each of locksOfThings?.values() ?? []) this.#release(each)
+    if (lock) this.#release(lock)
   }
 
   #forgetDeadline(connection: Connection): void {
@@ -113,9 +113,9 @@ export class Ownership {
   }
 
   /** What the store fails, ends with the node. */
-  #release(hold: Hold): void {
-    const { retries, holds, onFailed } = this.#parts
-    retries.run(() => holds.release(hold)).catch(onFailed)
+  #release(lock: Lock): void {
+    const { retries, locks, onFailed } = this.#parts
+    retries.run(() => locks.release(lock)).catch(onFailed)
   }
 }
 

@@ -222,14 +222,14 @@ export class PublishDoor {
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
     if (thingId === undefined || !this.#addressOf(topic).isOfWrites)
       return settle(ticket, this.#noteElsewhere(packet, thingId))
-    const hold = this.#connection.holdOf(thingId)
+    const lock = this.#connection.lockOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
     const sender = this.#connection
     const { ref = '' } = this.#addressOf(topic)
     const isOperators = isOperatorsWrite(ref, sender.principal) || undefined
     const options = noOptions
     try {
-      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, hold, documents, sender }, ticket)
+      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, ticket)
     } catch (error) {
       // Nothing that came in one piece with it may be written before it.
       if (qos !== 0) this.#hasFailed = true
@@ -242,7 +242,7 @@ export class PublishDoor {
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
     const name = inFlightName(clientId, messageId)
-    await this.#parts.documents.put({ [name]: null }, 'essential', this.#connection.hold)
+    await this.#parts.documents.put({ [name]: null }, 'essential', this.#connection.lock)
   }
 
   #session(): MqttSession {

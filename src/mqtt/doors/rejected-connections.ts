@@ -1,6 +1,6 @@
 import type { Principal } from '../../access/principal.ts'
-import { HoldLost } from '../../core/holds.ts'
 import type { Ingest } from '../../core/ingest.ts'
+import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -15,7 +15,7 @@ const mostClients = 10_000
 /** Lists on a thing why connections of it are turned away (contract §6.3): over MQTT, the client itself hears no reason. */
 export class RejectedConnections {
   readonly #ingest: Pick<Ingest, 'noteRejected'>
-  /** By name of the client's hold, when it was taken over in quick turn, on the clock of `performance.now()`. */
+  /** By name of the client's lock, when it was taken over in quick turn, on the clock of `performance.now()`. */
   readonly #takenOver = new Map<string, readonly number[]>()
 
   constructor(ingest: Pick<Ingest, 'noteRejected'>) {
@@ -37,7 +37,7 @@ export class RejectedConnections {
     this.#tell(connection, told)
   }
 
-  /** Another connection has taken its client over, while it was still open. @param client the name of its hold */
+  /** Another connection has taken its client over, while it was still open. @param client the name of its lock */
   replaced(connection: Connection, client: string): void {
     const now = performance.now()
     if (connection.socket.destroyed || now - connection.openedAt > quickTurn) return
@@ -61,9 +61,9 @@ export class RejectedConnections {
 }
 
 /** The one thing that a connection writes for; undefined: none or several, or it may only read. */
-export function thingOf({ principal, holdsOfThings }: Connection): string | undefined {
+export function thingOf({ principal, locksOfThings }: Connection): string | undefined {
   if (principal) return thingOfPrincipal(principal)
-  const [thingId, ...others] = holdsOfThings?.keys() ?? []
+  const [thingId, ...others] = locksOfThings?.keys() ?? []
   return others.length === 0 ? thingId : undefined
 }
 
@@ -81,5 +81,5 @@ function isOfPeer(error: Error): boolean {
 
 /** What the store fails is no fault of the client, and is told at `/readyz`. */
 function isOfStore(error: Error): boolean {
-  return error instanceof HoldLost || (error instanceof ThingwireError && error.status === 503)
+  return error instanceof LockLost || (error instanceof ThingwireError && error.status === 503)
 }

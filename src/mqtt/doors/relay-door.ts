@@ -58,10 +58,10 @@ export class RelayDoor {
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
-      const { principal, session, hold } = this.#connection
+      const { principal, session, lock } = this.#connection
       const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
       const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain }
-      const publishing = relay.publish(message, { documents: documents ?? {}, hold })
+      const publishing = relay.publish(message, { documents: documents ?? {}, lock })
       turn.done()
       await publishing
       observer?.relayed()

@@ -123,7 +123,7 @@ export class SubscribeDoor {
    * @returns the filters that are granted
    */
   async #subscribeAtBroker(
-    { broker, relayed, hold, session }: Connection,
+    { broker, relayed, lock, session }: Connection,
     messageId: number,
     asked: readonly AskedFilter[],
     crowded: Set<string>,
@@ -143,7 +143,7 @@ export class SubscribeDoor {
     // Of what it may see at which QoS, the relay decides message by message.
     await relay.catchUp()
     const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
-    await relay.keep(relayed, [...relayed.subscriptions.values()], hold)
+    await relay.keep(relayed, [...relayed.subscriptions.values()], lock)
     return topics
 
     async function granted(filters: readonly AskedFilter[]): Promise<readonly string[]> {
@@ -170,11 +170,11 @@ export class SubscribeDoor {
   }
 
   /** Nothing that is published from here on is kept for these. */
-  async #forget({ hold }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
+  async #forget({ lock }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
     const all = [...relayed.subscriptions.values()]
     const gone = new Set(filters)
     const left = all.filter(({ filter }) => !gone.has(filter))
-    if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, hold)
+    if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, lock)
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { AedesPublishPacket } from 'aedes'
-import { type Hold, HoldLost, type TakenHold } from '../../core/holds.ts'
 import { listDocuments } from '../../core/list-documents.ts'
+import { type Lock, LockLost, type TakenLock } from '../../core/locks.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import {
   type MessageDocument,
@@ -26,7 +26,7 @@ export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; read
 export interface OutgoingQueueParts {
   readonly documents: DocumentStore
   readonly clientId: string
-  readonly connection: Pick<RelayedConnection, 'hold' | 'live' | 'close'>
+  readonly connection: Pick<RelayedConnection, 'lock' | 'live' | 'close'>
   /** Of the broker of this process. */
   readonly brokerId: string
   /** Resolves when the connection before this one of the client has ended its queue. */
@@ -49,7 +49,7 @@ interface Unacked {
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
   /** In whose name it is changed. */
-  #hold: Hold | undefined
+  #lock: Lock | undefined
   /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
   #unackedBytes = 0
@@ -72,7 +72,7 @@ export class OutgoingQueue {
 
   constructor(parts: OutgoingQueueParts) {
     this.#parts = parts
-    this.#hold = parts.connection.hold
+    this.#lock = parts.connection.lock
   }
 
   /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
@@ -154,7 +154,7 @@ export class OutgoingQueue {
    * A packet is about to be sent; one that the store had, when the client takes more. At QoS 2, what a client must not get twice is
    * durable when this resolves.
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   async sends(packet: OutgoingPacket): Promise<void> {
     const { cmd, messageId } = packet
@@ -203,14 +203,14 @@ export class OutgoingQueue {
    * Another connection has the client now: what is left to be done is done in its name, by `end`. But not if one of another node
    * had it in between: that has dealt with it.
    */
-  handOver(hold: TakenHold): void {
-    if (hold.before === this.#hold?.holder) this.#hold = hold
+  handOver(lock: TakenLock): void {
+    if (lock.before === this.#lock?.owner) this.#lock = lock
   }
 
   /**
    * The connection is gone: under which packet ids it was sent what, is kept. Can be called more than once.
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   end(): Promise<void> {
     this.#ending ??= this.#end().catch((error: unknown) => {
@@ -247,14 +247,14 @@ export class OutgoingQueue {
   }
 
   async #put(put: DocumentPut): Promise<void> {
-    const hold = this.#hold
-    await this.#parts.documents.put(put, 'essential', hold).catch(async (error: unknown) => {
-      if (!(error instanceof HoldLost) || this.#hold === hold) throw error
+    const lock = this.#lock
+    await this.#parts.documents.put(put, 'essential', lock).catch(async (error: unknown) => {
+      if (!(error instanceof LockLost) || this.#lock === lock) throw error
       await this.#put(put)
     })
   }
 
-  /** @throws HoldLost @throws ThingwireError of the store */
+  /** @throws LockLost @throws ThingwireError of the store */
   async #removeAcked(): Promise<void> {
     while (this.#acked.size > 0) {
       const names = [...this.#acked]

@@ -1,7 +1,7 @@
 import type { Aedes, AedesPublishPacket } from 'aedes'
 import { Slices } from '../../core/async/slices.ts'
 import { type Turn, Turns } from '../../core/async/turns.ts'
-import type { Hold } from '../../core/holds.ts'
+import type { Lock } from '../../core/locks.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import type { QoS } from '../packets/packet.ts'
@@ -43,7 +43,7 @@ const mostEntriesAtOnce = 4_000
 /** What is put in one with a message: what the door must not forget once it has acked. */
 export interface PutWithMessage {
   readonly documents: DocumentPut
-  readonly hold: Hold | undefined
+  readonly lock: Lock | undefined
 }
 
 /**
@@ -131,7 +131,7 @@ export class PublishQueue {
     if (entries === 0) return
     this.#entriesBeingPut += entries
     try {
-      await documents.put(put, purposeOf(kept), together?.hold)
+      await documents.put(put, purposeOf(kept), together?.lock)
     } catch (error) {
       const names = Object.keys(kept).filter(name => name.startsWith(topicRetainedPrefix))
       await Promise.all(names.map(name => retained.hear(name))).catch(() => {})

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Client } from 'aedes'
 import { principalName } from '../../access/principal.ts'
-import { type Hold, HoldLost, unlessLost } from '../../core/holds.ts'
+import { type Lock, LockLost, unlessLost } from '../../core/locks.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
@@ -128,21 +128,21 @@ export class Relay {
   /**
    * A client has connected. What its session was subscribed to, it is again, as far as it may still see that.
    *
-   * @param before `newest` of the time when its hold was not yet taken: since then that may have ended in vain
+   * @param before `newest` of the time when its lock was not yet taken: since then that may have ended in vain
    * @returns undefined: it may use no topics beside those of things
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   async begin(
     connection: RelayedConnection,
     grants: readonly TopicGrant[],
     before: RelayedClient | undefined,
   ): Promise<RelayedClient | undefined> {
-    const { session, client, hold } = connection
+    const { session, client, lock } = connection
     if (!session) return undefined
     const { clientId, isPersistent, wasPresent } = session
     const latest = this.#current.get(clientId) ?? before
     if (!wasPresent) this.#subscriptions.set(clientId, [])
-    const kept = await this.#restrict(clientId, grants, hold)
+    const kept = await this.#restrict(clientId, grants, lock)
     if (grants.length === 0) return undefined
     const queue = isPersistent
       ? new OutgoingQueue({
@@ -151,7 +151,7 @@ export class Relay {
           connection,
           brokerId: this.#brokerId,
           // Where that fails, it is as if it was not acknowledged.
-          before: latest ? latest.end(hold).catch(this.#onFailed) : Promise.resolve(),
+          before: latest ? latest.end(lock).catch(this.#onFailed) : Promise.resolve(),
           onFailed: this.#onFailed,
         })
       : undefined
@@ -184,15 +184,15 @@ export class Relay {
   /**
    * Keeps what the client is subscribed to, if its session outlives the connection, and has been subscribed to something else.
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   async keep(
     { clientId, isPersistent }: RelayedClient,
     subscriptions: readonly TopicSubscription[],
-    hold: Hold | undefined,
+    lock: Lock | undefined,
   ): Promise<void> {
     if (!isPersistent) return
-    await this.#subscriptions.keep(clientId, subscriptions, hold)
+    await this.#subscriptions.keep(clientId, subscriptions, lock)
     await this.bus.settle()
   }
 
@@ -204,9 +204,9 @@ export class Relay {
   }
 
   /** Ends the subscriptions of a session that its client may not have any more. @returns the others */
-  async #restrict(clientId: string, grants: readonly TopicGrant[], hold?: Hold) {
+  async #restrict(clientId: string, grants: readonly TopicGrant[], lock?: Lock) {
     const kept = this.#subscriptions.of(clientId).filter(({ filter }) => mayRead(grants, filter))
-    await this.#subscriptions.keep(clientId, kept, hold)
+    await this.#subscriptions.keep(clientId, kept, lock)
     return kept
   }
 
@@ -266,6 +266,6 @@ export class Relay {
 
   /** What the store fails is told by whoever waits for it. */
   readonly #onFailed = (error: unknown): void => {
-    if (!isOutage(error) && !(error instanceof HoldLost)) this.#parts.onDefect(error)
+    if (!isOutage(error) && !(error instanceof LockLost)) this.#parts.onDefect(error)
   }
 }

@@ -1,5 +1,5 @@
 import type { AedesPublishPacket } from 'aedes'
-import type { TakenHold } from '../../core/holds.ts'
+import type { TakenLock } from '../../core/locks.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import { qosOf } from '../packets/header.ts'
 import { publishFlags, type QoS } from '../packets/packet.ts'
@@ -45,10 +45,10 @@ export class RelayedClient {
   /**
    * The connection is gone, or is to end. Resolves when it is kept what the client has acknowledged. Can be called more than once.
    *
-   * @param hold of the connection that has the client now. @throws HoldLost @throws ThingwireError of the store
+   * @param lock of the connection that has the client now. @throws LockLost @throws ThingwireError of the store
    */
-  async end(hold?: TakenHold): Promise<void> {
-    if (hold) this.queue?.handOver(hold)
+  async end(lock?: TakenLock): Promise<void> {
+    if (lock) this.queue?.handOver(lock)
     if (this.#connection.isConnected) await this.#connection.broker.finish()
     await this.queue?.end()
   }

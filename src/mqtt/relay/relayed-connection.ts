@@ -1,5 +1,5 @@
 import type { Client } from 'aedes'
-import type { TakenHold } from '../../core/holds.ts'
+import type { TakenLock } from '../../core/locks.ts'
 
 /** A connection as the relay needs it. */
 export interface RelayedConnection {
@@ -7,7 +7,7 @@ export interface RelayedConnection {
   readonly session:
     | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
     | undefined
-  readonly hold: TakenHold | undefined
+  readonly lock: TakenLock | undefined
   readonly isConnected: boolean
   /** Resolves when there is room for more messages; undefined: there is. */
   readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Hold } from '../../core/holds.ts'
 import { listDocuments } from '../../core/list-documents.ts'
+import type { Lock } from '../../core/locks.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import type { QoS } from '../packets/packet.ts'
 import {
@@ -45,12 +45,12 @@ export class TopicSubscriptions {
   /**
    * Keeps what the session of a client is subscribed to from here on, if that is something else.
    *
-   * @throws HoldLost @throws ThingwireError of the store: it is as before
+   * @throws LockLost @throws ThingwireError of the store: it is as before
    */
   async keep(
     clientId: string,
     subscriptions: readonly TopicSubscription[],
-    hold: Hold | undefined,
+    lock: Lock | undefined,
   ): Promise<void> {
     const before = this.of(clientId)
     if (isDeepStrictEqual(subscriptions, before)) return
@@ -59,7 +59,7 @@ export class TopicSubscriptions {
     const document: TopicSessionDocument | null = subscriptions.length > 0 ? { subscriptions } : null
     this.set(clientId, subscriptions)
     try {
-      await this.#documents.put({ [topicSessionName(clientId)]: document }, purpose, hold)
+      await this.#documents.put({ [topicSessionName(clientId)]: document }, purpose, lock)
     } catch (error) {
       // So that it is put when it is asked for again.
       if (isDeepStrictEqual(this.of(clientId), subscriptions)) this.set(clientId, before)

@@ -1,9 +1,9 @@
-import { type Hold, type Holds, type TakenHold, unlessLost } from '../../core/holds.ts'
+import { type Lock, type Locks, type TakenLock, unlessLost } from '../../core/locks.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { Live } from '../../live/index.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { clientHold } from './client-hold.ts'
+import { clientLock } from './client-lock.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
 import type { InFlightWrite } from './session-documents.ts'
@@ -20,10 +20,10 @@ const saveInterval = 1_000
 /** For so long a connection that has taken a client may need to begin its session, milliseconds: more than a CONNECT may take. */
 const longestBegin = 10_000
 
-/** A persistent session that this node has in memory; its hold is that of the newest connection. */
+/** A persistent session that this node has in memory; its lock is that of the newest connection. */
 interface OpenSession extends Usage {
   isInUse: boolean
-  /** When the hold was found to be lost, on the clock of `performance.now()`: for a while a connection here may go on with it. */
+  /** When the lock was found to be lost, on the clock of `performance.now()`: for a while a connection here may go on with it. */
   lostAt?: number
 }
 
@@ -36,7 +36,7 @@ export interface BegunSession {
 export interface SessionsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
-  readonly holds: Holds
+  readonly locks: Locks
   readonly live: Live
   /** Covers the sessions in the store. */
   readonly log: SessionLog
@@ -83,24 +83,24 @@ export class Sessions {
   /**
    * A session that ends with its connection; whatever was kept under the client id is dropped (MQTT-3.1.2-6).
    *
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
-  async begin(clientId: string, hold: Hold): Promise<MqttSession> {
+  async begin(clientId: string, lock: Lock): Promise<MqttSession> {
     this.#open.delete(clientId)
-    if (await this.#stored.read(clientId)) await this.#forget(clientId, hold)
+    if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
     return this.beginNew(clientId)
   }
 
   /**
    * The session of a client that wants to find it again when it comes back, durable when this resolves.
    *
-   * @throws HoldLost @throws ThingwireError too_many_persistent_sessions; of the store
+   * @throws LockLost @throws ThingwireError too_many_persistent_sessions; of the store
    */
-  async resume(clientId: string, hold: TakenHold): Promise<BegunSession> {
+  async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
     const present = this.#open.get(clientId)
-    const isPresent = present !== undefined && present.hold.holder === hold.before
+    const isPresent = present !== undefined && present.lock.owner === lock.before
     const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
-    const open = { session, hold, isInUse: true }
+    const open = { session, lock, isInUse: true }
     // Before anything is waited for: the connection before keeps what it was about to keep no more.
     if (isPresent) this.#open.set(clientId, open)
     const left = await this.#stored.inFlight(clientId)
@@ -142,10 +142,10 @@ export class Sessions {
     }
   }
 
-  /** The session that is kept in the name of this hold. */
-  heldBy(clientId: string, { holder }: Hold): MqttSession | undefined {
+  /** The session that is kept in the name of this lock. */
+  heldBy(clientId: string, { owner }: Lock): MqttSession | undefined {
     const open = this.#open.get(clientId)
-    return open?.hold.holder === holder ? open.session : undefined
+    return open?.lock.owner === owner ? open.session : undefined
   }
 
   /** To be called before subscriptions are added: the commit log has what they may miss from here on. */
@@ -160,7 +160,7 @@ export class Sessions {
    * Keeps the session as it is, and that it was in use now.
    *
    * @param purpose `keep` where it has got more filters
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   async save(session: MqttSession, purpose: PutPurpose): Promise<void> {
     const open = this.#open.get(session.clientId)
@@ -205,27 +205,27 @@ export class Sessions {
    * @throws ThingwireError of the store
    */
   async end(principal: string): Promise<void> {
-    const { holds } = this.#parts
+    const { locks } = this.#parts
     const scope = `${principal}:`
     const clientIds = new Set([...this.#open.keys()].filter(clientId => clientId.startsWith(scope)))
     for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
     for (const clientId of clientIds) {
       this.#open.delete(clientId)
       // Whoever still has the client keeps nothing of it any more.
-      const hold = await holds.take(clientHold(clientId))
-      await this.#forget(clientId, hold).catch(unlessLost)
-      await holds.release(hold)
+      const lock = await locks.take(clientLock(clientId))
+      await this.#forget(clientId, lock).catch(unlessLost)
+      await locks.release(lock)
     }
   }
 
-  async #forget(clientId: string, hold: Hold): Promise<void> {
-    await this.#stored.forget(clientId, hold)
+  async #forget(clientId: string, lock: Lock): Promise<void> {
+    await this.#stored.forget(clientId, lock)
     this.#parts.log.cover(clientId, [])
     this.#parts.onForgotten(clientId)
   }
 }
 
-/** @throws other errors than that the hold is lost */
+/** @throws other errors than that the lock is lost */
 function noteLoss(open: OpenSession, error: unknown): void {
   unlessLost(error)
   open.lostAt = performance.now()

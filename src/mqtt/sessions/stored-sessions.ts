@@ -1,5 +1,5 @@
-import type { Hold } from '../../core/holds.ts'
 import { listDocuments, listNames } from '../../core/list-documents.ts'
+import type { Lock } from '../../core/locks.ts'
 import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -21,7 +21,7 @@ export interface Usage {
   readonly session: MqttSession
   readonly isInUse: boolean
   /** In whose name it is kept. */
-  readonly hold: Hold
+  readonly lock: Lock
 }
 
 /** The sessions as the store has them, for all nodes. */
@@ -56,27 +56,27 @@ export class StoredSessions {
    *
    * @param purpose `keep` where it is new, or has got more filters
    * @param others put with it
-   * @throws HoldLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError of the store
    */
   async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
     await this.#put(usage, this.#stateOf(usage), purpose, others)
   }
 
-  /** Puts a session that the store has otherwise. @throws HoldLost */
+  /** Puts a session that the store has otherwise. @throws LockLost */
   async keepChanged(usage: Usage): Promise<void> {
     const state = this.#stateOf(usage)
     if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, 'keep')
   }
 
   async #put(
-    { session, hold }: Usage,
+    { session, lock }: Usage,
     state: Omit<MqttSessionDocument, 'lastConnected'>,
     purpose: PutPurpose,
     others: DocumentPut = {},
   ): Promise<void> {
     const document: MqttSessionDocument = { ...state, lastConnected: this.#clock.now() }
     try {
-      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, hold)
+      await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, lock)
       this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
       // It may be there all the same.
@@ -105,9 +105,9 @@ export class StoredSessions {
     return packets
   }
 
-  /** Removes whatever there is of the client's sessions. @throws HoldLost @throws ThingwireError of the store */
-  async forget(clientId: string, hold: Hold): Promise<void> {
-    await this.#documents.put(await this.removalOf(clientId), 'essential', hold)
+  /** Removes whatever there is of the client's sessions. @throws LockLost @throws ThingwireError of the store */
+  async forget(clientId: string, lock: Lock): Promise<void> {
+    await this.#documents.put(await this.removalOf(clientId), 'essential', lock)
   }
 
   /** Of whatever sessions of the client have left. @throws ThingwireError of the store */

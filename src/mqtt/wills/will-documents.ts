@@ -4,7 +4,7 @@ import type { QoS } from '../packets/packet.ts'
 export type Will = KeptWillContent & {
   /** To which the client is connected. */
   readonly node: string
-  /** Of the hold that the connection has of its owner; empty: it has none, being a client of the host. */
+  /** Owner of the lock that the connection has of its client; empty: it has none, being a client of the host. */
   readonly holder: string
   /** Its node has closed the connection, since it stops in order. */
   readonly isLeft?: true

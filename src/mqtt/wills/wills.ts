@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Access } from '../../access/access.ts'
 import { retryUntil } from '../../core/async/retry-until.ts'
-import { type Hold, HoldLost, type Holds } from '../../core/holds.ts'
 import type { Ingest } from '../../core/ingest.ts'
 import { listDocuments } from '../../core/list-documents.ts'
+import { type Lock, LockLost, type Locks } from '../../core/locks.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Relay } from '../relay/relay.ts'
-import { clientHold } from '../sessions/client-hold.ts'
+import { clientLock } from '../sessions/client-lock.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
 import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
@@ -21,13 +21,13 @@ const changedAtOnce = 100
 export interface WillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
-  readonly holds: Holds
+  readonly locks: Locks
   readonly ingest: Ingest
   readonly access: Access
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
-  /** Whether the CONNECT of a connection of this node was refused: it has no will. @param holder of its client */
-  readonly isRefused: (holder: string) => boolean
+  /** Whether the CONNECT of a connection of this node was refused: it has no will. @param lockOwner of its client's lock */
+  readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a node that is gone wait for their clients, milliseconds. */
   readonly grace: number
   /** Told of wills that could not be read or written for other reasons than their content. */
@@ -58,17 +58,17 @@ export class Wills {
     })
   }
 
-  /** Resolves when the will is durable; gives the name under which it is kept. @throws HoldLost */
-  async keep(will: KeptWillContent, hold: Hold | undefined): Promise<string> {
+  /** Resolves when the will is durable; gives the name under which it is kept. @throws LockLost */
+  async keep(will: KeptWillContent, lock: Lock | undefined): Promise<string> {
     const name = `${willsOf(will.owner)}${randomUUID()}`
-    const kept: Will = { ...will, node: this.#parts.nodes.self, holder: hold?.holder ?? '' }
-    await this.#parts.documents.put({ [name]: kept }, 'essential', hold)
+    const kept: Will = { ...will, node: this.#parts.nodes.self, holder: lock?.owner ?? '' }
+    await this.#parts.documents.put({ [name]: kept }, 'essential', lock)
     return name
   }
 
-  /** The client took leave as it should, or its will has been written. @throws HoldLost */
-  async discard(name: string, hold: Hold | undefined): Promise<void> {
-    await this.#parts.documents.put({ [name]: null }, 'essential', hold)
+  /** The client took leave as it should, or its will has been written. @throws LockLost */
+  async discard(name: string, lock: Lock | undefined): Promise<void> {
+    await this.#parts.documents.put({ [name]: null }, 'essential', lock)
   }
 
   /**
@@ -76,9 +76,9 @@ export class Wills {
    * more, nor does that of a CONNECT that was refused. A will of a connection that has it no more, of a node that is there, is
    * written (MQTT-3.1.2-8).
    *
-   * @param hold of the client. @throws HoldLost @throws ThingwireError of the store
+   * @param lock of the client. @throws LockLost @throws ThingwireError of the store
    */
-  async takeOver(owner: string, hold: Hold, before: string | undefined): Promise<void> {
+  async takeOver(owner: string, lock: Lock, before: string | undefined): Promise<void> {
     if (before === undefined && this.#left.isDone) return
     const { documents, nodes, isRefused } = this.#parts
     const found: [name: string, will: Will][] = []
@@ -87,19 +87,19 @@ export class Wills {
     if (found.length === 0) return
     const alive = await nodes.alive()
     for (const [name, will] of found) {
-      if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, hold)
+      if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, lock)
       // A connection that was refused is forgotten when its will is gone.
-      else if (await documents.get(name)) await this.#writeOrDrop(name, will, hold)
+      else if (await documents.get(name)) await this.#writeOrDrop(name, will, lock)
     }
   }
 
   /** Short of room, a store does not keep the client out until it can write the will, which may say no more than that it is away. */
-  async #writeOrDrop(name: string, will: Will, hold: Hold): Promise<void> {
+  async #writeOrDrop(name: string, will: Will, lock: Lock): Promise<void> {
     try {
-      await this.#append(name, will, hold)
+      await this.#append(name, will, lock)
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.reason !== 'store_full') throw error
-      await this.discard(name, hold)
+      await this.discard(name, lock)
       const { thingId, body } = will
       if (thingId === undefined) return
       await this.#parts.ingest.noteRefused({
@@ -126,16 +126,16 @@ export class Wills {
   }
 
   /** Writes the will of a client that is lost. While the store is away it is tried again. Never rejects. */
-  async write(name: string, will: KeptWillContent, hold: Hold | undefined): Promise<void> {
+  async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
       // What the store was late with may be written all the same.
       if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
-      await this.#append(name, will, hold).catch(async error => {
-        if (!(error instanceof HoldLost) || !hold) throw error
+      await this.#append(name, will, lock).catch(async error => {
+        if (!(error instanceof LockLost) || !lock) throw error
         // Perhaps to nobody: this node was held for dead for a while.
-        await this.#appendUnheld(name, will, hold.holder)
+        await this.#appendUnheld(name, will, lock.owner)
       })
     }, this.#stop.signal)
   }
@@ -146,51 +146,51 @@ export class Wills {
   }
 
   /** Unless its client is held by another connection than its own, which looks after it then. */
-  async #appendUnheld(name: string, will: KeptWillContent, holder: string): Promise<void> {
-    const { documents, holds } = this.#parts
-    const hold = await holds.takeFrom(clientHold(will.owner), holder)
-    if (!hold) return
-    if (await documents.get(name)) await this.#append(name, will, hold)
-    await holds.release(hold)
+  async #appendUnheld(name: string, will: KeptWillContent, lockOwner: string): Promise<void> {
+    const { documents, locks } = this.#parts
+    const lock = await locks.takeFrom(clientLock(will.owner), lockOwner)
+    if (!lock) return
+    if (await documents.get(name)) await this.#append(name, will, lock)
+    await locks.release(lock)
   }
 
-  /** @throws HoldLost @throws ThingwireError of the store */
-  async #append(name: string, will: KeptWillContent, hold: Hold | undefined): Promise<void> {
+  /** @throws LockLost @throws ThingwireError of the store */
+  async #append(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     try {
-      await this.#carryOut(will, { [name]: null }, hold)
+      await this.#carryOut(will, { [name]: null }, lock)
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.retryable) throw error
     }
     // Of a write that had no effect, such as a dry run, the store has not taken the document along.
-    await this.discard(name, hold)
+    await this.discard(name, lock)
   }
 
   /** @param documents put with it, if it has any effect */
   async #carryOut(
     { thingId, message, credentialHash, body }: KeptWillContent,
     documents: DocumentPut,
-    hold: Hold | undefined,
+    lock: Lock | undefined,
   ): Promise<void> {
     const { access, ingest, relay } = this.#parts
     const bytes = Buffer.from(body, 'base64')
     if (message) {
       const grants = await access.topicsAgain(credentialHash)
       if (mayWrite(grants, message.topic))
-        await relay?.publish({ ...message, payload: bytes }, { documents, hold })
+        await relay?.publish({ ...message, payload: bytes }, { documents, lock })
       return
     }
     await access.authoriseAgain(credentialHash, thingId, 'write')
-    await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, hold })
+    await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, lock })
   }
 
   /** Does it again for as long as the store is away. */
   async #persist(task: () => Promise<void>, stop: AbortSignal): Promise<void> {
-    const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof HoldLost)
+    const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof LockLost)
     try {
       await retryUntil(task, { every: retryInterval, stop, isPassing })
     } catch (error) {
-      // Of a hold that is lost, another connection of the client has written it, or will.
-      if (!(error instanceof HoldLost)) this.#parts.onDefect(error)
+      // Of a lock that is lost, another connection of the client has written it, or will.
+      if (!(error instanceof LockLost)) this.#parts.onDefect(error)
     }
   }
 

@@ -21,8 +21,8 @@ export class PendingAppends {
   }
 
   submit(write: Append, ticket: Ticket<Receipt>): undefined {
-    const { thingId, id, documents, hold } = write
-    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), hold)
+    const { thingId, id, documents, lock } = write
+    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), lock)
     // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) {
@@ -59,7 +59,7 @@ export class PendingAppends {
       this.#byWriteId.set(name, newest)
       newest.then(settled, settled)
     }
-    this.#limit.run(ticket, begin, hold)
+    this.#limit.run(ticket, begin, lock)
   }
 }
 

@@ -1,16 +1,16 @@
 import type { Nodes } from '../../core/nodes.ts'
-import type { SoleHolds } from './sole-holds.ts'
+import type { SoleLocks } from './sole-locks.ts'
 
 /** This process alone, which leads every task. */
-export function soleNode(holds: SoleHolds): Nodes {
-  const { node: self } = holds
+export function soleNode(locks: SoleLocks): Nodes {
+  const { node: self } = locks
   return {
     self,
     isAlone: true,
     alive: async () => new Set([self]),
     lead: (task, work) => {
       const stopping = new AbortController()
-      const working = work(stopping.signal, holds.begin(`task/${task}`))
+      const working = work(stopping.signal, locks.begin(`task/${task}`))
       return async () => {
         stopping.abort()
         await working

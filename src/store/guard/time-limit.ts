@@ -1,5 +1,5 @@
 import type { Ticket } from '../../core/async/ticket.ts'
-import type { Hold } from '../../core/holds.ts'
+import type { Lock } from '../../core/locks.ts'
 import { isOutage } from '../../core/outage.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { CommitTicket } from '../contract.ts'
@@ -31,19 +31,19 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   expired = false
   readonly deadline: number
   /** In whose name it is. */
-  readonly holder: string | undefined
+  readonly owner: string | undefined
   readonly #life: Pick<LifeCycle, 'leave'>
   readonly #ticket: Ticket<Result>
 
   constructor(
     ticket: Ticket<Result>,
     deadline: number,
-    hold: Hold | undefined,
+    lock: Lock | undefined,
     life: Pick<LifeCycle, 'leave'>,
   ) {
     super()
     this.deadline = deadline
-    this.holder = hold?.holder
+    this.owner = lock?.owner
     this.#life = life
     this.#ticket = ticket
   }
@@ -75,10 +75,10 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
    * and what is newer would come before what is older.
    */
   #expireBehind(): void {
-    if (this.holder === undefined) return
+    if (this.owner === undefined) return
     const behind: Waiter<unknown>[] = []
     for (let next = this.next; next instanceof Waiter; next = next.next)
-      if (next.holder === this.holder) behind.push(next)
+      if (next.owner === this.owner) behind.push(next)
     for (const waiter of behind) waiter.#expireAlone()
   }
 
@@ -119,10 +119,10 @@ export class TimeLimit {
   /**
    * Settles `ticket` as the one that `begin` is given, with what that throws, or with store_timeout if it takes too long.
    *
-   * @param hold in whose name it is: what is begun behind it in the same name expires with it, and where the store fails it
+   * @param lock in whose name it is: what is begun behind it in the same name expires with it, and where the store fails it
    */
-  run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, hold?: Hold): undefined {
-    const waiter = new Waiter(ticket, performance.now() + this.#timeout, hold, this.#life)
+  run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, lock?: Lock): undefined {
+    const waiter = new Waiter(ticket, performance.now() + this.#timeout, lock, this.#life)
     this.#life.enter()
     waiter.enter(this.#waiting)
     try {

@@ -1,4 +1,4 @@
-import { type Hold, HoldLost } from '../../core/holds.ts'
+import { type Lock, LockLost } from '../../core/locks.ts'
 import type { LogBounds } from '../../core/nodes.ts'
 import { maximumPageText } from '../../core/ports.ts'
 import type { Commit, LogQuery } from '../contract.ts'
@@ -40,25 +40,25 @@ export async function readLog(database: RedisDatabase, query: LogQuery): Promise
  * Removes these commits from the log, but for those that another node may still have to read: it may have been cut off from
  * Redis for 10 minutes, or 100,000 entries.
  *
- * @param hold in whose name it is
- * @throws HoldLost
+ * @param lock in whose name it is
+ * @throws LockLost
  * @throws ThingwireError store_unavailable
  */
 export async function trimLog(
   database: RedisDatabase,
   writeNumbers: readonly number[],
-  hold?: Hold,
+  lock?: Lock,
 ): Promise<void> {
   for (let at = 0; at < writeNumbers.length; at += trimmedAtOnce) {
     const some = writeNumbers.slice(at, at + trimmedAtOnce)
-    const isTrimmed = await database.run(trimPiece, ...fenceOf(hold), ...some)
-    if (hold && isTrimmed === 0) throw new HoldLost(hold)
+    const isTrimmed = await database.run(trimPiece, ...fenceOf(lock), ...some)
+    if (lock && isTrimmed === 0) throw new LockLost(lock)
   }
 }
 
-/** As scripts take a hold in whose name something is. */
-export function fenceOf(hold: Hold | undefined): readonly [name: string, holder: string] {
-  return [hold?.name ?? '', hold?.holder ?? '']
+/** As scripts take a lock in whose name something is. */
+export function fenceOf(lock: Lock | undefined): readonly [name: string, owner: string] {
+  return [lock?.name ?? '', lock?.owner ?? '']
 }
 
 /** How far the log goes back now. @throws ThingwireError store_unavailable */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Hold, HoldLost } from '../../core/holds.ts'
+import { type Lock, LockLost } from '../../core/locks.ts'
 import { storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Waiting } from '../commit-ticket.ts'
@@ -12,9 +12,9 @@ import type { LogEntry, ShortEntries } from './log/log-entry.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
 
-/** An append in the queue, a put of documents alone, or a change of a hold. */
+/** An append in the queue, a put of documents alone, or a change of a lock. */
 export interface RedisPendingCommit {
-  readonly change: PendingChange | HoldChange
+  readonly change: PendingChange | LockChange
   readonly ticket: Waiting
 }
 
@@ -22,24 +22,24 @@ interface PendingChange {
   readonly write?: Append
   readonly documents: DocumentTexts
   /** In whose name it is. */
-  readonly hold?: Hold | undefined
+  readonly lock?: Lock | undefined
 }
 
-/** @see Holds of core/holds.ts */
-export type HoldChange =
-  | { readonly kind: 'take'; readonly hold: Hold }
-  | { readonly kind: 'take'; readonly hold: Hold; readonly from: string | undefined }
-  | { readonly kind: 'release'; readonly hold: Hold }
+/** @see Locks of core/locks.ts */
+export type LockChange =
+  | { readonly kind: 'take'; readonly lock: Lock }
+  | { readonly kind: 'take'; readonly lock: Lock; readonly from: string | undefined }
+  | { readonly kind: 'release'; readonly lock: Lock }
 
 /** What comes of a change. */
 export interface Committed extends Receipt {
-  /** Of a hold that was taken, who had it before. */
+  /** Of a lock that was taken, who had it before. */
   readonly before?: string | undefined
 }
 
 const commit = new Script('commit')
 /** In the name of none. */
-const nobody: Hold = { name: '', holder: '' }
+const nobody: Lock = { name: '', owner: '' }
 /** Milliseconds. */
 const longestRest = 5
 const tooManyResources = -1
@@ -63,7 +63,7 @@ export class RedisCommitter {
 
   /**
    * @returns what comes of each, or an error for one that was no longer waited for, makes too many resources, or is in the name of
-   * a hold that is lost
+   * a lock that is lost
    * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
    * that is not yet
    */
@@ -115,13 +115,13 @@ function waitedFor(pending: readonly RedisPendingCommit[]) {
   const givenUp: RedisPendingCommit[] = []
   const late = new Set<string | undefined>()
   for (const each of pending) {
-    const holder = each.change.hold?.holder
-    if (!each.ticket.expired && each.ticket.deadline > now && !late.has(holder)) {
+    const owner = each.change.lock?.owner
+    if (!each.ticket.expired && each.ticket.deadline > now && !late.has(owner)) {
       group.push(each)
       continue
     }
     givenUp.push(each)
-    if (holder !== undefined) late.add(holder)
+    if (owner !== undefined) late.add(owner)
   }
   return { group, givenUp }
 }
@@ -139,7 +139,7 @@ function outcomeIn(
   const writeNumber = reply[2 * index] as number
   const text = (reply[2 * index + 1] as Buffer).toString()
   if (writeNumber === tooManyResources) return new ThingwireError('too_many_resources')
-  if (writeNumber === isHeldElsewhere) return new HoldLost(change.hold ?? nobody)
+  if (writeNumber === isHeldElsewhere) return new LockLost(change.lock ?? nobody)
   if ('kind' in change) return { writeNumber, answer: {}, before: text === '' ? undefined : text }
   const answer = text === '' ? (change.write?.answer ?? {}) : (JSON.parse(text) as WriteAnswer)
   return { writeNumber, answer }
@@ -148,13 +148,13 @@ function outcomeIn(
 /** As `commit.lua` reads them. */
 function argumentsOf({ change }: RedisPendingCommit): Argument[] {
   if (!('kind' in change)) return argumentsOfChange(change)
-  const { kind, hold } = change
-  if (kind === 'release') return [kind, hold.name, hold.holder]
-  return [kind, hold.name, hold.holder, ...('from' in change ? ['from', change.from ?? ''] : ['any'])]
+  const { kind, lock } = change
+  if (kind === 'release') return [kind, lock.name, lock.owner]
+  return [kind, lock.name, lock.owner, ...('from' in change ? ['from', change.from ?? ''] : ['any'])]
 }
 
-function argumentsOfChange({ write, documents, hold = nobody }: PendingChange): Argument[] {
-  const args: Argument[] = [write ? 'write' : 'put', hold.name, hold.holder]
+function argumentsOfChange({ write, documents, lock = nobody }: PendingChange): Argument[] {
+  const args: Argument[] = [write ? 'write' : 'put', lock.name, lock.owner]
   if (write) addWrite(args, write)
   args.push(documents.length)
   for (const [name, json] of documents) args.push(name, json ?? '')

@@ -1,4 +1,4 @@
-import type { Hold } from '../../core/holds.ts'
+import type { Lock } from '../../core/locks.ts'
 import type { CommitTicket, DriverDocuments } from '../contract.ts'
 import { type DocumentTexts, documentOf, toTexts } from '../document-texts.ts'
 import type { RedisDatabase } from './connection/database.ts'
@@ -7,7 +7,7 @@ import { pairsIn, Script } from './script.ts'
 
 export interface DocumentCommits {
   /** Puts in the next group of commits. */
-  put(documents: DocumentTexts, ticket: CommitTicket<unknown>, hold: Hold | undefined): undefined
+  put(documents: DocumentTexts, ticket: CommitTicket<unknown>, lock: Lock | undefined): undefined
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
@@ -53,7 +53,7 @@ export function createDocuments(
       return (names as readonly Buffer[]).map(name => name.toString())
     },
 
-    put: (documents, _purpose, ticket, hold) => commits.put(toTexts(documents), ticket, hold),
+    put: (documents, _purpose, ticket, lock) => commits.put(toTexts(documents), ticket, lock),
 
     transact: (names, change) =>
       commits.alone(async () => {

@@ -34,8 +34,8 @@ export function redisKeys(prefix: string) {
     logPassing: `${base}log-passing`,
     /** ZSET of nodes, score: when each is held for dead unless it is heard of, milliseconds by Redis' clock. */
     nodes: `${base}nodes`,
-    /** HASH name of a hold → its holder (core/holds.ts); of the task that a node leads, `<node>:<term>`. */
-    holds: `${base}h`,
+    /** HASH name of a lock → its owner (core/locks.ts); of the task that a node leads, `<node>:<term>`. */
+    locks: `${base}h`,
     /** HASH task → until when a node leads it unless it says so again, milliseconds by Redis' clock. */
     leadEnds: `${base}lead-ends`,
     /** ZSET, by name: ids of the things of which anything is kept. */

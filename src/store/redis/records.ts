@@ -47,7 +47,7 @@ export function createRecords(
 
   const records: DriverRecords = {
     append: (write, ticket) => {
-      const change = { write, documents: toTexts(write.documents), hold: write.hold }
+      const change = { write, documents: toTexts(write.documents), lock: write.lock }
       commits.push({ change, ticket: behind(ticket, told) })
     },
     answerOf: (...write) => answerOf(database, ...write),

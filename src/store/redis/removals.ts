@@ -1,4 +1,4 @@
-import { type Hold, HoldLost } from '../../core/holds.ts'
+import { type Lock, LockLost } from '../../core/locks.ts'
 import type { RemovedOld, TimeRange } from '../contract.ts'
 import { comparedOneByOne } from '../resend.ts'
 import { fenceOf } from './commit-log.ts'
@@ -61,14 +61,14 @@ export async function remove(
 /** How many records were removed, where the next piece begins (nothing: nowhere), and the write number of the commit. */
 type PieceReply = readonly [number, Buffer, number]
 
-/** As `RecordStore.removeOld`. @throws HoldLost @throws ThingwireError store_unavailable */
+/** As `RecordStore.removeOld`. @throws LockLost @throws ThingwireError store_unavailable */
 export async function removeOld(
   database: RedisDatabase,
   thingId: string,
   key: string,
   before: number,
   from = '-inf',
-  hold?: Hold,
+  lock?: Lock,
 ): Promise<RemovedOld> {
   const { node } = database
   const reply = await database.run(
@@ -81,10 +81,10 @@ export async function removeOld(
     node,
     'keep-newest',
     comparedOneByOne,
-    ...fenceOf(hold),
+    ...fenceOf(lock),
   )
   const [count, next] = reply as PieceReply
-  if (hold && count < 0) throw new HoldLost(hold)
+  if (lock && count < 0) throw new LockLost(lock)
   return next.length > 0 ? { count, next: next.toString('latin1') } : { count }
 }
 

@@ -16,7 +16,7 @@ import { tellOutages } from './connection/tell-outages.ts'
 import { createDocuments } from './documents.ts'
 import { type Keys, redisKeys } from './keys.ts'
 import { Follower } from './log/follower.ts'
-import { RedisHolds } from './nodes/holds.ts'
+import { RedisLocks } from './nodes/locks.ts'
 import { NodeMessages } from './nodes/messages.ts'
 import { RedisNodes } from './nodes/nodes.ts'
 import { RedisReceipts } from './nodes/receipt-clock.ts'
@@ -79,8 +79,8 @@ export function createRedisStore(options: RedisStoreOptions): StoreDriver {
     get nodes() {
       return opened().nodes
     },
-    get holds() {
-      return opened().holds
+    get locks() {
+      return opened().locks
     },
     get clock() {
       return opened().clock
@@ -122,13 +122,13 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     const writes = new NumberedWrites(durable, clock)
     const follower = new Follower(await another(), keys, node)
     const { records, commits } = createRecords(database, durable, writes, follower, options.observer)
-    const holds = new RedisHolds(database, follower, (change, ticket) => commits.push({ change, ticket }))
+    const locks = new RedisLocks(database, follower, (change, ticket) => commits.push({ change, ticket }))
     const receipts = new RedisReceipts(clock, follower.listeners)
     const messages = new NodeMessages(database, key => connectToServerOf(client, key))
     const { listeners } = follower
-    const nodes = new RedisNodes(database, listeners, clock, receipts, holds, messages, onStatement)
+    const nodes = new RedisNodes(database, listeners, clock, receipts, locks, messages, onStatement)
     const documents = createDocuments(database, writes, {
-      put: (encoded, ticket, hold) => commits.push({ change: { documents: encoded, hold }, ticket }),
+      put: (encoded, ticket, lock) => commits.push({ change: { documents: encoded, lock }, ticket }),
       alone: task => commits.alone(task),
     })
     await nodes.open()
@@ -142,7 +142,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       refused: createRefusedWrites(database),
       nodes,
       messages,
-      holds,
+      locks,
       clock: receipts,
       stopTellingOutages: tellOutages(client, onStatement),
     }

@@ -103,7 +103,7 @@ export class PausedRounds {
     try {
       let leader: ServerProcess | undefined
       await untilDone(async () => {
-        const [node] = ((await client.hget(keys.holds, `task/${task}`)) ?? '').split(':')
+        const [node] = ((await client.hget(keys.locks, `task/${task}`)) ?? '').split(':')
         for (const { server } of this.#service.members) {
           const [, name] = await server.logged(/"this node is (\S+) to the others"/)
           if (name === node) leader = server

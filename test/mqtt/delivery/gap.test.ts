@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StoreDriver } from '../../../src/store/contract.ts'
-import { SoleHolds } from '../../../src/store/guard/sole-holds.ts'
+import { SoleLocks } from '../../../src/store/guard/sole-locks.ts'
 import { soleNode } from '../../../src/store/guard/sole-node.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
 import { DoorService } from '../door-service.ts'
@@ -22,7 +22,7 @@ class CutOff {
       this.#listeners.add(listener)
       return () => void this.#listeners.delete(listener)
     }
-    Object.assign(store, { nodes: { ...soleNode(new SoleHolds('node', async () => {})), onGap } })
+    Object.assign(store, { nodes: { ...soleNode(new SoleLocks('node', async () => {})), onGap } })
   }
 
   begin(): void {

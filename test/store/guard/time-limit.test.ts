@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { promiseOf } from '../../../src/core/async/ticket.ts'
-import { HoldLost } from '../../../src/core/holds.ts'
+import { LockLost } from '../../../src/core/locks.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 import type { CommitTicket } from '../../../src/store/contract.ts'
 import { TimeLimit } from '../../../src/store/guard/time-limit.ts'
@@ -14,11 +14,11 @@ afterEach(() => void vi.useRealTimers())
 function limited() {
   const life = { left: 0, enter: () => void life.left++, leave: () => void life.left-- }
   const limit = new TimeLimit(1_000, life)
-  const begin = (holder?: string) => {
+  const begin = (owner?: string) => {
     const begun: { ticket?: CommitTicket<string> } = {}
-    const hold = holder === undefined ? undefined : { name: 'client/a', holder }
+    const lock = owner === undefined ? undefined : { name: 'client/a', owner }
     const result = promiseOf<string>(ticket =>
-      limit.run(ticket, own => Object.assign(begun, { ticket: own }), hold),
+      limit.run(ticket, own => Object.assign(begun, { ticket: own }), lock),
     )
     result.catch(() => {})
     return { result, ticket: begun.ticket as CommitTicket<string> }
@@ -76,13 +76,13 @@ test.each([
   ['store_timeout', true],
   ['store_full', true],
   ['too_many_resources', false],
-  ['a hold that is lost', false],
+  ['a lock that is lost', false],
 ] as const)('run() gives up what began behind %s in the same name: %s', async (what, isGivenUp) => {
   const { begin } = limited()
   const [before, failed, behind, ofAnother] = ['one', 'one', 'one', 'another'].map(begin)
   const error =
-    what === 'a hold that is lost'
-      ? new HoldLost({ name: 'client/a', holder: 'one' })
+    what === 'a lock that is lost'
+      ? new LockLost({ name: 'client/a', owner: 'one' })
       : new ThingwireError(what)
   failed?.ticket.reject(error)
   await expect(failed?.result).rejects.toBe(error)

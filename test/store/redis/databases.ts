@@ -28,7 +28,7 @@ const committers = new WeakMap<RedisDatabase, RedisCommitter>()
 /** Commits writes as one group. */
 export async function append(database: RedisDatabase, ...writes: readonly Append[]): Promise<Receipt[]> {
   const pending = writes.map(write => ({
-    change: { write, documents: [], hold: write.hold },
+    change: { write, documents: [], lock: write.lock },
     ticket: waitedFor(),
   }))
   const committer = committers.get(database) ?? new RedisCommitter(new NumberedWrites(database), noFollower)

@@ -1,4 +1,4 @@
-import type { Hold } from '../../../core/holds.ts'
+import type { Lock } from '../../../core/locks.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import type { RefusedWrite } from '../../contract.ts'
 import { decodeState } from '../record-member.ts'
@@ -17,7 +17,7 @@ import { LoggedCommit } from './logged-commit.ts'
  * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
  * | `u`, then `v` | key; what was latest of it before | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
- * | `h` | holder and name of a hold that was taken, with a space between | 0..1 |
+ * | `h` | owner and name of a lock that was taken, with a space between | 0..1 |
  *
  * A `v` holds a state (record-member.ts), or nothing.
  */
@@ -37,7 +37,7 @@ export interface DecodedEntry {
   readonly undo: readonly Undo[]
   readonly documents: readonly string[]
   readonly refused: RefusedWrite | undefined
-  readonly taken: Hold | undefined
+  readonly taken: Lock | undefined
 }
 
 /** A resource whose state, or newest record, a commit changed otherwise than by adding records. */
@@ -77,7 +77,7 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   let refused: RefusedWrite | undefined
   let documents: readonly string[] = none
   let undo: Undo[] | undefined
-  let taken: Hold | undefined
+  let taken: Lock | undefined
   for (let at = 0; at < fields.length; at += 2) {
     const name = String.fromCharCode(fields[at]?.[0] ?? 0)
     if (name === 'v') continue
@@ -119,9 +119,9 @@ export function decodeShort(entries: ShortEntries, after: number, reader?: strin
   return commits
 }
 
-function holdIn(text: string): Hold {
+function holdIn(text: string): Lock {
   const nameAt = text.indexOf(' ') + 1
-  return { holder: text.slice(0, nameAt - 1), name: text.slice(nameAt) }
+  return { owner: text.slice(0, nameAt - 1), name: text.slice(nameAt) }
 }
 
 function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefined {

@@ -1,22 +1,22 @@
-import type { Hold } from '../../../core/holds.ts'
+import type { Lock } from '../../../core/locks.ts'
 import type { Nodes } from '../../../core/nodes.ts'
 import type { Commit } from '../../contract.ts'
 import { Listeners } from '../../listeners.ts'
 import type { DecodedEntry } from './log-entry.ts'
 
-/** Whom a node tells of the log: of commits and holds whoever made them, of all else what other nodes did. */
+/** Whom a node tells of the log: of commits and locks whoever made them, of all else what other nodes did. */
 export class LogListeners {
   readonly #node: string
   readonly #commits = new Listeners<(commit: Commit) => void>()
   readonly #documents = new Listeners<Parameters<Nodes['onDocuments']>[0]>()
   readonly #refused = new Listeners<Parameters<Nodes['onRefused']>[0]>()
   readonly #gaps = new Listeners<() => void>()
-  readonly #takings = new Listeners<(taken: Hold) => void>()
+  readonly #takings = new Listeners<(taken: Lock) => void>()
   readonly onCommit = this.#commits.listen
   readonly onDocuments = this.#documents.listen
   readonly onRefused = this.#refused.listen
   readonly onGap = this.#gaps.listen
-  /** Of each hold that is taken, by whichever node. */
+  /** Of each lock that is taken, by whichever node. */
   readonly onTaken = this.#takings.listen
 
   /** @param node that does not need to be told what it did itself */

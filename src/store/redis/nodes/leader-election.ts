@@ -1,9 +1,9 @@
 import { rest } from '../../../core/async/retry-until.ts'
-import type { Hold } from '../../../core/holds.ts'
+import type { Lock } from '../../../core/locks.ts'
 import type { RedisDatabase } from '../connection/database.ts'
 import { Script } from '../script.ts'
 
-export type Work = (stop: AbortSignal, hold: Hold) => Promise<void>
+export type Work = (stop: AbortSignal, lock: Lock) => Promise<void>
 
 const takeLead = new Script('take-lead')
 const giveUpLead = new Script('give-up-lead')
@@ -60,8 +60,8 @@ export class LeaderElection {
     if (term === undefined || this.#resigned.signal.aborted) return
     if (this.#term && term !== this.#term.number) this.#term.stop()
     else if (term > 0) {
-      const hold = { name: `task/${this.#task}`, holder: `${node}:${term}` }
-      this.#term ??= new Term(term, stop => this.#work(stop, hold))
+      const lock = { name: `task/${this.#task}`, owner: `${node}:${term}` }
+      this.#term ??= new Term(term, stop => this.#work(stop, lock))
       this.#term.holdUntil(askedAt + lifetime - margin)
     }
   }

@@ -6,8 +6,8 @@ import type { RedisDatabase } from '../connection/database.ts'
 import type { Statement } from '../connection/statement.ts'
 import type { LogListeners } from '../log/log-listeners.ts'
 import { Script } from '../script.ts'
-import type { RedisHolds } from './holds.ts'
 import { LeaderElection, type Work } from './leader-election.ts'
+import type { RedisLocks } from './locks.ts'
 import type { NodeMessages } from './messages.ts'
 import type { RedisReceipts } from './receipt-clock.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -38,7 +38,7 @@ export class RedisNodes implements Nodes {
   readonly onGap: Nodes['onGap']
   readonly #clock: RedisClock
   readonly #receipts: RedisReceipts
-  readonly #holds: RedisHolds
+  readonly #locks: RedisLocks
   readonly #messages: NodeMessages
   readonly #say: (statement: Statement) => void
   /** By task. */
@@ -49,7 +49,7 @@ export class RedisNodes implements Nodes {
   /**
    * @param clock that is to hear the time with each heartbeat
    * @param receipts likewise, the newest receipt time
-   * @param holds of this node, and of those that are dead
+   * @param locks of this node, and of those that are dead
    * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
    */
   constructor(
@@ -57,7 +57,7 @@ export class RedisNodes implements Nodes {
     listeners: LogListeners,
     clock: RedisClock,
     receipts: RedisReceipts,
-    holds: RedisHolds,
+    locks: RedisLocks,
     messages: NodeMessages,
     say: (statement: Statement) => void,
   ) {
@@ -67,7 +67,7 @@ export class RedisNodes implements Nodes {
     this.onGap = listeners.onGap
     this.#clock = clock
     this.#receipts = receipts
-    this.#holds = holds
+    this.#locks = locks
     this.#messages = messages
     this.#say = say
   }
@@ -132,9 +132,9 @@ export class RedisNodes implements Nodes {
     const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
     this.#clock.hear(time)
     this.#receipts.hear({ newest, from, to })
-    // Its holds may have been ended, as those of a node that is dead.
-    if (wasThere === 0) await this.#holds.check()
-    if (dead.length > 0) void this.#holds.dropOf(dead.map(String)).catch(() => {})
+    // Its locks may have been ended, as those of a node that is dead.
+    if (wasThere === 0) await this.#locks.check()
+    if (dead.length > 0) void this.#locks.dropOf(dead.map(String)).catch(() => {})
     for (const node of dead) {
       this.#say({
         level: 'warn',

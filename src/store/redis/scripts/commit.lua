@@ -6,9 +6,9 @@
 --          read of the log, how many write ids of a thing are remembered and for how long (ms), how many records of one
 --          datetime are compared one by one, how many items;
 --          then each item, by its kind:
---            `take`: name and holder of a hold, `any`, or `from` and the holder that may have it, empty for nobody
---            `release`: name and holder of a hold
---            `put` or `write`: name and holder of the hold in whose name it is, or two empty strings;
+--            `take`: name and owner of a lock, `any`, or `from` and the owner that may have it, empty for nobody
+--            `release`: name and owner of a lock
+--            `put` or `write`: name and owner of the lock in whose name it is, or two empty strings;
 --              of a `write` thing id, `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
 --                most resources of the thing or empty
 --                how many records; each: key, datetime (ms) or empty, place (2 bytes), payload, JSON for the log
@@ -17,8 +17,8 @@
 --          ("or not": an empty string)
 -- returns  the time (microseconds); nothing more if the group is not committed: it comes too late, or was given up. Else two
 --          lists. For each item two things: its write number, 0 for one that has none and for a write that repeats an id, -1
---          for a write that makes too many resources, -2 for what is in the name of a hold that is lost and for a hold that
---          another one has; and the answer of the first write that carried the id, or who had the hold before, else an empty
+--          for a write that makes too many resources, -2 for what is in the name of a lock that is lost and for a lock that
+--          another one has; and the answer of the first write that carried the id, or who had the lock before, else an empty
 --          string. Then entries of the log behind what the node has read, this group's own among them, without a gap; none where
 --          there may be one, or what it has read is not there any more. Those in a row that are commits and nothing else are one
 --          text, a line each: id, thing id and `c`, with spaces between. A group that was committed before is answered as then,
@@ -244,24 +244,24 @@ local function entries_behind(number, most)
   return parts
 end
 
-local function read_hold()
-  return { name = argument(), holder = argument() }
+local function read_lock()
+  return { name = argument(), owner = argument() }
 end
 
 -- Returns -2 if another one has it, else 0, and who had it; it is told, since that one may be on another node.
 local function take_hold()
-  local hold, way, from = read_hold(), argument(), nil
+  local lock, way, from = read_lock(), argument(), nil
   if way == 'from' then from = argument() end
-  local before = holder_of(hold.name) or ''
+  local before = owner_of(lock.name) or ''
   if from and before ~= '' and before ~= from then return -2, before end
-  redis.call('HSET', base .. 'h', hold.name, hold.holder)
-  append_to_log(next_number(), { 'o', node, 'h', hold.holder .. ' ' .. hold.name }, true)
+  redis.call('HSET', base .. 'h', lock.name, lock.owner)
+  append_to_log(next_number(), { 'o', node, 'h', lock.owner .. ' ' .. lock.name }, true)
   return newest, before
 end
 
 local function release_hold()
-  local hold = read_hold()
-  if holder_of(hold.name) == hold.holder then redis.call('HDEL', base .. 'h', hold.name) end
+  local lock = read_lock()
+  if owner_of(lock.name) == lock.owner then redis.call('HDEL', base .. 'h', lock.name) end
   return 0, ''
 end
 
@@ -275,10 +275,10 @@ local function decide(write)
 end
 
 local function change(kind)
-  local hold = read_hold()
+  local lock = read_lock()
   local write = kind == 'write' and read_write()
   local documents = read_documents()
-  if not is_held(hold.name, hold.holder) then return -2, '' end
+  if not is_held(lock.name, lock.owner) then return -2, '' end
   local number, answer, entry, passing = 0, '', nil, nil
   if write then number, answer, entry, passing = decide(write) end
   local told = number >= 0 and put_documents(documents) or {}

@@ -63,14 +63,14 @@ local function newest_receipt()
   return tonumber(redis.call('HGET', KEYS[1], 'receipt') or '0')
 end
 
--- Who has a hold (src/core/holds.ts), or false.
-local function holder_of(name)
+-- Who has a lock (src/core/locks.ts), or false.
+local function owner_of(name)
   return redis.call('HGET', base .. 'h', name)
 end
 
--- Whether what is in the name of a hold may be done; an empty name: it is in the name of none.
-local function is_held(name, holder)
-  return name == '' or holder_of(name) == holder
+-- Whether what is in the name of a lock may be done; an empty name: it is in the name of none.
+local function is_held(name, owner)
+  return name == '' or owner_of(name) == owner
 end
 
 -- What makes two payloads one measurement (record-member.ts), at most 40 bytes long.

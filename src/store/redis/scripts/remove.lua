@@ -12,9 +12,9 @@
 -- ARGV[6] node
 -- ARGV[7] `keep-newest`: the newest record of the resource stays; else empty
 -- ARGV[8] how many records of one datetime the resend check compares one by one (commit.lua)
--- ARGV[9] and ARGV[10] name and holder of the hold in whose name it is, or two empty strings
+-- ARGV[9] and ARGV[10] name and owner of the lock in whose name it is, or two empty strings
 --
--- Returns -1 if the hold is lost: nothing was removed. Else how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
+-- Returns -1 if the lock is lost: nothing was removed. Else how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
 -- write number of the commit (0 if there was none).
 if not is_held(ARGV[9], ARGV[10]) then return { -1, '', 0 } end
 local thing, key, from, to, last_meant = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { gather } from '../../../../src/conformance/gathered.ts'
 import { received, valuesOf, write } from '../../../../src/conformance/writes.ts'
-import { type Hold, HoldLost } from '../../../../src/core/holds.ts'
+import { type Lock, LockLost } from '../../../../src/core/locks.ts'
 import type { Store } from '../../../../src/store/contract.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { openClient } from '../../../../src/store/redis/connection/connection.ts'
@@ -35,35 +35,35 @@ async function open(onStatement: (statement: Statement) => void = () => {}): Pro
   return store
 }
 
-const hold = 'task/task'
+const lock = 'task/task'
 
-const leader = () => client.hget(keys.holds, hold)
+const leader = () => client.hget(keys.locks, lock)
 
 /** As if this node had taken the task. @param lifetime for how long it leads unless it says so again, milliseconds */
-async function setLeader(holder: string, lifetime = 600_000): Promise<void> {
+async function setLeader(owner: string, lifetime = 600_000): Promise<void> {
   const [seconds] = await client.time()
-  await client.hset(keys.holds, hold, holder)
+  await client.hset(keys.locks, lock, owner)
   await client.hset(keys.leadEnds, 'task', Number(seconds) * 1_000 + lifetime)
 }
 
 /** As if nobody had taken it. */
 async function clearLeader(): Promise<void> {
-  await client.hdel(keys.holds, hold)
+  await client.hdel(keys.locks, lock)
   await client.hdel(keys.leadEnds, 'task')
 }
 
 /** Until when the task is led unless its node says so again, milliseconds by the clock of Redis; 0: it is not. */
 const leadEnd = async () => Number(await client.hget(keys.leadEnds, 'task'))
 
-/** A task of a node: `begun` and `ended` for each of its terms, in order, and the hold of each. */
+/** A task of a node: `begun` and `ended` for each of its terms, in order, and the lock of each. */
 function leading({ nodes }: Store) {
-  const terms: Hold[] = []
+  const terms: Lock[] = []
   let tell: (event: string) => void = () => {}
   const events = gather<string>(listener => {
     tell = listener
   })
-  const giveUp = nodes.lead('task', async (stop, hold) => {
-    terms.push(hold)
+  const giveUp = nodes.lead('task', async (stop, lock) => {
+    terms.push(lock)
     tell('begun')
     await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
     tell('ended')
@@ -142,7 +142,7 @@ describe('alive()', () => {
     await events.first(1)
     await store.close()
     expect(await events.first(2)).toEqual(['begun', 'ended'])
-    expect(await client.exists(keys.nodes, keys.holds, keys.leadEnds)).toBe(0)
+    expect(await client.exists(keys.nodes, keys.locks, keys.leadEnds)).toBe(0)
     const giveUp = store.nodes.lead('task', () => Promise.reject(new Error('it is closed')))
     await giveUp()
     await expect(store.nodes.alive()).rejects.toMatchObject({ reason: 'store_unavailable' })
@@ -180,7 +180,7 @@ describe('lead()', () => {
     expect(calls).toBe(1)
     await giveUp()
     await giveUp()
-    expect(await client.exists(keys.holds, keys.leadEnds)).toBe(0)
+    expect(await client.exists(keys.locks, keys.leadEnds)).toBe(0)
   })
 
   it('never has two do the work: one that takes long to end is waited for', async () => {
@@ -220,25 +220,25 @@ describe('lead()', () => {
     await setLeader(`${store.nodes.self}:7`)
     const { events, terms } = leading(store)
     await events.first(1)
-    expect(terms).toEqual([{ name: hold, holder: await leader() }])
-    expect(terms[0]?.holder).not.toBe(`${store.nodes.self}:7`)
+    expect(terms).toEqual([{ name: lock, owner: await leader() }])
+    expect(terms[0]?.owner).not.toBe(`${store.nodes.self}:7`)
   })
 
-  it('lets append() through in the term alone whose hold it is in the name of', async () => {
+  it('lets append() through in the term alone whose lock it is in the name of', async () => {
     const store = await open()
     const { events, terms } = leading(store)
-    const append = (value: string, of: Hold | undefined) =>
-      store.records.append(write([received(value)], { hold: of }))
+    const append = (value: string, of: Lock | undefined) =>
+      store.records.append(write([received(value)], { lock: of }))
     await events.first(1)
     await append('in time', terms[0])
     await setLeader(`${store.nodes.self}:7`)
-    await expect(append('another term of its own', terms[0])).rejects.toBeInstanceOf(HoldLost)
+    await expect(append('another term of its own', terms[0])).rejects.toBeInstanceOf(LockLost)
     await events.first(3)
-    expect(terms[1]?.holder).toBe(await leader())
-    await expect(append('too late', terms[0])).rejects.toBeInstanceOf(HoldLost)
+    expect(terms[1]?.owner).toBe(await leader())
+    await expect(append('too late', terms[0])).rejects.toBeInstanceOf(LockLost)
     await append('now', terms[1])
     await setLeader('other:1')
-    await expect(append('while another leads', terms[1])).rejects.toBeInstanceOf(HoldLost)
+    await expect(append('while another leads', terms[1])).rejects.toBeInstanceOf(LockLost)
     expect(await valuesOf(store.records)).toEqual(['in time', 'now'])
   })
 
@@ -247,7 +247,7 @@ describe('lead()', () => {
     const { events, terms } = leading(store)
     await events.first(1)
     await client.hset(keys.leadEnds, 'task', 1)
-    await store.records.append(write([received(1)], { hold: terms[0] }))
+    await store.records.append(write([received(1)], { lock: terms[0] }))
     expect(await valuesOf(store.records)).toEqual([1])
   })
 })

@@ -1,6 +1,6 @@
 import type { Client } from 'aedes'
 import { expect, it, onTestFinished } from 'vitest'
-import type { TakenHold } from '../../../src/core/holds.ts'
+import type { TakenLock } from '../../../src/core/locks.ts'
 import { createToken } from '../../../src/core/token.ts'
 import { Relay } from '../../../src/mqtt/relay/relay.ts'
 import type { RelayedConnection } from '../../../src/mqtt/relay/relayed-connection.ts'
@@ -10,11 +10,11 @@ import { everything } from './house.ts'
 
 const clientId = 'thing.x:a'
 
-function connectionWith(hold: TakenHold): RelayedConnection {
+function connectionWith(lock: TakenLock): RelayedConnection {
   return {
     client: { id: clientId } as Client,
     session: { clientId, isPersistent: true, wasPresent: false },
-    hold,
+    lock,
     isConnected: false,
     live: { brokerPackets: { room: () => undefined } },
     broker: { finish: async () => {} },
@@ -30,7 +30,7 @@ it('a connection that ends when another one has its client is no connection of t
     relay.close()
     await things.close()
   })
-  const connection = connectionWith(await things.holds.take('client/a'))
+  const connection = connectionWith(await things.locks.take('client/a'))
   const relayed = await relay.begin(connection, everything, undefined)
   if (!relayed) throw new Error('it may use topics')
   const message = { topic: 'house/a', payload: 'x', qos: 1, retain: false, dup: false } as const
@@ -38,7 +38,7 @@ it('a connection that ends when another one has its client is no connection of t
   const packet = { cmd: 'publish' as const, messageId: 1, ...message, ...place }
   await relay.persistence.outgoingUpdate(connection.client, packet)
   expect(relay.newest(clientId)).toBe(relayed)
-  await things.holds.take('client/a')
+  await things.locks.take('client/a')
   await relay.end(relayed)
   expect(relay.newest(clientId)).toBeUndefined()
   expect(defects).toEqual([])

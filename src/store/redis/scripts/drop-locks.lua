@@ -1,0 +1,9 @@
+#!lua flags=allow-oom
+-- Ends locks of nodes that are not there any more.
+--
+-- KEYS[1]  head of the store
+-- ARGV     name and owner of each in turn
+-- returns  nothing
+for at = 1, #ARGV, 2 do
+  if owner_of(ARGV[at]) == ARGV[at + 1] then redis.call('HDEL', base .. 'h', ARGV[at]) end
+end
