@@ -1,4 +1,4 @@
-import { activate, Line } from './line.ts'
+import { activate, Connection } from './connection.ts'
 import type { Link } from './link.ts'
 import type { ThingMap } from './thing-map.ts'
 
@@ -31,8 +31,8 @@ export class Activations {
       const token = await activate(target, passage.code)
       await this.#map.keep(thingId, token)
       // Its first use, before the code is asked again.
-      const line = await Line.open(target, token, `forward.${thingId}`)
-      line.close()
+      const connection = await Connection.open(target, token, `forward.${thingId}`)
+      connection.close()
       return token
     })
   }

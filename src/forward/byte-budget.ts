@@ -3,7 +3,7 @@ import { rest } from '../core/async/retry-until.ts'
 /** Limits the bytes that are sent to so many a second, in the order of the calls. */
 export class ByteBudget {
   readonly #bytesPerSecond: number
-  /** When the line is free again, by the monotonic clock. */
+  /** When the link is free again, by the monotonic clock. */
   #freeAt = 0
 
   /** @param bytesPerSecond Infinity: as many as there are */
@@ -11,7 +11,7 @@ export class ByteBudget {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Most bytes that are sent in one piece: those of a second, so that one thing does not keep the line for long. */
+  /** Most bytes that are sent in one piece: those of a second, so that one thing does not keep the link for long. */
   get piece(): number {
     return this.#bytesPerSecond
   }

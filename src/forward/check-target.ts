@@ -1,4 +1,4 @@
-import { Line, LinkDown, NoMqttServer, reach, ThingHeld } from './line.ts'
+import { Connection, LinkDown, NoMqttServer, reach, ThingHeld } from './connection.ts'
 import type { Target } from './target.ts'
 import type { ThingMap } from './thing-map.ts'
 
@@ -30,8 +30,8 @@ export async function checkTarget(target: Target, map: ThingMap): Promise<Target
     for (let next = left.shift(); next && down === undefined; next = left.shift()) {
       const { thingId, token } = next
       try {
-        const line = await Line.open(target, token, `forward-check.${thingId}`)
-        line.close()
+        const connection = await Connection.open(target, token, `forward-check.${thingId}`)
+        connection.close()
       } catch (error) {
         if (error instanceof ThingHeld) faults.push({ thingId, why: error.message })
         else if (error instanceof LinkDown) down ??= error

@@ -8,10 +8,10 @@ import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import type { Live, LoggedWrite, LogReader } from '../live/index.ts'
 import { Activations } from './activations.ts'
 import { ByteBudget } from './byte-budget.ts'
+import { ThingHeld } from './connection.ts'
+import { Feed } from './feed.ts'
+import { Feeds } from './feeds.ts'
 import { type ForwardLog, ForwardNotices } from './forward-notices.ts'
-import { Lane } from './lane.ts'
-import { Lanes } from './lanes.ts'
-import { ThingHeld } from './line.ts'
 import { Link } from './link.ts'
 import { Progress } from './progress.ts'
 import type { Target } from './target.ts'
@@ -42,7 +42,7 @@ const keepEvery = 2_000
  * Hands the records of things to a central server (contract §11).
  *
  * ```
- *  commit log ──► lane of each thing ──► batch ──► connection of the thing ──► PUBACK
+ *  commit log ──► feed of each thing ──► batch ──► connection of the thing ──► PUBACK
  *   from the position                                                            │
  *        ▲──────────────────── documents `forward/…` ◄───────────────────────────┘
  * ```
@@ -58,7 +58,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   readonly #activations: Activations
   readonly #budget: ByteBudget
   readonly #stop = new AbortController()
-  readonly #lanes: Lanes
+  readonly #feeds: Feeds
   readonly #waiting: Waiting
   #mapProblem: string | undefined
   readonly #sent = { records: 0, bytes: 0 }
@@ -70,7 +70,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
     const { target, map, bytesPerSecond, log } = options
     const { records, live, nodes } = parts
-    // Every lane that waits for the link listens.
+    // Every feed that waits for the link listens.
     setMaxListeners(0, this.#stop.signal)
     this.#options = options
     this.#progress = progress
@@ -84,13 +84,13 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#budget = new ByteBudget(bytesPerSecond)
     const start = live.keptWriteNumber
     this.#waiting = new Waiting(Math.max(cut, Math.min(after, ...apart.values())), start)
-    const ofLanes = {
+    const ofFeeds = {
       records,
       isForwarded: (thingId: string) => map.has(thingId),
-      makeLane: (...lane: [string, number, boolean]) => this.#makeLane(...lane),
+      makeFeed: (...feed: [string, number, boolean]) => this.#makeFeed(...feed),
       stop: this.#stop.signal,
     }
-    this.#lanes = new Lanes(ofLanes, progress.kept, cut, start)
+    this.#feeds = new Feeds(ofFeeds, progress.kept, cut, start)
     live.log.keepFor(this)
     this.#stopListening = [
       records.onCommit(commit => this.#take(commit)),
@@ -151,7 +151,7 @@ export class Forwarder implements LogReader, ForwardReporter {
 
   /** Receipt time of the oldest record that waits, milliseconds, as far as it is known; undefined: none does. */
   get oldest(): number | undefined {
-    const times = this.#lanes.all.flatMap(({ oldest, oldestElsewhere }) => [
+    const times = this.#feeds.all.flatMap(({ oldest, oldestElsewhere }) => [
       ...(oldest ? [oldest.receivedAt] : []),
       ...(oldestElsewhere === undefined ? [] : [oldestElsewhere]),
     ])
@@ -183,8 +183,8 @@ export class Forwarder implements LogReader, ForwardReporter {
     for (const stop of this.#stopListening) stop()
     this.#stop.abort()
     this.#link.close()
-    this.#lanes.wake()
-    for (const lane of this.#lanes.all) lane.wake()
+    this.#feeds.wake()
+    for (const feed of this.#feeds.all) feed.wake()
     await this.#stopLeading()
   }
 
@@ -192,7 +192,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   async #run(lock: Lock): Promise<void> {
     const { signal } = this.#stop
     await Promise.all([
-      this.#again(() => this.#lanes.run()),
+      this.#again(() => this.#feeds.run()),
       this.#again(() => this.#count()),
       this.#keepPosition(lock),
     ])
@@ -222,19 +222,19 @@ export class Forwarder implements LogReader, ForwardReporter {
       this.#noteBehind(commit)
       this.#keepWithinLimit()
     }
-    this.#lanes.told(writeNumber)
+    this.#feeds.told(writeNumber)
   }
 
   /** Of a thing that is held back, its records are not read: the oldest of them is to be known all the same. */
   #noteBehind({ thingId, writeNumber, receivedAt }: Commit): void {
-    const lane = this.#lanes.get(thingId)
-    if (lane?.isBehind && writeNumber > lane.filledTo) lane.oldestElsewhere ??= receivedAt
+    const feed = this.#feeds.get(thingId)
+    if (feed?.isBehind && writeNumber > feed.filledTo) feed.oldestElsewhere ??= receivedAt
   }
 
   async #count(): Promise<void> {
     await this.#waiting.count(
-      (after, upTo) => this.#lanes.page(after, upTo),
-      commit => this.#lanes.isPassed(commit),
+      (after, upTo) => this.#feeds.page(after, upTo),
+      commit => this.#feeds.isPassed(commit),
       commit => this.#noteBehind(commit),
       this.#stop.signal,
     )
@@ -247,11 +247,11 @@ export class Forwarder implements LogReader, ForwardReporter {
     if (!cut) return
     this.#cut = cut.upTo
     this.#dropped += cut.records
-    this.#lanes.cut(cut.upTo)
+    this.#feeds.cut(cut.upTo)
     this.#notices.dropped(this.#dropped, logLimit)
   }
 
-  #makeLane(thingId: string, filledTo: number, isBehind: boolean): Lane {
+  #makeFeed(thingId: string, filledTo: number, isBehind: boolean): Feed {
     const notices = this.#notices
     const parts = {
       thingId,
@@ -261,7 +261,7 @@ export class Forwarder implements LogReader, ForwardReporter {
       token: () => this.#tokenOf(thingId),
       onPassed: (commits: readonly Commit[]) => {
         for (const commit of commits) this.#waiting.pass(commit)
-        this.#lanes.wake()
+        this.#feeds.wake()
       },
       onSent: (records: number, bytes: number) => {
         this.#sent.records += records
@@ -271,13 +271,13 @@ export class Forwarder implements LogReader, ForwardReporter {
         this.#progress.addRefused(refused)
         notices.refused(refused, this.refusedCount)
       },
-      onHeld: (_lane: Lane, why: string) => notices.held(thingId, why),
+      onHeld: (_feed: Feed, why: string) => notices.held(thingId, why),
       onFreed: () => {
         notices.freed(thingId)
-        this.#lanes.wake()
+        this.#feeds.wake()
       },
     }
-    return new Lane(parts, filledTo, isBehind)
+    return new Feed(parts, filledTo, isBehind)
   }
 
   async #tokenOf(thingId: string): Promise<string> {
@@ -297,7 +297,7 @@ export class Forwarder implements LogReader, ForwardReporter {
 
   /** Never rejects: what is not kept is sent again. */
   async #keep(lock: Lock): Promise<void> {
-    const { after, apart } = this.#lanes.position()
+    const { after, apart } = this.#feeds.position()
     try {
       await this.#progress.keep({ after, apart, cut: this.#cut, dropped: this.#dropped }, lock)
     } catch (error) {
@@ -306,15 +306,15 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#waiting.clear(Math.min(after, ...apart.values()))
   }
 
-  #held(): readonly Lane[] {
-    return this.#lanes.all.filter(({ thingId, held }) => held && this.#options.map.has(thingId))
+  #held(): readonly Feed[] {
+    return this.#feeds.all.filter(({ thingId, held }) => held && this.#options.map.has(thingId))
   }
 
   #mapChanged(): void {
-    for (const lane of this.#lanes.all) {
-      const passage = this.#options.map.passageOf(lane.thingId)
-      lane.useToken(passage && 'token' in passage ? passage.token : undefined)
+    for (const feed of this.#feeds.all) {
+      const passage = this.#options.map.passageOf(feed.thingId)
+      feed.useToken(passage && 'token' in passage ? passage.token : undefined)
     }
-    this.#lanes.wake()
+    this.#feeds.wake()
   }
 }

@@ -1,18 +1,18 @@
 import { rest } from '../core/async/retry-until.ts'
-import { Line, LinkDown } from './line.ts'
+import { Connection, LinkDown } from './connection.ts'
 import type { Target } from './target.ts'
 
 /** Connections to the central server at once: fewer than it takes from one address (contract §9). */
-const mostLines = 200
+const mostConnections = 200
 /** Connections that are being made at once. */
 const mostAttempts = 8
 /** Milliseconds. */
 const firstDelay = 1_000
 const longestDelay = 60_000
 
-/** Whoever has a line. */
-export interface LineHolder {
-  /** Whether it has nothing to send now, so that the line can be given to another one. */
+/** Whoever uses a connection. */
+export interface ConnectionUser {
+  /** Whether it has nothing to send now, so that the connection can be given to another one. */
   readonly isIdle: boolean
 }
 
@@ -20,8 +20,8 @@ export interface LineHolder {
 export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
-  readonly #lines = new Map<LineHolder, Line>()
-  /** Lines that are being made. */
+  readonly #connections = new Map<ConnectionUser, Connection>()
+  /** Connections that are being made. */
   #opening = 0
   #attempts = 0
   #placesWanted = 0
@@ -39,18 +39,23 @@ export class Link {
   }
 
   get connections(): number {
-    return [...this.#lines.values()].filter(({ isOpen }) => isOpen).length
+    return [...this.#connections.values()].filter(({ isOpen }) => isOpen).length
   }
 
   /** Waits until a connection can be made, and makes it. @throws LinkDown, ThingHeld; LinkDown if `stop` is aborted */
-  async connect(holder: LineHolder, token: string, clientId: string, stop: AbortSignal): Promise<Line> {
+  async connect(
+    user: ConnectionUser,
+    token: string,
+    clientId: string,
+    stop: AbortSignal,
+  ): Promise<Connection> {
     return await this.attempt(stop, async () => {
       await this.#place(stop)
       this.#opening++
       try {
-        const line = await Line.open(this.#target, token, clientId)
-        this.#lines.set(holder, line)
-        return line
+        const connection = await Connection.open(this.#target, token, clientId)
+        this.#connections.set(user, connection)
+        return connection
       } finally {
         this.#opening--
       }
@@ -88,16 +93,16 @@ export class Link {
     this.#failed(problem)
   }
 
-  /** Closes the line of a holder, if it has one. */
-  release(holder: LineHolder): void {
-    this.#lines.get(holder)?.close()
-    this.#lines.delete(holder)
+  /** Closes the connection of a user, if it has one. */
+  release(user: ConnectionUser): void {
+    this.#connections.get(user)?.close()
+    this.#connections.delete(user)
     this.#wake()
   }
 
   /** Closes all. Whoever waits with a `stop` that is aborted is told so. */
   close(): void {
-    for (const holder of this.#lines.keys()) this.release(holder)
+    for (const user of this.#connections.keys()) this.release(user)
     this.#wake()
   }
 
@@ -114,9 +119,9 @@ export class Link {
   }
 
   async #place(stop: AbortSignal): Promise<void> {
-    while (this.#lines.size + this.#opening >= mostLines) {
+    while (this.#connections.size + this.#opening >= mostConnections) {
       if (stop.aborted) throw new LinkDown('it is not tried any more')
-      const idle = [...this.#lines.keys()].find(({ isIdle }) => isIdle)
+      const idle = [...this.#connections.keys()].find(({ isIdle }) => isIdle)
       if (idle) this.release(idle)
       else {
         this.#placesWanted++

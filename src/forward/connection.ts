@@ -37,7 +37,7 @@ const noMqtt = 'it does not answer as an MQTT server'
  * One connection to the central server, as one thing there (contract §7.1: the username is its token). It sends one write at a
  * time, so that what is behind a refused record is not stored before what is left of its write.
  */
-export class Line {
+export class Connection {
   readonly #client: MqttClient
   readonly #topic: string
   readonly #redactor: Redactor
@@ -66,15 +66,15 @@ export class Line {
    * @param clientId the same after each loss: the new connection ends the one before, and its writes
    * @throws LinkDown, ThingHeld
    */
-  static async open(target: Target, token: string, clientId: string): Promise<Line> {
+  static async open(target: Target, token: string, clientId: string): Promise<Connection> {
     const client = connectTo(target, { username: token, clientId })
-    const line = new Line(client, token, target.redactor)
+    const connection = new Connection(client, token, target.redactor)
     try {
       await connected(client, target)
-      await line.#greeted(token)
-      return line
+      await connection.#greeted(token)
+      return connection
     } catch (error) {
-      line.close()
+      connection.close()
       throw error
     }
   }
@@ -215,7 +215,7 @@ function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
     clean: true,
     keepalive: 60,
     connectTimeout,
-    // Whoever has the line decides when it is tried again, and with what.
+    // Whoever has the connection decides when it is tried again, and with what.
     reconnectPeriod: 0,
     resubscribe: false,
   })

@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { LogQuery } from '../../src/core/ports.ts'
 import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { ByteBudget } from '../../src/forward/byte-budget.ts'
-import { Lane } from '../../src/forward/lane.ts'
-import { Lanes } from '../../src/forward/lanes.ts'
+import { Feed } from '../../src/forward/feed.ts'
+import { Feeds } from '../../src/forward/feeds.ts'
 import { Link } from '../../src/forward/link.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -16,7 +16,7 @@ it('sends the record of one thing though others write all the time, so that ther
     const { writeNumber } = await records.append({
       ...{ thingId, records: [record], store: true, broadcast: true, answer: {} },
     })
-    lanes.told(writeNumber)
+    feeds.told(writeNumber)
   }
   let reads = 0
   const readLog = async (query: LogQuery) => {
@@ -31,7 +31,7 @@ it('sends the record of one thing though others write all the time, so that ther
   const asked = new Promise<void>(resolve => {
     isAsked = thingId => thingId === 'one' && resolve()
   })
-  const makeLane = (thingId: string, filledTo: number, isBehind: boolean) => {
+  const makeFeed = (thingId: string, filledTo: number, isBehind: boolean) => {
     // Whoever has something to send asks for its token first.
     const token = () => {
       isAsked(thingId)
@@ -41,12 +41,12 @@ it('sends the record of one thing though others write all the time, so that ther
     const told = { onPassed: nothing, onSent: nothing, onRefused: nothing, onHeld: nothing, onFreed: nothing }
     const link = new Link({ redactor: new Redactor(), url: 'mqtt://127.0.0.1:1' }, nothing)
     const parts = { thingId, link, budget: new ByteBudget(undefined), stop: stop.signal, token, ...told }
-    return new Lane(parts, filledTo, isBehind)
+    return new Feed(parts, filledTo, isBehind)
   }
-  const parts = { records: { readLog }, isForwarded: () => true, makeLane, stop: stop.signal }
-  const lanes = new Lanes(parts, { after: -1, apart: new Map() }, -1, -1)
+  const parts = { records: { readLog }, isForwarded: () => true, makeFeed, stop: stop.signal }
+  const feeds = new Feeds(parts, { after: -1, apart: new Map() }, -1, -1)
   await append('one')
-  void lanes.run()
+  void feeds.run()
   await asked
   expect(reads).toBeLessThan(10)
 })

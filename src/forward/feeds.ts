@@ -1,12 +1,12 @@
 import { rest } from '../core/async/retry-until.ts'
 import type { Commit, RecordStore } from '../core/ports.ts'
-import type { Lane } from './lane.ts'
+import type { Feed } from './feed.ts'
 
-interface LanesParts {
+interface FeedsParts {
   readonly records: Pick<RecordStore, 'readLog'>
   /** Whether the thing is forwarded. */
   readonly isForwarded: (thingId: string) => boolean
-  readonly makeLane: (thingId: string, filledTo: number, isBehind: boolean) => Lane
+  readonly makeFeed: (thingId: string, filledTo: number, isBehind: boolean) => Feed
   readonly stop: AbortSignal
 }
 
@@ -17,22 +17,22 @@ const pageSize = 2_000
 const gatherFor = 20
 
 /** Where reading has come to, as it can be kept. */
-export interface LanesPosition {
+export interface FeedsPosition {
   readonly after: number
   /** By thing id. */
   readonly apart: ReadonlyMap<string, number>
 }
 
 /**
- * Reads the commit log into a lane for each thing: all together, but for those that are behind since they were held back.
+ * Reads the commit log into a feed for each thing: all together, but for those that are behind since they were held back.
  * These are read together, too, until they have come as far as the others.
  */
-export class Lanes {
-  readonly #parts: LanesParts
-  readonly #lanes = new Map<string, Lane>()
+export class Feeds {
+  readonly #parts: FeedsParts
+  readonly #feeds = new Map<string, Feed>()
   readonly #running: Promise<void>[] = []
   #isRunning = false
-  /** Up to this write number, commits were put into the lanes that are not behind. */
+  /** Up to this write number, commits were put into the feeds that are not behind. */
   #read: number
   /** Number of the newest commit. */
   #newest: number
@@ -40,7 +40,7 @@ export class Lanes {
   #wake = () => {}
 
   /** @param position as it was kept @param cut nothing up to there is forwarded @param newest as `told` is called with */
-  constructor(parts: LanesParts, { after, apart }: LanesPosition, cut: number, newest: number) {
+  constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
     this.#read = Math.max(after, cut)
@@ -50,12 +50,12 @@ export class Lanes {
     }
   }
 
-  get all(): readonly Lane[] {
-    return [...this.#lanes.values()]
+  get all(): readonly Feed[] {
+    return [...this.#feeds.values()]
   }
 
-  get(thingId: string): Lane | undefined {
-    return this.#lanes.get(thingId)
+  get(thingId: string): Feed | undefined {
+    return this.#feeds.get(thingId)
   }
 
   /** There are commits up to this write number. */
@@ -72,7 +72,7 @@ export class Lanes {
   /** Reads and sends until it is stopped. @throws ThingwireError of the store: may be called again */
   async run(): Promise<void> {
     const { stop } = this.#parts
-    if (!this.#isRunning) for (const lane of this.#lanes.values()) this.#running.push(lane.run())
+    if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())
     this.#isRunning = true
     while (!stop.aborted) {
       const isRead =
@@ -81,7 +81,7 @@ export class Lanes {
       this.#flush()
       await this.#change()
     }
-    for (const lane of this.#lanes.values()) lane.wake()
+    for (const feed of this.#feeds.values()) feed.wake()
     await Promise.all(this.#running)
   }
 
@@ -93,37 +93,37 @@ export class Lanes {
 
   /** Whether the commit is forwarded, refused for good or given up. */
   isPassed({ thingId, writeNumber }: Commit): boolean {
-    const lane = this.#lanes.get(thingId)
-    return writeNumber <= Math.max(this.#cut, lane ? this.#positionOf(lane) : this.#read)
+    const feed = this.#feeds.get(thingId)
+    return writeNumber <= Math.max(this.#cut, feed ? this.#positionOf(feed) : this.#read)
   }
 
   /** Forwards nothing up to there, but for what is under way. */
   cut(upTo: number): void {
     this.#cut = upTo
     this.#read = Math.max(this.#read, upTo)
-    for (const lane of this.#lanes.values()) {
-      lane.cut(upTo)
-      if (lane.isBehind) lane.filledTo = Math.max(lane.filledTo, upTo)
+    for (const feed of this.#feeds.values()) {
+      feed.cut(upTo)
+      if (feed.isBehind) feed.filledTo = Math.max(feed.filledTo, upTo)
     }
   }
 
-  position(): LanesPosition {
+  position(): FeedsPosition {
     let after = this.#read
-    for (const lane of this.#lanes.values()) {
-      if (!lane.isApart) after = Math.min(after, this.#positionOf(lane))
+    for (const feed of this.#feeds.values()) {
+      if (!feed.isApart) after = Math.min(after, this.#positionOf(feed))
     }
     const apart = new Map<string, number>()
-    for (const lane of this.#lanes.values()) {
-      if (!lane.isApart || !this.#parts.isForwarded(lane.thingId)) continue
-      const position = this.#positionOf(lane)
-      if (!lane.isBehind && position >= after) lane.isApart = false
-      else apart.set(lane.thingId, position)
+    for (const feed of this.#feeds.values()) {
+      if (!feed.isApart || !this.#parts.isForwarded(feed.thingId)) continue
+      const position = this.#positionOf(feed)
+      if (!feed.isBehind && position >= after) feed.isApart = false
+      else apart.set(feed.thingId, position)
     }
     return { after, apart }
   }
 
-  /** Every commit of the lane's thing up to there is forwarded. */
-  #positionOf({ oldest, isBehind, filledTo }: Lane): number {
+  /** Every commit of the feed's thing up to there is forwarded. */
+  #positionOf({ oldest, isBehind, filledTo }: Feed): number {
     if (oldest) return oldest.writeNumber - 1
     return isBehind ? filledTo : this.#read
   }
@@ -133,13 +133,13 @@ export class Lanes {
     const upTo = this.#newest
     if (this.#read >= upTo) return false
     const isOf = (thingId: string) =>
-      this.#parts.isForwarded(thingId) && this.#lanes.get(thingId)?.isBehind !== true
+      this.#parts.isForwarded(thingId) && this.#feeds.get(thingId)?.isBehind !== true
     const page = await this.page(this.#read, upTo, isOf)
     for (const commit of page) {
       // Meanwhile it may be given up, or its thing be held back.
       if (commit.records.length === 0 || commit.writeNumber <= this.#cut || !isOf(commit.thingId)) continue
-      const lane = this.#lanes.get(commit.thingId) ?? this.#add(commit.thingId, this.#read, false)
-      lane.add(commit)
+      const feed = this.#feeds.get(commit.thingId) ?? this.#add(commit.thingId, this.#read, false)
+      feed.add(commit)
     }
     this.#read = Math.max(this.#read, page.at(-1)?.writeNumber ?? upTo)
     // Where others write all the time there is always more to read.
@@ -149,44 +149,44 @@ export class Lanes {
 
   /** @returns whether there was anything */
   async #readBehind(): Promise<boolean> {
-    const lanes = new Map(
+    const feeds = new Map(
       this.all
         .filter(({ isBehind, held }) => isBehind && !held)
-        .map(lane => [lane.thingId, { lane, from: lane.filledTo }] as const),
+        .map(feed => [feed.thingId, { feed, from: feed.filledTo }] as const),
     )
-    if (lanes.size === 0) return false
-    const from = Math.min(...[...lanes.values()].map(each => each.from))
+    if (feeds.size === 0) return false
+    const from = Math.min(...[...feeds.values()].map(each => each.from))
     const upTo = this.#read
-    const page = from < upTo ? await this.page(from, upTo, thingId => lanes.has(thingId)) : []
+    const page = from < upTo ? await this.page(from, upTo, thingId => feeds.has(thingId)) : []
     // Meanwhile it may be held back: then it begins again further back.
-    for (const [thingId, { lane, from }] of lanes)
-      if (lane.filledTo !== from || lane.held) lanes.delete(thingId)
+    for (const [thingId, { feed, from }] of feeds)
+      if (feed.filledTo !== from || feed.held) feeds.delete(thingId)
     for (const commit of page) {
-      if (commit.records.length > 0) lanes.get(commit.thingId)?.lane.add(commit)
+      if (commit.records.length > 0) feeds.get(commit.thingId)?.feed.add(commit)
     }
     const readTo = page.at(-1)?.writeNumber ?? upTo
-    for (const { lane } of lanes.values()) {
-      lane.filledTo = Math.max(lane.filledTo, readTo)
-      lane.oldestElsewhere = undefined
-      if (lane.filledTo >= this.#read) lane.isBehind = false
+    for (const { feed } of feeds.values()) {
+      feed.filledTo = Math.max(feed.filledTo, readTo)
+      feed.oldestElsewhere = undefined
+      if (feed.filledTo >= this.#read) feed.isBehind = false
     }
     return true
   }
 
-  #add(thingId: string, filledTo: number, isBehind: boolean): Lane {
-    const lane = this.#parts.makeLane(thingId, filledTo, isBehind)
-    this.#lanes.set(thingId, lane)
-    if (this.#isRunning) this.#running.push(lane.run())
-    return lane
+  #add(thingId: string, filledTo: number, isBehind: boolean): Feed {
+    const feed = this.#parts.makeFeed(thingId, filledTo, isBehind)
+    this.#feeds.set(thingId, feed)
+    if (this.#isRunning) this.#running.push(feed.run())
+    return feed
   }
 
   #flush(): void {
-    for (const lane of this.#lanes.values()) lane.flush()
+    for (const feed of this.#feeds.values()) feed.flush()
   }
 
   #inMemory(): number {
     let bytes = 0
-    for (const lane of this.#lanes.values()) bytes += lane.bytes
+    for (const feed of this.#feeds.values()) bytes += feed.bytes
     return bytes
   }
 

@@ -4,10 +4,10 @@ import type { RefusedRecord } from '../core/forward-report.ts'
 import type { Commit } from '../core/ports.ts'
 import { type Batch, formBatch, type WaitingRecord } from './batch.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import { type Line, LinkDown, type Refusal, ThingHeld } from './line.ts'
-import type { LineHolder, Link } from './link.ts'
+import { type Connection, LinkDown, type Refusal, ThingHeld } from './connection.ts'
+import type { ConnectionUser, Link } from './link.ts'
 
-export interface LaneParts {
+export interface FeedParts {
   readonly thingId: string
   readonly link: Link
   readonly budget: ByteBudget
@@ -19,9 +19,9 @@ export interface LaneParts {
   readonly onPassed: (commits: readonly Commit[]) => void
   readonly onSent: (records: number, bytes: number) => void
   readonly onRefused: (refused: RefusedRecord) => void
-  /** The central server does not take the thing: the lane is empty now, and to be filled again when it is freed. */
-  readonly onHeld: (lane: Lane, why: string) => void
-  readonly onFreed: (lane: Lane) => void
+  /** The central server does not take the thing: the feed is empty now, and to be filled again when it is freed. */
+  readonly onHeld: (feed: Feed, why: string) => void
+  readonly onFreed: (feed: Feed) => void
 }
 
 /** Of a write: what the central server commits in one go, and what a slow link carries in the time of a keep-alive. */
@@ -33,12 +33,12 @@ const refusalPause = 150
 const holdTime = 30_000
 /** So many times in a row a single record has cost the connection: it holds back its thing, and no longer the others. */
 const mostLosses = 8
-/** How long a lane may keep its line while others wait for one, milliseconds. */
+/** How long a feed may keep its connection while others wait for one, milliseconds. */
 const fairTime = 2_000
 
 /** The records of one thing on their way to the central server, in their order. */
-export class Lane implements LineHolder {
-  readonly #parts: LaneParts
+export class Feed implements ConnectionUser {
+  readonly #parts: FeedParts
   #waiting: WaitingRecord[] = []
   #next = 0
   #bytes = 0
@@ -48,8 +48,8 @@ export class Lane implements LineHolder {
   /** Writes in a row that were not acknowledged, and the newest of them. */
   #losses = 0
   #unanswered: Batch | undefined
-  #line: Line | undefined
-  /** Of the line. */
+  #connection: Connection | undefined
+  /** Of the connection. */
   #token: string | undefined
   #wake = () => {}
   #isSending = false
@@ -65,7 +65,7 @@ export class Lane implements LineHolder {
   oldestElsewhere: number | undefined
 
   /** @param filledTo as `filledTo` @param isBehind as `isBehind` */
-  constructor(parts: LaneParts, filledTo: number, isBehind: boolean) {
+  constructor(parts: FeedParts, filledTo: number, isBehind: boolean) {
     this.#parts = parts
     this.filledTo = filledTo
     this.isBehind = isBehind
@@ -155,21 +155,21 @@ export class Lane implements LineHolder {
     link.release(this)
   }
 
-  async #connected(): Promise<Line> {
-    if (this.#line?.isOpen) return this.#line
+  async #connected(): Promise<Connection> {
+    if (this.#connection?.isOpen) return this.#connection
     const { link, thingId, stop, token } = this.#parts
     link.release(this)
     this.#token = await token()
-    this.#line = await link.connect(this, this.#token, `forward.${thingId}`, stop)
-    return this.#line
+    this.#connection = await link.connect(this, this.#token, `forward.${thingId}`, stop)
+    return this.#connection
   }
 
-  async #send(line: Line): Promise<void> {
+  async #send(connection: Connection): Promise<void> {
     const { stop, link, budget } = this.#parts
     const until = performance.now() + fairTime
-    while (this.#isDue && line.isOpen && !stop.aborted) {
+    while (this.#isDue && connection.isOpen && !stop.aborted) {
       this.#isSending = true
-      const { longestPayload } = line
+      const { longestPayload } = connection
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
       const limits = { ...this.#limits, bytes: Math.min(bytes, longestPayload) }
       const batch = this.#unanswered ?? formBatch(this.#ahead(), limits)
@@ -180,7 +180,7 @@ export class Lane implements LineHolder {
       }
       await budget.take(batch.payload.length, stop)
       if (stop.aborted) return
-      const refusal = await line.publish(batch.payload, batch.id).catch((error: Error) => {
+      const refusal = await connection.publish(batch.payload, batch.id).catch((error: Error) => {
         this.#lost(batch, error)
         throw error
       })
