@@ -74,6 +74,12 @@ describe('/docs/asyncapi', () => {
     for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`)
   })
 
+  it('is JSON where no page is accepted', async () => {
+    const headers = { accept: 'text/html; q=0, application/json' }
+    const response = await fetch(`${server.url}/docs/asyncapi`, { headers })
+    expect(response.headers.get('content-type')).toBe('application/json')
+  })
+
   it('has no operation that is not tried here', () => {
     const tried = [...received.map(([name]) => name), ...sent.map(({ name }) => name)]
     expect(Object.keys(document.operations).sort()).toEqual(tried.sort())

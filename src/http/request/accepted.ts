@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
+/** Such as `charset`: of each type there is one kind alone. A quoted value may hold what separates ranges and parameters. */
+const otherParameters = /;(?!\s*q\s*=)(?:"(?:\\.|[^"\\])*"?|[^;,"])*/gi
+
 /**
  * The media type that the request's `Accept` prefers (RFC 9110, 12.5.1), and the `Vary` that follows from the choice.
  *
@@ -16,8 +19,8 @@ export function acceptedType<Type extends string>(
   reply.header('vary', before === undefined ? 'Accept' : `${before}, Accept`)
   // What nearly all send, without the work of the rest.
   if (accept === undefined || accept === '*/*') return types[0]
-  // Such as `charset`: of each type there is one kind alone.
-  const plain = accept?.replace(/;\s*(?!q\s*=)[^;,]*/gi, '')
-  const [preferred] = new Negotiator({ headers: { accept: plain } }).mediaTypes([...types])
+  const [preferred] = new Negotiator({ headers: { accept: accept.replace(otherParameters, '') } }).mediaTypes(
+    [...types],
+  )
   return types.find(type => type === preferred) ?? types[0]
 }

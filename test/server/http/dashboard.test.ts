@@ -75,7 +75,7 @@ describe('dashboardRoutes()', () => {
 
   it('decompresses them for a client that takes no gzip', async () => {
     const { app } = await serve(true)
-    for (const accepted of ['', 'br', 'identity', 'gzip;q=0', 'gzip;q=0.1, identity']) {
+    for (const accepted of ['', 'br', 'identity', 'gzip;q=0', 'GZIP ; Q=0.0', 'gzip; q=0.1, identity']) {
       const { body, headers } = await app.inject({ url: scriptUrl, headers: { 'accept-encoding': accepted } })
       expect([accepted, body, headers['content-encoding']]).toEqual([accepted, script, undefined])
       expect(headers.vary).toBe('accept-encoding')
