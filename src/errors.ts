@@ -103,7 +103,7 @@ export const catalogue = {
   // The request around the body
   bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
   invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
-  invalid_query: { ...badRequest, text: 'A query parameter has an invalid value.' },
+  invalid_query: { ...badRequest, text: 'A query parameter is unknown, has an invalid value, or needs another one.' },
   invalid_limit: { ...badRequest, text: '`limit` is not a positive integer.' },
   invalid_cursor: { ...badRequest, text: '`cursor` does not come from an answer of this server.' },
   invalid_range: { ...badRequest, text: '`startDate` or `endDate` is not a datetime.' },

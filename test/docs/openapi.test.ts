@@ -128,6 +128,14 @@ describe('/docs', () => {
   })
 })
 
+/** What a parameter does not come without. */
+const needed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  aggregate: { interval: '1h' },
+  interval: { aggregate: 'avg' },
+  tz: { points: '800' },
+  empty: { points: '800' },
+}
+
 /** As it stands, with each optional parameter, and in each media type of the answer. */
 function variants({ parameters, responses }: DocumentedOperation): readonly Differences[] {
   const alone = parameters
@@ -135,8 +143,7 @@ function variants({ parameters, responses }: DocumentedOperation): readonly Diff
     .map((parameter): Differences => {
       const value = { [parameter.name]: String(parameter['x-example'] ?? parameter.example) }
       if (parameter.in === 'header') return { headers: { accept: 'text/event-stream', ...value } }
-      // An interval is of an aggregate, and the other way round.
-      return { query: parameter.name === 'aggregate' ? { ...value, interval: '1h' } : value }
+      return { query: { ...value, ...needed[parameter.name] } }
     })
   const types = Object.values(responses).flatMap(({ content }) => Object.keys(content))
   return [{}, ...alone, ...[...new Set(types)].map(type => ({ headers: { accept: type } }))]

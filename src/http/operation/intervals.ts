@@ -20,10 +20,13 @@ export const intervals = [
   ),
   queryParameter(
     'tz',
-    'Time zone whose days and months intervals of d and mo are, by its name in the IANA database. Default UTC.',
+    'With `aggregate` or `points`: time zone whose days and months intervals of d and mo are, by its name in the IANA database. Default UTC.',
     'Europe/Madrid',
   ),
-  flag('empty', 'true: intervals without records too, from the start to the end of the range.'),
+  flag(
+    'empty',
+    'With `aggregate` or `points`: true for intervals without records too, from the start to the end of the range.',
+  ),
   queryParameter(
     'points',
     'In the place of `aggregate`, `interval` and `limit`: avg, min, max, count, first and last of intervals of a round length, ' +

@@ -32,6 +32,7 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
       const query = new Query(request)
 
       const asked = await aggregateQueryOf(query, 1)
+      refuseStrays(query, asked !== undefined)
       if (asked) {
         const read = () => aggregate(history, thingId, [key], asked)
         const isShort = hasFewIntervals(asked)
@@ -59,6 +60,19 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
     },
   )
 }
+
+/** What would be ignored. @throws ThingwireError invalid_query */
+function refuseStrays(query: Query, hasIntervals: boolean): void {
+  const strays = hasIntervals ? strayOfIntervals : strayOfRecords
+  for (const [name, why] of strays) if (query.has(name)) throw new ThingwireError('invalid_query', why)
+}
+
+const strayOfIntervals = [['cursor', 'cursor is for records, not for intervals']] as const
+const strayOfRecords = [
+  ['interval', 'interval needs aggregate'],
+  ['tz', 'tz needs aggregate or points'],
+  ['empty', 'empty needs aggregate or points'],
+] as const
 
 function pageQuery(query: Query): PageQuery {
   return { ...walkQuery(query), limit: query.limit(1) }

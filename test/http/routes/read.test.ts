@@ -67,13 +67,23 @@ describe('GET …/resources/<key>', () => {
     ['endDate=', 'invalid_range'],
     ['endDate=1&endDate=2', 'invalid_range'],
     ['order=up', 'invalid_query'],
+    ['interval=1h', 'invalid_query', 'interval needs aggregate'],
+    ['interval=banana', 'invalid_query', 'interval needs aggregate'],
+    ['tz=Europe/Madrid&limit=5', 'invalid_query', 'tz needs aggregate or points'],
+    ['tz=Mars/X', 'invalid_query', 'tz needs aggregate or points'],
+    ['empty=false', 'invalid_query', 'empty needs aggregate or points'],
+    ['empty', 'invalid_query', 'empty needs aggregate or points'],
+    ['interval=1h&tz=Europe/Madrid&empty=1', 'invalid_query', 'interval needs aggregate'],
+    ['cursor=AAAA&points=10', 'invalid_query', 'cursor is for records, not for intervals'],
+    ['cursor=AAAA&aggregate=avg&interval=1h', 'invalid_query', 'cursor is for records, not for intervals'],
     ['cursor=nonsense', 'invalid_cursor'],
     ['cursor=', 'invalid_cursor'],
-  ])('refuses ?%s', async (query, reason) => {
+  ])('refuses ?%s', async (query, reason, message = expect.any(String)) => {
     const { read } = await openWithHours()
     const answer = await read(query)
     expect(answer.statusCode).toBe(400)
     expect(reasonOf(answer)).toBe(reason)
+    expect(answer.json().message).toEqual(message)
   })
 
   it('links to the next page with the other parameters as they were', async () => {
