@@ -32,7 +32,10 @@ export const catalogue = {
   // The write body as a whole
   invalid_utf8: { ...refusedContent, text: 'The body is not UTF-8.' },
   invalid_json: { ...refusedContent, text: 'The body is not JSON.' },
-  invalid_body: { ...refusedContent, text: 'The body is not the JSON object that this request takes.' },
+  invalid_body: {
+    ...refusedContent,
+    text: 'The body is not the JSON object that this request takes, or the request takes none.',
+  },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
@@ -103,7 +106,10 @@ export const catalogue = {
   // The request around the body
   bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
   invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
-  invalid_query: { ...badRequest, text: 'A query parameter is unknown, has an invalid value, or needs another one.' },
+  invalid_query: {
+    ...badRequest,
+    text: 'A query parameter is unknown, has an invalid value, or needs another one.',
+  },
   invalid_limit: { ...badRequest, text: '`limit` is not a positive integer.' },
   invalid_cursor: { ...badRequest, text: '`cursor` does not come from an answer of this server.' },
   invalid_range: { ...badRequest, text: '`startDate` or `endDate` is not a datetime.' },

@@ -1,24 +1,19 @@
-import type {
-  FastifyInstance,
-  FastifyPluginAsync,
-  onRequestHookHandler,
-  preHandlerHookHandler,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { z } from 'zod'
 import { assertOptions } from '../core/options/given-options.ts'
 import { aFunction, ifGiven, ofFastify, wholeNumber, yesOrNo } from '../core/options/option-kinds.ts'
 import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
-import { isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
 import type { HttpThings } from './http-things.ts'
 import { KnownPaths } from './known-paths.ts'
 import { logSerializers } from './log-serializers.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { replyError } from './reply/reply-error.ts'
 import { takeBodiesAsBytes } from './request/body-bytes.ts'
 import { credentialOf } from './request/credential.ts'
-import { Query } from './request/query.ts'
+import { JsonBodies } from './request/json-bodies.ts'
 import { activationRoute } from './routes/activation.ts'
 import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
 import { adminForwardRoute } from './routes/admin-forward.ts'
@@ -116,6 +111,8 @@ async function registerDoor(
 ): Promise<void> {
   const { things, isDraining = () => false, allowedOrigins = ['*'], drainTimeout = 5_000 } = options
   const bodyLimit = options.bodyLimit ?? scope.initialConfig.bodyLimit ?? 1024 * 1024
+  const { redactor } = things.access
+  const bodies = new JsonBodies(bodyLimit, redactor)
   scope.setErrorHandler(replyError)
   takeBodiesAsBytes(scope, bodyLimit)
   healthRoutes(scope, things, isDraining)
@@ -125,7 +122,7 @@ async function registerDoor(
     async v2 => {
       allowOrigins(v2, allowedOrigins)
       keepOutOfCaches(v2)
-      refuseUnknownParameters(v2)
+      refuseUnknown(v2, bodies, redactor)
       v2.setErrorHandler((error, request, reply) => {
         const judged =
           error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
@@ -142,9 +139,9 @@ async function registerDoor(
       dateRoute(v2, things)
       principalRoute(v2, things)
       visibleThingsRoute(v2, things)
-      activationRoute(v2, things, bodyLimit)
-      thingSessionRoute(v2, things, bodyLimit)
-      await v2.register(async admin => adminRoutes(admin, things, bodyLimit), { prefix: '/admin' })
+      activationRoute(v2, things, bodies)
+      thingSessionRoute(v2, things, bodies)
+      await v2.register(async admin => adminRoutes(admin, things, bodies), { prefix: '/admin' })
       paths.refuseRest(v2, '/')
       paths.refuseRest(v2, '/*')
     },
@@ -162,29 +159,6 @@ function keepOutOfCaches(v2: FastifyInstance): void {
   })
 }
 
-/** Writes and activations ignore them (contract §3): firmware adds some. */
-function refuseUnknownParameters(v2: FastifyInstance): void {
-  v2.addHook('onRoute', route => {
-    const { operation } = route.config ?? {}
-    if (!operation) return
-    const { credential, parameters = [] } = operation
-    const isRead = ['GET', 'HEAD', 'DELETE'].includes(String(route.method))
-    if (!isRead && credential !== 'admin') return
-    const names = parameters.flatMap(each => (each.in === 'query' ? each.name : []))
-    if (credential === 'stream') names.push('session')
-    if (credential === 'token') names.push('thingToken')
-    const refuse: preHandlerHookHandler = (request, _reply, done) => {
-      if (!request.raw.url?.includes('?')) return done()
-      // Who gives no credential learns that first.
-      const { ref = '' } = request.params as { readonly ref?: string }
-      const isGiven = isToken(ref) || credentialOf(request) !== undefined
-      if (isGiven || credential === 'token' || credential === 'none') new Query(request).refuseOthers(names)
-      done()
-    }
-    route.preHandler = [route.preHandler ?? [], refuse].flat()
-  })
-}
-
 const noStore: onRequestHookHandler = (_request, reply, done) => {
   reply.header('cache-control', 'no-store')
   done()
@@ -195,12 +169,12 @@ function addressOf({ ip }: { readonly ip: string | undefined }): string {
   return ip ?? ''
 }
 
-function adminRoutes(admin: FastifyInstance, things: HttpThings, bodyLimit: number): void {
+function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBodies): void {
   admin.addHook('onRequest', async request => await things.access.authoriseAdmin(credentialOf(request)))
-  adminThingRoutes(admin, things, bodyLimit)
+  adminThingRoutes(admin, things, bodies)
   adminTokenRoutes(admin, things)
-  adminActivationCodeRoutes(admin, things, bodyLimit)
-  adminSessionRoutes(admin, things, bodyLimit)
+  adminActivationCodeRoutes(admin, things, bodies)
+  adminSessionRoutes(admin, things, bodies)
   adminForwardRoute(admin, things)
   backupRoute(admin, things)
 }

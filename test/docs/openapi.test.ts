@@ -128,6 +128,21 @@ describe('/docs', () => {
   })
 })
 
+describe('a service path', () => {
+  it.each([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/docs',
+    '/docs/json',
+    '/docs/asyncapi',
+    '/dashboard.json',
+    '/',
+  ])('%s takes parameters that it does not know', async path => {
+    expect((await fetch(`${server.url}${path}?_=1`)).status).toBe(200)
+  })
+})
+
 /** What a parameter does not come without. */
 const needed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   aggregate: { interval: '1h' },

@@ -85,8 +85,8 @@ export function giveUpBody(message: Message, problem: ThingwireError): void {
   message[receivingKey]?.giveUp(problem)
 }
 
-/** @param settle called once */
-function receiveBody(message: Message, limit: number, settle: (body: ReceivedBody) => void): void {
+/** Reads the body of a message that nothing else reads. @param limit bytes @param settle called once */
+export function receiveBody(message: Message, limit: number, settle: (body: ReceivedBody) => void): void {
   const chunks: Buffer[] = []
   let length = 0
   const end = (problem?: ThingwireError) => {

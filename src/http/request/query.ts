@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { TimeRange } from '../../core/ports.ts'
 import { parseDatetime } from '../../core/record/datetime.ts'
+import type { Redactor } from '../../core/refusals/redactor.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
+import { quotedName } from './quoted-name.ts'
 
 /** Most records of one page of JSON (contract §6). */
 const maximumPage = 1000
@@ -12,9 +14,6 @@ const flags = new Map([
   ['false', false],
   ['0', false],
 ])
-
-/** What may be shown of a name: a longer one may be a token. */
-const shownName = /^[\w$.-]{1,32}$/
 
 const parsed = new WeakMap<FastifyRequest, URLSearchParams>()
 
@@ -34,16 +33,17 @@ export class Query {
   }
 
   /**
-   * Of a read or a removal (contract §6): a misspelled `startDate` would remove everything.
-   *
+   * @param redactor of the name in the message
    * @throws ThingwireError invalid_query if there is a parameter of another name
    */
-  refuseOthers(names: readonly string[]): void {
+  refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
     if (unknown === undefined) return
-    const shown = shownName.test(unknown) ? `the query parameter ${unknown}` : 'a query parameter'
     const known = names.length === 0 ? 'this address takes none' : `this address takes ${names.join(', ')}`
-    throw new ThingwireError('invalid_query', `${shown} is unknown: ${known}`)
+    throw new ThingwireError(
+      'invalid_query',
+      `the query parameter ${quotedName(unknown, redactor)} is unknown: ${known}`,
+    )
   }
 
   has(name: string): boolean {

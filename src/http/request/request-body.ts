@@ -1,7 +1,5 @@
 import { gunzipSync } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
-import { z } from 'zod'
-import { readJson } from '../../core/json/read-json.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
 
@@ -21,6 +19,11 @@ export function bodyOf(request: FastifyRequest, limit: number): Buffer {
   return inflate(bytes, request.headers['content-encoding'], limit)
 }
 
+/** Whether the head says that a body follows. One in chunks may turn out to be empty. */
+export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
+}
+
 /**
  * To be called where a request needs a body.
  *
@@ -29,30 +32,6 @@ export function bodyOf(request: FastifyRequest, limit: number): Buffer {
 export function refuseMissingBody({ headers }: FastifyRequest, reason: Reason): void {
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
   throw new ThingwireError(reason, 'no body came, it ends at position 0: is Content-Length missing?')
-}
-
-/**
- * The body of a request as JSON of a given shape; an empty body is `{}`.
- *
- * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
- */
-export function jsonBodyOf<Shape extends z.ZodType>(
-  request: FastifyRequest,
-  limit: number,
-  shape: Shape,
-): z.output<Shape> {
-  const body = bodyOf(request, limit)
-  const result = shape.safeParse(body.byteLength === 0 ? {} : readJson(body))
-  if (result.success) return result.data
-  refuseMissingBody(request, 'invalid_body')
-  const [issue] = result.error.issues
-  if (issue?.code === 'unrecognized_keys') {
-    const members = shape instanceof z.ZodObject ? Object.keys(shape.shape).join(', ') : ''
-    const [unknown = ''] = issue.keys
-    const shown = /^[\w$.-]{1,32}$/.test(unknown) ? `the member ${unknown}` : 'a member'
-    throw new ThingwireError('invalid_body', `${shown} of the body is unknown: it takes ${members}`)
-  }
-  throw new ThingwireError('invalid_body', [...(issue?.path ?? []), issue?.message].join(' '))
 }
 
 function inflate(body: Buffer, encoding: string | undefined, limit: number): Buffer {

@@ -4,7 +4,7 @@ import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { replyStream } from '../reply/reply-stream.ts'
-import { jsonBodyOf } from '../request/request-body.ts'
+import type { JsonBodies } from '../request/json-bodies.ts'
 import {
   activationCodesBody,
   createActivationCodes,
@@ -24,10 +24,10 @@ interface OfCode {
 export function adminActivationCodeRoutes(
   scope: FastifyInstance,
   { activationCodes, costlyReads }: HttpThings,
-  bodyLimit: number,
+  bodies: JsonBodies,
 ): void {
   jsonRoute(scope, 'POST', '/activation-codes', createActivationCodes, async request => {
-    const codes = await activationCodes.create(jsonBodyOf(request, bodyLimit, activationCodesBody))
+    const codes = await activationCodes.create(bodies.read(request, activationCodesBody))
     return { activationCodes: codes }
   })
 

@@ -3,8 +3,8 @@ import type { AccessSessionSummary } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'
+import type { JsonBodies } from '../request/json-bodies.ts'
 import { Query } from '../request/query.ts'
-import { jsonBodyOf } from '../request/request-body.ts'
 import {
   createSession,
   endSession,
@@ -23,10 +23,10 @@ interface OfSession {
 export function adminSessionRoutes(
   scope: FastifyInstance,
   { sessions, costlyReads }: HttpThings,
-  bodyLimit: number,
+  bodies: JsonBodies,
 ): void {
   jsonRoute(scope, 'POST', '/sessions', createSession, async request => {
-    const { things, ...terms } = jsonBodyOf(request, bodyLimit, sessionBody)
+    const { things, ...terms } = bodies.read(request, sessionBody)
     const { sessionToken, sessionId, expiresAt } = await sessions.create(things, terms)
     return { sessionToken, sessionId, expiresAt: formatDatetime(expiresAt) }
   })

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { HttpThings } from '../http-things.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { thingPage } from '../reply/thing-page.ts'
+import type { JsonBodies } from '../request/json-bodies.ts'
 import { Query } from '../request/query.ts'
-import { jsonBodyOf } from '../request/request-body.ts'
 import {
   changeThing,
   changeThingBody,
@@ -21,10 +21,10 @@ interface OfAdminThing {
 export function adminThingRoutes(
   scope: FastifyInstance,
   { registry, costlyReads }: HttpThings,
-  bodyLimit: number,
+  bodies: JsonBodies,
 ): void {
   jsonRoute(scope, 'POST', '/things', createThing, async request => {
-    const { name = '', topics = [] } = jsonBodyOf(request, bodyLimit, createThingBody)
+    const { name = '', topics = [] } = bodies.read(request, createThingBody)
     const { thingId, thingToken } = await registry.create({ name, topics })
     return { status: 'created', thingId, thingToken }
   })
@@ -34,7 +34,7 @@ export function adminThingRoutes(
   })
 
   jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', changeThing, async request => {
-    const { name, topics } = jsonBodyOf(request, bodyLimit, changeThingBody)
+    const { name, topics } = bodies.read(request, changeThingBody)
     const { thingId } = request.params
     // First what may be refused.
     if (topics !== undefined) await registry.setTopics(thingId, topics)

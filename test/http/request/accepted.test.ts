@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asAdmin, openHost } from '../host.ts'
+import { openHost } from '../host.ts'
 
 const json = 'application/json'
 const csv = 'text/csv; charset=utf-8'
@@ -79,69 +79,5 @@ describe('Accept', () => {
     await write({ key: 'k', value: 1 })
     const answer = await inject({ url: `${path}/resources/k`, headers: { origin: 'https://page.example' } })
     expect(answer.headers.vary).toBe('Origin, Accept')
-  })
-})
-
-describe('a query parameter that is unknown', () => {
-  it.each([
-    ['GET', '?temperature=21.5', /temperature is unknown: this address takes keepAlive/],
-    ['HEAD', '?temperature=21.5', undefined],
-    ['GET', '/resources/k?startdate=2026', /startdate is unknown: .*startDate/],
-    ['GET', '/resources/k?limit=2&_=1', /parameter _ is unknown/],
-    ['GET', '/resources?limit=2', /limit is unknown: this address takes none/],
-    ['GET', '/all_resources?keys=k', /keys is unknown/],
-    ['GET', '/aggregates?key=k&points=10', /key is unknown: .*keys/],
-    ['GET', '/errors?since=1', /since is unknown/],
-    [
-      'DELETE',
-      '/resources/k?startdate=2026-01-01',
-      /startdate is unknown: this address takes startDate, endDate/,
-    ],
-    ['DELETE', '/resources/k?limit=1', /limit is unknown/],
-    ['GET', '/resources/k?a%20b=1', /a query parameter is unknown/],
-  ] as const)('%s %s is refused, and nothing is done', async (method, rest, message) => {
-    const { inject, path, write } = await openHost()
-    await write({ key: 'k', value: 1 })
-    const answer = await inject({ method, url: `${path}${rest}` })
-    expect(answer.statusCode).toBe(400)
-    if (message)
-      expect(answer.json()).toMatchObject({
-        reason: 'invalid_query',
-        message: expect.stringMatching(message),
-      })
-    expect((await inject({ url: `${path}/resources/k` })).json()).toHaveLength(1)
-  })
-
-  it('is not echoed if it may be a token', async () => {
-    const { inject, path } = await openHost()
-    const token = 'x'.repeat(43)
-    expect((await inject({ url: `${path}/resources/k?${token}` })).body).not.toContain(token)
-  })
-
-  it('is ignored by a write', async () => {
-    const { inject, path } = await openHost()
-    const payload = { values: [{ key: 'k', value: 1 }] }
-    expect((await inject({ method: 'POST', url: `${path}?_=1&x`, payload })).statusCode).toBe(201)
-  })
-})
-
-describe('what is unknown in a request of the operator', () => {
-  it.each([
-    [
-      'sessions',
-      {},
-      { things: '*', access: 'read', expires_in: 60 },
-      /expires_in .*unknown: it takes things/,
-    ],
-    ['things', {}, { nam: 'pump' }, /nam .*unknown: it takes name, topics/],
-    ['activation-codes', {}, { count: 1, use: 2 }, /use .*unknown: it takes count, uses/],
-    ['things', { name: 'pump' }, {}, /parameter name is unknown: this address takes none/],
-    ['sessions', { access: 'read' }, { things: '*', access: 'read' }, /parameter access is unknown/],
-  ])('is refused by %s with its name: %j %j', async (address, query, body, message) => {
-    const { inject } = await openHost()
-    const url = `/v2/admin/${address}?${new URLSearchParams(query)}`
-    const answer = await inject({ method: 'POST', url, headers: asAdmin, payload: body })
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({ message: expect.stringMatching(message) })
   })
 })

@@ -76,7 +76,12 @@ export const smuggling: readonly HttpCase[] = [
   {
     name: 'the body of a GET is not taken for a request',
     sends: [head('GET /v2/ HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-    answers: ['invalid_session'],
+    answers: ['invalid_body'],
+  },
+  {
+    name: 'the body of a probe is not taken for a request',
+    sends: [head('GET /healthz HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+    answers: [200],
   },
   {
     name: 'the body at an unknown path is not taken for a request',

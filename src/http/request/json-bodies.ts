@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { readJson } from '../../core/json/read-json.ts'
+import type { Redactor } from '../../core/refusals/redactor.ts'
+import { ThingwireError } from '../../errors.ts'
+import { type ReceivedBody, receiveBody } from './body-bytes.ts'
+import { quotedName } from './quoted-name.ts'
+import { bodyOf, refuseMissingBody } from './request-body.ts'
+
+/** The bodies of all requests but writes. */
+export class JsonBodies {
+  readonly #limit: number
+  readonly #redactor: Redactor
+
+  /** @param limit bytes, before and after inflating @param redactor of members that messages name */
+  constructor(limit: number, redactor: Redactor) {
+    this.#limit = limit
+    this.#redactor = redactor
+  }
+
+  /**
+   * The body of a request as JSON of a given shape; an empty body is `{}`.
+   *
+   * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
+   */
+  read<Shape extends z.ZodType>(request: FastifyRequest, shape: Shape): z.output<Shape> {
+    const body = bodyOf(request, this.#limit)
+    const result = shape.safeParse(body.byteLength === 0 ? {} : readJson(body))
+    if (result.success) return result.data
+    refuseMissingBody(request, 'invalid_body')
+    const [issue] = result.error.issues
+    const rule = [...(issue?.path ?? []), issue?.message].join(' ')
+    if (issue?.code !== 'unrecognized_keys') throw new ThingwireError('invalid_body', rule)
+    const [unknown = ''] = issue.keys
+    const isWhole = issue.path.length === 0 && shape instanceof z.ZodObject
+    const known = isWhole ? `it takes ${Object.keys(shape.shape).join(', ')}` : rule
+    const member = quotedName(unknown, this.#redactor)
+    throw new ThingwireError('invalid_body', `the member ${member} of the body is unknown: ${known}`)
+  }
+
+  /**
+   * Of a request that takes no body. `{}` is none: HTTP libraries send it where their caller gives nothing.
+   *
+   * @param parameters names of those that the query takes
+   * @throws ThingwireError invalid_body, body_too_large, or how the body broke off
+   */
+  async refuse(request: FastifyRequest, parameters: readonly string[]): Promise<void> {
+    const { bytes, problem } = await this.#receivedOf(request)
+    // The type of no bytes is no matter, and more bytes are refused anyway.
+    if (problem && problem.reason !== 'unsupported_media_type') throw problem
+    const text = bytes.toString().trim()
+    if (text === '' || /^\{\s*\}$/.test(text)) return
+    const query = parameters.length === 0 ? '' : `; its query takes ${parameters.join(', ')}`
+    throw new ThingwireError('invalid_body', `this request takes no body${query}`)
+  }
+
+  /** Fastify does not read the body of a GET or HEAD. */
+  async #receivedOf({ body, raw }: FastifyRequest): Promise<ReceivedBody> {
+    if (body !== undefined) return body as ReceivedBody
+    return await new Promise(resolve => receiveBody(raw, this.#limit, resolve))
+  }
+}
