@@ -85,6 +85,12 @@ describe('what is unknown in a request of the operator', () => {
     ['things', {}, { nam: 'pump' }, /member "nam" .*unknown: it takes name, topics/],
     ['activation-codes', {}, { count: 1, use: 2 }, /member "use" .*unknown: it takes count, uses/],
     ['things', { name: 'pump' }, {}, /parameter "name" is unknown: this address takes none/],
+    [
+      'sessions',
+      {},
+      { things: '*', access: 'read', topics: [{ filter: 'a/#', access: 'read', qos: 1 }] },
+      /member "qos" of the body is unknown: topics 0 must be an object {"filter","access"}/,
+    ],
     ['things', {}, { 'my "name"': 'pump' }, /member "my \\"name\\"" of the body is unknown/],
     ['things', {}, { ['y'.repeat(43)]: 'pump' }, /member "\[redacted\]" of the body is unknown/],
     ['sessions', { access: 'read' }, { things: '*', access: 'read' }, /parameter "access" is unknown/],
@@ -94,6 +100,36 @@ describe('what is unknown in a request of the operator', () => {
     const answer = await inject({ method: 'POST', url, headers: asAdmin, payload: body })
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject({ message: expect.stringMatching(message) })
+  })
+})
+
+describe('what is unknown in a request for a session of a thing', () => {
+  it.each([
+    ['', { access: 'read', expiresin: 60 }, 'invalid_body', /"expiresin" .*: it takes access, expiresIn/],
+    [
+      '',
+      { access: 'read', expiresIn: 60, other: 1 },
+      'invalid_body',
+      /member "other" of the body is unknown/,
+    ],
+    ['?expiresIn=5', { access: 'read' }, 'invalid_query', /"expiresIn" is unknown: this address takes none/],
+  ])('is refused with its name, whoever asks: %s %j', async (query, body, reason, message) => {
+    const { inject, thingId, thingToken, things } = await openHost()
+    for (const [ref, headers] of [
+      [thingToken, {}],
+      [thingId, { authorization: thingToken }],
+      [thingId, asAdmin],
+    ] as const) {
+      const answer = await inject({
+        method: 'POST',
+        url: `/v2/things/${ref}/sessions${query}`,
+        headers,
+        body,
+      })
+      expect(reasonOf(answer)).toBe(reason)
+      expect(answer.json().message).toMatch(message)
+    }
+    expect((await things.sessions.list({ limit: 1 })).sessions).toEqual([])
   })
 })
 

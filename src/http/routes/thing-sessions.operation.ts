@@ -4,7 +4,7 @@ import { ref } from '../operation/parameters.ts'
 import { ofBody, ofThing } from '../operation/refusals.ts'
 import { minted, mintedExample, sessionTerms } from '../operation/session.ts'
 
-export const thingSessionBody = z.object(
+export const thingSessionBody = z.strictObject(
   sessionTerms,
   'the body must be a JSON object {"access","expiresIn"?}',
 )
