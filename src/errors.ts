@@ -71,7 +71,7 @@ export const catalogue = {
   unknown_magic_resource: { ...refusedContent, text: 'The key starts with `$` but names no magic resource.' },
   invalid_value: {
     ...refusedContent,
-    text: 'The value is missing, or it is null without `geo`.',
+    text: 'The value is missing, nothing that JSON can say, or null without `geo`.',
   },
   number_out_of_range: { ...refusedContent, text: 'A number is too large for a 64-bit float.' },
   value_too_large: { ...refusedContent, text: 'The value is larger than 64 KiB as JSON.' },

@@ -128,7 +128,7 @@ const thingsRules = {
     rule: "a list of rules such as { pattern: 'debug.*', age: 86_400_000 }",
   }),
   magicResources: ifGiven({
-    schema: z.array(z.object({ key: z.string() })),
+    schema: z.array(z.object({ key: z.string(), check: aFunction().schema, apply: aFunction().schema })),
     rule: 'a list of magic resources (docs/use/magic.md)',
   }),
   observer: ifGiven(objectWith('an observer', ['wrote', 'refusedWrite'])),

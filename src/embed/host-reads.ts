@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import type { Access } from '../access/access.ts'
 import type { FairQueue } from '../core/async/fair-queue.ts'
-import { assertNames } from '../core/options/given-options.ts'
+import { assertNames, assertOptions } from '../core/options/given-options.ts'
 import type { RecordStore, TimeRange } from '../core/ports.ts'
 import { parseDatetime } from '../core/record/datetime.ts'
 import type { StoredRecord } from '../core/record/record.ts'
@@ -8,7 +9,7 @@ import { ThingwireError } from '../errors.ts'
 import { createReads, type MagicStates } from '../http/reading/magic-states.ts'
 import { pages, shortPage } from '../http/reading/pages.ts'
 import { isKey } from '../http/request/paths.ts'
-import { thingOf } from './known-thing.ts'
+import { aThingId, thingOf } from './known-thing.ts'
 import type { HostThings, JsonValue, Reading, ReadReadingsOptions, Time } from './reading.ts'
 
 interface HostReadsParts {
@@ -22,16 +23,19 @@ interface HostReadsParts {
 /** As whom it waits with others that read much. */
 const readerName = 'host'
 
+const aKey = { schema: z.string(), rule: 'the key of a resource' }
+
 /** `HostThings.read`, by the reads of the HTTP door. */
 export function createHostRead(parts: HostReadsParts): HostThings['read'] {
   const { costlyReads } = parts
   const { page } = createReads(parts.records, parts.magic)
   return async (thingId, key, options = {}) => {
+    assertOptions('read', { thingId: aThingId, key: aKey }, { thingId, key }, '')
     assertNames('read', ['last', 'from', 'to'], options, '{ last: 10 }')
     const limit = limitOf(options)
     const query = { ...rangeOf(options), order: 'desc', limit } as const
     await thingOf(parts, thingId, 'read')
-    if (typeof key !== 'string' || !isKey(key)) throw new ThingwireError('unknown_resource')
+    if (!isKey(key)) throw new ThingwireError('unknown_resource')
     const found = pages({ read: page }, thingId, key, query)
     const readings: Reading[] = []
     for await (const records of limit <= shortPage ? found : costlyReads.stream(readerName, found)) {

@@ -2,9 +2,9 @@ import { inspect } from 'node:util'
 import type { Access } from '../access/access.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest, WriteRequest } from '../core/ingest.ts'
-import { assertNames } from '../core/options/given-options.ts'
+import { assertNames, assertOptions } from '../core/options/given-options.ts'
 import { formatDatetime, latestDatetime } from '../core/record/datetime.ts'
-import { thingOf } from './known-thing.ts'
+import { aThingId, thingOf } from './known-thing.ts'
 import type { NewReading, WriteReadingsOptions } from './reading.ts'
 
 /** A refused write shows its first 200 characters, and no more of it is spelled than these may take. */
@@ -36,6 +36,7 @@ export class HostWrites {
     records: readonly NewReading[],
     options: WriteReadingsOptions = {},
   ): Promise<void> {
+    assertOptions('write', { thingId: aThingId }, { thingId }, '')
     assertNames('write', ['store', 'broadcast', 'id'], options, '{ broadcast: false }')
     const turn = this.#turns.take()
     let written: Promise<unknown>

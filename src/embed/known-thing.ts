@@ -1,6 +1,9 @@
+import { z } from 'zod'
 import type { Access, Action } from '../access/access.ts'
 import { isThingId } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
+
+export const aThingId = { schema: z.string(), rule: 'the id of a thing' }
 
 /**
  * Whether there is such a thing: a host is asked for no credential, and may do what the operator may.
@@ -9,11 +12,11 @@ import { ThingwireError } from '../errors.ts'
  */
 export async function thingOf(
   { access, adminKey }: { readonly access: Pick<Access, 'authorise'>; readonly adminKey: string },
-  thingId: unknown,
+  thingId: string,
   action: Action,
 ): Promise<void> {
   // A token too: it is a secret that a program has no need to keep.
-  if (typeof thingId !== 'string' || !isThingId(thingId)) {
+  if (!isThingId(thingId)) {
     throw new ThingwireError(
       'unknown_thing',
       'no thing has this id: a thing id is 16 characters of a-z and 2-7',

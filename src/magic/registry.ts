@@ -18,16 +18,18 @@ export interface MagicRegistry extends MagicRules {
 /**
  * `$geo`, `$settings`, and what a host adds.
  *
- * @throws Error for the host: a key that is none, or that another resource has
+ * @throws TypeError for the host: a key that is none, or that another resource has
  */
 export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
   const resources = new Map<string, MagicResource>()
   for (const resource of [...builtIn, ...added]) {
     const { key } = resource
     if (!stateKey.test(key)) {
-      throw new Error(`the key of a magic resource must be $ and 1 to 64 letters, digits, "_" or "-": ${key}`)
+      throw new TypeError(
+        `the key of a magic resource must be $ and 1 to 64 letters, digits, "_" or "-": ${key}`,
+      )
     }
-    if (resources.has(key)) throw new Error(`there are two magic resources ${key}`)
+    if (resources.has(key)) throw new TypeError(`there are two magic resources ${key}`)
     resources.set(key, resource)
   }
   const find = (key: string): MagicResource | undefined => {

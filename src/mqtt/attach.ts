@@ -21,8 +21,8 @@ const attached = new WeakSet<Aedes>()
  * @param relay of topics beside those of things that clients of ours may use; of the ready server alone
  * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
- * @throws Error if the broker is no Aedes, does not listen, or is attached to already
- * @throws TypeError if `things` is no service, or of an option that is wrong or unknown
+ * @throws Error if the broker does not listen, or is attached to already
+ * @throws TypeError if the broker is no Aedes, `things` is no service, or of an option that is wrong or unknown
  */
 export function attachThings(
   broker: Aedes,
@@ -65,7 +65,7 @@ function addressOf({ req, conn }: Client): string {
 
 function assertServable(broker: Aedes): void {
   if (typeof broker?.handle !== 'function' || typeof broker.preConnect !== 'function') {
-    throw new Error(
+    throw new TypeError(
       `attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is ${described(broker)}`,
     )
   }

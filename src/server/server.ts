@@ -65,7 +65,8 @@ const leavingShare = 0.25
  * Starts the ready server: store, core, broker, HTTP and MQTT door.
  *
  * @param given options that differ from the defaults
- * @throws Error with one line for the operator: a bad option, a port in use, a certificate that cannot be served, a
+ * @throws TypeError of an option that is wrong or unknown
+ * @throws Error with one line for the operator: a port in use, a certificate that cannot be served, a
  * data directory that cannot be used or that another process holds, a Redis that cannot be reached or trusted
  */
 export async function createServer(

@@ -28,6 +28,34 @@ describe('things.write()', () => {
     expect((await things.read(thingId, 'k'))[0]?.value).toEqual(value)
   })
 
+  it('stores the JSON of an object that has one', async () => {
+    const { things, thingId } = await thingsOfTest()
+    class Point {
+      x = 1
+      y = undefined
+    }
+    class Itself {
+      a = 1
+      toJSON() {
+        return this
+      }
+    }
+    const value = [
+      new Date(past),
+      new URL('http://h/'),
+      new Point(),
+      Object.assign(Object.create(null), { z: 1 }),
+    ]
+    await things.write(thingId, [{ key: 'k', value: [...value, new Itself()] }])
+    expect((await things.read(thingId, 'k'))[0]?.value).toEqual([
+      past,
+      'http://h/',
+      { x: 1 },
+      { z: 1 },
+      { a: 1 },
+    ])
+  })
+
   it('stores position and time, in each form that a time may have', async () => {
     const { things, thingId } = await thingsOfTest()
     const geo = { lat: 60.5, long: -23 }
@@ -80,6 +108,22 @@ describe('things.write()', () => {
     ['a BigInt inside', [{ key: 'k', value: [1n] }], 'invalid_value'],
     ['a function', [{ key: 'k', value: () => 1 }], 'invalid_value'],
     ['a symbol', [{ key: 'k', value: Symbol('s') }], 'invalid_value'],
+    ['a function inside', [{ key: 'k', value: { f: () => 1 } }], 'invalid_value'],
+    ['a Map', [{ key: 'k', value: new Map([[1, 2]]) }], 'invalid_value'],
+    ['a Set inside', [{ key: 'k', value: { all: [new Set([1])] } }], 'invalid_value'],
+    ['a RegExp', [{ key: 'k', value: /x/ }], 'invalid_value'],
+    ['an Error', [{ key: 'k', value: new Error('x') }], 'invalid_value'],
+    ['a promise', [{ key: 'k', value: Promise.resolve(1) }], 'invalid_value'],
+    ['an array of bytes', [{ key: 'k', value: new Uint8Array(2) }], 'invalid_value'],
+    ['a number as an object', [{ key: 'k', value: Object(Number.NaN) }], 'invalid_value'],
+    ['an array with a gap', [{ key: 'k', value: Array(2) }], 'invalid_value'],
+    ['a Date that is none as the value', [{ key: 'k', value: { at: new Date('x') } }], 'invalid_value'],
+    [
+      'a toJSON that gives NaN',
+      [{ key: 'k', value: { toJSON: () => ({ n: Number.NaN }) } }],
+      'number_out_of_range',
+    ],
+    ['a toJSON that throws', [{ key: 'k', value: { toJSON: () => JSON.parse('') } }], 'invalid_value'],
     ['an object with itself inside', [{ key: 'k', value: circular }], 'value_too_deep'],
     ['a position out of range', [{ key: 'k', value: 1, geo: { lat: 91, long: 0 } }], 'invalid_geo'],
     ['a Date that is none', [{ key: 'k', value: 1, datetime: new Date('x') }], 'invalid_datetime'],

@@ -86,7 +86,27 @@ describe('a wrong option', () => {
     [
       'no age',
       () => (createThings as Untyped)({ store, adminKey, retention: ['30d'] }),
-      "retention of createThings must be a list of rules such as { pattern: 'debug.*', age: 86_400_000 }: it is an array",
+      'retention of createThings must be a list of rules such as { pattern: \'debug.*\', age: 86_400_000 }: [0] is "30d"',
+    ],
+    [
+      'a magic resource without a key',
+      () => (createThings as Untyped)({ store, adminKey, magicResources: [{}] }),
+      'magicResources of createThings must be a list of magic resources (docs/use/magic.md): [0].key is missing',
+    ],
+    [
+      'a magic resource without functions',
+      () => (createThings as Untyped)({ store, adminKey, magicResources: [{ key: '$x' }] }),
+      'magicResources of createThings must be a list of magic resources (docs/use/magic.md): [0].check is missing',
+    ],
+    [
+      'a magic resource of a wrong key',
+      () =>
+        (createThings as Untyped)({
+          store,
+          adminKey,
+          magicResources: [{ key: 'x', check() {}, apply() {} }],
+        }),
+      'the key of a magic resource must be $ and 1 to 64 letters',
     ],
     [
       'a limit that is none',
@@ -144,6 +164,16 @@ describe('a wrong option', () => {
       'httpPort in the options of createServer must be a whole number from 0 to 65535: it is a function',
     ],
     [
+      'a number for a path',
+      () => (createServer as Untyped)({ dataDir: 5 }),
+      'dataDir in the options of createServer must be a path: it is 5',
+    ],
+    [
+      'a misspelled port',
+      () => (createServer as Untyped)({ httpport: 1 }),
+      'unknown option httpport in the options of createServer',
+    ],
+    [
       'attachThings()',
       () => (attachThings as Untyped)(),
       'attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is missing',
@@ -191,6 +221,7 @@ describe('a wrong option', () => {
   ])('says what is wanted: %s', async (_, call, message) => {
     const failing = (async () => await call())()
     await expect(failing).rejects.toThrow(message)
+    await expect(failing).rejects.toBeInstanceOf(TypeError)
     await expect(failing).rejects.not.toThrow(/secret|pass@/)
   })
 
@@ -211,8 +242,24 @@ describe('a wrong option', () => {
   })
 })
 
-describe('a wrong argument of registry, sessions or activationCodes', () => {
+describe('a wrong argument of the service, registry, sessions or activationCodes', () => {
   it.each<[string, (things: Things) => unknown, string]>([
+    ['read()', ({ read }) => (read as Untyped)(), 'thingId of read must be the id of a thing: it is missing'],
+    [
+      'read(id)',
+      ({ read }) => (read as Untyped)('abcdefghijklmnop'),
+      'key of read must be the key of a resource: it is missing',
+    ],
+    [
+      'write(undefined)',
+      ({ write }) => (write as Untyped)(undefined, []),
+      'thingId of write must be the id of a thing: it is missing',
+    ],
+    [
+      'a topic without access',
+      ({ registry }) => (registry.setTopics as Untyped)('id', [{ filter: 'tele/#' }]),
+      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }]: [0].access is missing",
+    ],
     [
       'registry.create()',
       ({ registry }) => (registry.create as Untyped)(),

@@ -15,10 +15,19 @@ export function assertOptions(call: string, rules: GivenRules, given: unknown, e
   assertNames(call, Object.keys(rules), given, example)
   for (const [name, { schema, rule, secret }] of Object.entries(rules)) {
     const value = (given as Readonly<Record<string, unknown>>)[name]
-    if (schema.safeParse(value).success) continue
+    const { error } = schema.safeParse(value)
+    if (!error) continue
     const isShown = value === undefined || !secret
-    throw new TypeError(`${name} of ${call} must be ${rule}${isShown ? `: it is ${described(value)}` : ''}`)
+    const fault = isShown ? `: ${faultIn(value, error.issues[0]?.path)}` : ''
+    throw new TypeError(`${name} of ${call} must be ${rule}${fault}`)
   }
+}
+
+/** @param path of what is wrong inside the value; empty: all of it */
+function faultIn(value: unknown, path: readonly PropertyKey[] = []): string {
+  const inside = path.reduce((at, step) => (at as Readonly<Record<PropertyKey, unknown>>)[step], value)
+  const place = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+  return `${place || 'it'} is ${described(inside)}`
 }
 
 /** The same of the names alone. @throws TypeError */

@@ -37,21 +37,24 @@ export function forbiddenMember(field: string, name: string): Problem {
 }
 
 /**
- * The JSON text of a parsed value, as it is stored and given back: -0 is 0, a lone surrogate stays itself as an
+ * The JSON text of a value, a parsed one or one of a program, as it is stored and given back: -0 is 0, a lone surrogate stays itself as an
  * escape.
  *
- * @returns the text, or what is wrong: a number that overflowed, a forbidden member, too deep, too large.
+ * @returns the text, or what is wrong: something that JSON cannot say, a number that overflowed, a forbidden member, too deep, too large.
  */
 export function valueText(value: unknown): string | Problem {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? String(value) : overflow
   }
-  if (typeof value === 'object' && value !== null) {
+  let text: string
+  try {
     const problem = inspect(value, maximumValueDepth)
     if (problem) return problem
+    text = JSON.stringify(value)
+  } catch {
+    // A getter or a toJSON of a program.
+    return noJson
   }
-  const text = jsonText(value)
-  if (text === undefined) return noJson
   if (text.length > maximumValueBytes / 3 && Buffer.byteLength(text) > maximumValueBytes) {
     return {
       field: 'value',
@@ -62,30 +65,47 @@ export function valueText(value: unknown): string | Problem {
   return text
 }
 
-/** @returns undefined: of a function, a symbol, a BigInt, which only a program can give, and no body */
-function jsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return undefined
-  }
+/** Looks through a value for what JSON text cannot say, or can say and a value may not hold. */
+function inspect(value: unknown, levelsLeft: number): Problem | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : overflow
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined
+  if (typeof value !== 'object') return noJson
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') return inspectOwnForm(toJSON.call(value, ''), levelsLeft)
+  return inspectMembers(value, levelsLeft)
 }
 
-/** Looks through an object or array for what JSON text can say and a value may not hold. */
-function inspect(container: object, levelsLeft: number): Problem | undefined {
+/** @param form what an object gives to be spelled in its place; null: JSON has no text for it, such as for a Date that is none */
+function inspectOwnForm(form: unknown, levelsLeft: number): Problem | undefined {
+  if (typeof form !== 'object') return inspect(form, levelsLeft)
+  return form === null ? noJson : inspectMembers(form, levelsLeft)
+}
+
+function inspectMembers(container: object, levelsLeft: number): Problem | undefined {
   if (levelsLeft === 0) {
     const message = `value must be nested at most ${maximumValueDepth} levels deep`
     return { field: 'value', reason: 'value_too_deep', message }
   }
-  const isArray = Array.isArray(container)
-  for (const [name, member] of Object.entries(container)) {
-    if (!isArray && isForbiddenMember(name)) return forbiddenMember('value', name)
-    if (typeof member === 'number') {
-      if (!Number.isFinite(member)) return overflow
-    } else if (typeof member === 'object' && member !== null) {
-      const problem = inspect(member, levelsLeft - 1)
+  if (Array.isArray(container)) {
+    // By `of`, an item that is left out is undefined, and not passed over.
+    for (const item of container) {
+      const problem = inspect(item, levelsLeft - 1)
       if (problem) return problem
     }
+    return undefined
+  }
+  if (!isOfMembers(container)) return noJson
+  for (const [name, member] of Object.entries(container)) {
+    if (isForbiddenMember(name)) return forbiddenMember('value', name)
+    // JSON leaves out what is undefined, as programs do.
+    const problem = member === undefined ? undefined : inspect(member, levelsLeft - 1)
+    if (problem) return problem
   }
   return undefined
+}
+
+/** Whether its members are all that it holds: not of a Map, Set, RegExp, Error, Promise, or an array of bytes. */
+function isOfMembers(object: object): boolean {
+  const isPlain = Object.getPrototypeOf(object) === Object.prototype
+  return isPlain || Object.prototype.toString.call(object) === '[object Object]'
 }

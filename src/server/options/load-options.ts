@@ -43,12 +43,16 @@ export async function loadOptions(
 /**
  * Completes options that a program gives.
  *
- * @throws Error as `loadOptions`
+ * @throws TypeError with the message of `loadOptions`
  */
 export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
   const origin = 'the options of createServer'
   assertObject('createServer', options, "{ dataDir: './data' }")
-  return mergeOptions([{ label: name => `${name} in ${origin}`, values: known(options, origin) }])
+  try {
+    return mergeOptions([{ label: name => `${name} in ${origin}`, values: known(options, origin) }])
+  } catch (error) {
+    throw new TypeError((error as Error).message)
+  }
 }
 
 /** The first source that has a value wins. */
