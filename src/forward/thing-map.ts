@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
+import { parseJsonFile } from '../core/json/json-file.ts'
 import { isThingId, isToken } from '../core/token.ts'
 
 /** What the map says of a thing: its token at the central server, or an activation code that gives it one. */
@@ -157,19 +158,9 @@ function readTokens(file: string): Map<string, string> {
 }
 
 function readObject(file: string): object {
-  const content = parse(file, readPrivate(file))
+  const content = parseJsonFile(`the thing map ${file}`, readPrivate(file))
   if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
   throw new Error(`the thing map ${file} must contain a JSON object`)
-}
-
-function parse(file: string, text: string): unknown {
-  try {
-    // Without the byte order mark that editors put in front.
-    return JSON.parse(text.trim())
-  } catch {
-    // The parser's own message may quote a token.
-    throw new Error(`the thing map ${file} is not valid JSON`)
-  }
 }
 
 function readPrivate(file: string): string {

@@ -114,6 +114,15 @@ describe('thingwire, as the operator,', () => {
     expect(sessions).toContainEqual(
       expect.objectContaining({ sessionId: session.sessionId, things: [thingId], access: 'read' }),
     )
+    const second = await jsonOf<Record<'sessionId', string>>(['sessions', 'create', 'sloop'], { server })
+    const third = await jsonOf<Record<'sessionId', string>>(['sessions', 'create', '--all'], { server })
+    const { stdout } = await runCommand(['sessions', 'list'], { server })
+    const rows = [
+      `${session.sessionId} .* sloop`,
+      `${second.sessionId} .* sloop`,
+      `${third.sessionId} .* all`,
+    ]
+    expect(stdout).toMatch(new RegExp(rows.join('[^]*')))
     await jsonOf(['sessions', 'revoke', session.sessionId], { server })
     expect(await runCommand(['things', 'list'], viewer)).toMatchObject({ code: 4 })
 

@@ -7,7 +7,7 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { createThing, write } from '../helpers/http-client.ts'
 import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
-import { runCommand } from './command.ts'
+import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
 interface Finding {
@@ -60,6 +60,18 @@ describe('thingwire doctor', () => {
     expect(await diagnose([thingId], server.adminKey)).toEqual([])
     expect(await diagnose([], server.adminKey)).toEqual([])
     expect(await notes([])).toContainEqual(expect.objectContaining({ check: 'thing' }))
+  })
+
+  it('notes that a session may only read', async () => {
+    const { thingId } = await createThing(server)
+    const make = async (...access: string[]) =>
+      await jsonOf<{ sessionToken: string }>(['sessions', 'create', thingId, ...access], { server })
+    const reader = await findings([], (await make()).sessionToken)
+    expect(reader.filter(({ isNote }) => isNote).map(({ text }) => text)).toEqual([
+      'a session that may only read',
+    ])
+    const writer = await findings([], (await make('--write')).sessionToken)
+    expect(writer.filter(({ isNote }) => isNote)).toEqual([])
   })
 
   it('refuses an address of the MQTT door that is none before it looks at anything', async () => {

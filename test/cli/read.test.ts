@@ -37,6 +37,12 @@ describe('thingwire read', () => {
     return stdout
   }
 
+  it('says where the keys are if there is none of this name', async () => {
+    const told = await runCommand(['read', thing.thingId, 'temprature'], { server })
+    expect(told).toMatchObject({ code: 1, stdout: '' })
+    expect(told.stderr).toContain('thingwire read <thing> shows the keys')
+  })
+
   it('--json is one document of all pages', async () => {
     const all = JSON.parse(await read('n', '--json')) as { value: number }[]
     expect(all.map(({ value }) => value)).toEqual(Array.from({ length: records }, (_, n) => records - 1 - n))

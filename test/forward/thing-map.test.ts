@@ -64,11 +64,12 @@ describe('ThingMap', () => {
     expect([one, two].map(thingId => map.has(thingId))).toEqual([false, true])
     await change('{')
     expect(map.has(two)).toBe(true)
-    expect(told.map(fault => fault?.message)).toEqual([undefined, `the thing map ${file} is not valid JSON`])
+    const why = 'is not valid JSON (line 1, column 2): it ends too early'
+    expect(told.map(fault => fault?.message)).toEqual([undefined, `the thing map ${file} ${why}`])
   })
 
   it.each([
-    ['{', /is not valid JSON$/],
+    ['{', /is not valid JSON \(line 1, column 2\)/],
     ['[]', /must contain a JSON object$/],
     [{}, /forwards no thing/],
     [{ [one]: null }, /forwards no thing/],

@@ -220,8 +220,9 @@ function notTheServer(url: string): CommandError {
   )
 }
 
-/** What to do where a credential is unknown, as further lines. */
+/** What to do where a credential or a key is unknown, as further lines. */
 function nextSteps(reason: string): readonly string[] {
+  if (reason === 'unknown_resource') return ['thingwire read <thing> shows the keys of the thing']
   if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
   return [
     'thingwire doctor tests a credential over HTTP and MQTT',

@@ -23,6 +23,8 @@ export interface Credential {
   readonly source: string
 }
 
+/** As `jq` without -r and files of variables have it. */
+const quotedToken = /^(["'])([\w-]{43})\1$/
 const credentialForm = /^[\x21-\x7e]+$/
 
 /**
@@ -69,10 +71,12 @@ async function ownFile(file: string): Promise<string | undefined> {
 }
 
 function checked(text: string, source: string): Credential {
-  const credential = text.trim()
-  if (credentialForm.test(credential)) return { text: credential, source }
-  const fault =
-    credential === ''
+  const credential = text.trim().replace(quotedToken, '$2')
+  const isDocument = /^\{\s*".*\}$/s.test(credential)
+  if (credentialForm.test(credential) && !isDocument) return { text: credential, source }
+  const fault = isDocument
+    ? 'is a JSON document: keep its token alone, as jq -r .thingToken gives it'
+    : credential === ''
       ? 'is empty'
       : 'contains a character that no credential has: a token is 43 letters, digits, - and _'
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)

@@ -6,7 +6,7 @@ import type { TopicGrant } from './topic-flags.ts'
 /** Whom the credential stands for: the answer of `GET /v2/principal`. */
 export type Principal =
   | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
-  | { readonly kind: 'session'; readonly things: '*' | readonly string[] }
+  | { readonly kind: 'session'; readonly things: '*' | readonly string[]; readonly access: 'read' | 'write' }
   | { readonly kind: 'admin'; readonly topics?: readonly string[] }
 
 /** An item of `GET /v2/things`. */

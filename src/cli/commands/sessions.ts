@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { signInLink } from '../../core/token.ts'
+import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
-import { isCalled, readPrincipal, thingCalled } from '../client/named-thing.ts'
+import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
 import { usageError } from '../exit.ts'
 import { printResult, table } from '../output.ts'
@@ -23,6 +24,7 @@ interface ListedSession {
   readonly sessionId: string
   readonly things: '*' | readonly string[]
   readonly access: string
+  readonly createdAt: string
   readonly topics?: readonly TopicGrant[]
   readonly expiresAt: string
 }
@@ -135,17 +137,27 @@ async function show(url: string | undefined, made: NewSession, flags: CreateFlag
 async function list(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const sessions = await client.listAll<ListedSession, 'sessions'>('/v2/admin/sessions', 'sessions')
+  sessions.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+  const names = flags.json ? undefined : await uniqueNames(client)
   const topics = topicColumn(sessions)
   const rows = sessions.map(({ sessionId, access, expiresAt, things, ...session }) => [
     sessionId,
     // Of things: to none it gives none.
     things.length === 0 ? '–' : access,
     expiresAt,
-    things === '*' ? 'all' : things.join(' ') || '–',
+    things === '*' ? 'all' : things.map(id => names?.get(id) ?? id).join(', ') || '–',
     ...topics.cells(session),
   ])
   const head = ['session id', 'access', 'until', 'things', ...topics.head]
   await printResult(flags, { sessions }, table(head, rows))
+}
+
+/** By thing id. Things that share a name, or have none, are left out: their ids alone tell them apart. */
+async function uniqueNames(client: ServerClient): Promise<ReadonlyMap<string, string>> {
+  const idOf = new Map<string, string | undefined>()
+  for await (const { thingId, name } of client.list<ListedThing, 'things'>('/v2/things', 'things'))
+    idOf.set(name, name === '' || idOf.has(name) ? undefined : thingId)
+  return new Map([...idOf].flatMap(([name, id]) => (id === undefined ? [] : [[id, name]])))
 }
 
 async function revoke(sessionId: string, flags: ConnectionFlags): Promise<void> {

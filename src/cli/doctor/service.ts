@@ -1,8 +1,8 @@
 import { RefusedError, type ServerClient, UnreachableError } from '../client/client.ts'
-import { readPrincipal } from '../client/named-thing.ts'
+import { type Principal, readPrincipal } from '../client/named-thing.ts'
 import { CommandError } from '../exit.ts'
 import { durationText } from '../progress.ts'
-import { type Finding, fault, ok } from './finding.ts'
+import { type Finding, fault, note, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'
 
 /** Difference of clocks that is worth a word, milliseconds. */
@@ -78,12 +78,19 @@ export async function checkCredential(client: ServerClient): Promise<Finding> {
   try {
     const principal = await readPrincipal(client)
     if (principal.kind === 'admin') return ok('HTTP credential', 'the admin key')
-    if (principal.kind === 'session') return ok('HTTP credential', 'a session')
+    if (principal.kind === 'session') return ofSession(principal)
     return ok('HTTP credential', `the token of ${principal.name || 'the thing'} (${principal.thingId})`)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     return fault('HTTP credential', error.message, credentialAdvice(error))
   }
+}
+
+function ofSession({ things, access }: Extract<Principal, { kind: 'session' }>): Finding {
+  // Of a session for no thing the access says nothing.
+  if (access === 'write' || things.length === 0) return ok('HTTP credential', 'a session')
+  const advice = 'a device needs the token of its thing, or a session that was made with --write'
+  return note('HTTP credential', 'a session that may only read', advice)
 }
 
 function credentialAdvice(error: CommandError): string {

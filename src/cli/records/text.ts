@@ -22,6 +22,7 @@ export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 function decoderFor([first, second]: Uint8Array): TextDecoder {
+  if (first === 0x1f && second === 0x8b) throw failure('the input is packed with gzip: gunzip it first')
   const mark =
     first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
   return new TextDecoder(mark, { fatal: true })

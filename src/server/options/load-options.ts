@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { parseJsonFile } from '../../core/json/json-file.ts'
 import { assertObject, described, shown } from '../../core/options/given-options.ts'
 import { packageRoot } from '../package-root.ts'
 import {
@@ -118,14 +119,7 @@ async function fromFile(file: string | undefined): Promise<OptionSource> {
 }
 
 function parseObject(text: string, origin: string): object {
-  let content: unknown
-  try {
-    // Without the byte order mark that editors put in front.
-    content = JSON.parse(text.trim())
-  } catch {
-    // The parser's own message may quote the text, and so the admin key.
-    throw new Error(`the configuration file ${origin} is not valid JSON`)
-  }
+  const content = parseJsonFile(`the configuration file ${origin}`, text)
   if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
   throw new Error(`the configuration file ${origin} must contain a JSON object`)
 }

@@ -36,6 +36,25 @@ describe('findCredential()', () => {
     expect(await findCredential('any', local)).toMatchObject({ text: 'of-the-data-directory' })
   })
 
+  it.each(['"', "'"])('takes a token in %s', async quote => {
+    const token = 'a-token_'.padEnd(43, 'x')
+    const file = join(await temporaryDirectory(), 'credential')
+    await writeFile(file, `${quote}${token}${quote}\n`)
+    expect(await findCredential('any', await sources({ credentialFile: file }))).toMatchObject({
+      text: token,
+    })
+  })
+
+  it('names the token that is wanted of a whole answer', async () => {
+    const text = '{"thingId":"abcdefgh234567ab","thingToken":"hidden"}'
+    const error: unknown = await findCredential(
+      'any',
+      await sources({ environment: { THINGWIRE_TOKEN: text } }),
+    ).catch(thrown => thrown)
+    expect(error).toMatchObject({ status: 4, message: expect.stringContaining('jq -r .thingToken') })
+    expect(String(error)).not.toContain('hidden')
+  })
+
   it.each(['http://example.org', 'http://127.0.0.1.example.org', 'http://10.0.0.1:8080'])(
     'sends the admin key of this machine not to %s',
     async url => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readCsv } from './read-file.ts'
 
@@ -128,6 +129,11 @@ describe('csvRecords()', () => {
 
   it('refuses what is no UTF-8', async () => {
     await expect(readCsv(Buffer.from('time,n\n\xe4', 'latin1'))).rejects.toMatchObject({ status: 1 })
+  })
+
+  it('names gzip', async () => {
+    const reading = readCsv(gzipSync(`time,n\n${at},1`))
+    await expect(reading).rejects.toMatchObject({ status: 1, message: expect.stringContaining('gunzip') })
   })
 
   it('reads nothing out of nothing', async () => {

@@ -81,7 +81,13 @@ describe('loadOptions()', () => {
       /^allowedOrigins in \S+my\.json must/,
     ],
     ['an array', [], /^\S.*my\.json must contain a JSON object$/],
-    ['no JSON', '{"httpPort": 80', /my\.json is not valid JSON$/],
+    ['no JSON', '{"httpPort": 80', /my\.json is not valid JSON \(line 1, column 16\): it ends too early$/],
+    [
+      'a trailing comma',
+      '\ufeff{\n  "httpPort": 80,\n}',
+      /my\.json is not valid JSON \(line 3, column 1\): .*: take the comma before it away$/,
+    ],
+    ['a comment', '{\n  // of "k3y"\n}', /\(line 2, column 3\): .*: JSON has no comments$/],
   ])('refuses a file with %s, in one line that names it', async (_case, content, message) => {
     await expect(loadOptions({ config: await configFile(content) }, {})).rejects.toThrow(message)
   })
