@@ -119,3 +119,26 @@ it('a chart of numbers among other values draws the numbers', async () => {
   await signIn(page, thing.thingToken)
   await expect.poll(() => chartPoints(page, 'level')).toBe(3)
 })
+
+it('an empty chart keeps its first time label inside', async () => {
+  const thing = await createNamedThing(server(), 'old')
+  const datetime = new Date(Date.now() - 2 * 86_400_000).toISOString()
+  await write(server(), thing, { values: [{ key: 'level', value: 1, datetime }] })
+  const page = await browser.open(server().url)
+  await signIn(page, thing.thingToken)
+  await page.getByText('No numbers in this range of time.').waitFor()
+  const [canvas, over] = await Promise.all(
+    ['canvas', '.u-over'].map(part => page.locator(`.chart-plot ${part}`).boundingBox()),
+  )
+  expect((over?.x ?? 0) - (canvas?.x ?? 0)).toBeGreaterThanOrEqual(32)
+})
+
+it('All shows a reading that is ahead of the clock', async () => {
+  const thing = await createThing([3, 2, 1])
+  const datetime = new Date(Date.now() + 3 * 3_600_000).toISOString()
+  await write(server(), thing, { values: [{ key: 'level', value: 4, datetime }] })
+  const page = await browser.open(server().url)
+  await signIn(page, thing.thingToken)
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await expect.poll(() => chartPoints(page, 'level')).toBe(4)
+})

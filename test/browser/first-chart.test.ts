@@ -51,6 +51,14 @@ it('the first write of a new thing brings its chart, and the next changes nothin
   expect(await shown.textContent()).toBe('temperature')
 })
 
+it('a thing that writes its position alone is not asked to be connected', async () => {
+  const { page, send } = await open({ $geo: [23.54, 60.08] })
+  await page.getByText('The thing has written its position alone.').waitFor()
+  expect(await page.getByText('Nothing has arrived yet.').count()).toBe(0)
+  await send({ depth: 9 }, 0)
+  await expectText(page.locator('.selected-resource h2'), 'depth')
+})
+
 it('the chart follows the address, also back and forward', async () => {
   const { page, shown, listed } = await open({ speed: 5 }, { course: 224 }, { depth: 10 })
   await expectText(shown, 'depth')

@@ -76,6 +76,7 @@ describe('the page of the operator', () => {
     const sessionToken = (await sessions.getByText(/^[\w-]{43,}$/).textContent()) ?? ''
     const link = (await sessions.getByText(/#session=/).textContent()) ?? ''
     expect(link).toBe(`${server().url}/#session=${sessionToken}`)
+    await sessions.getByText('The server listens on this machine only.').waitFor()
     await sessions.getByRole('button', { name: 'Done' }).click()
 
     const guest = await browser.open(link, { expectedErrors: /status of 401/ })

@@ -3,6 +3,7 @@ import {
   deviceHost,
   httpUrlAt,
   isThisMachineAlone,
+  linkProblem,
   reachProblem,
 } from '../../../web/src/thing/connect/host.ts'
 
@@ -48,5 +49,18 @@ describe('reachProblem()', () => {
     ['board.example', 'board.example', true, undefined],
   ])('of %s, for a page from %s, loopback %s', (host, pageHost, isLoopback, problem) => {
     expect(reachProblem(host, pageHost, isLoopback)).toEqual(problem)
+  })
+})
+
+describe('linkProblem()', () => {
+  it.each([
+    ['127.0.0.1', true, { text: expect.stringContaining('No other device'), command: expect.any(String) }],
+    ['localhost', false, { text: expect.stringContaining('localhost means the same machine') }],
+    ['[::1]', false, { text: expect.stringContaining('::1 means the same machine') }],
+    ['192.168.1.20', false, undefined],
+    // Behind a proxy.
+    ['board.example', true, undefined],
+  ])('of a page from %s, loopback %s', (pageHost, isLoopback, problem) => {
+    expect(linkProblem(pageHost, isLoopback)).toEqual(problem)
   })
 })

@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../copy-button.tsx'
 import { connectHash } from '../route.ts'
+import type { ReachProblem } from '../thing/connect/host.ts'
+import { ReachNotice } from '../thing/connect/reach-notice.tsx'
 import { QrCode } from './qr-code.tsx'
 
 export interface SecretProps {
@@ -9,13 +11,15 @@ export interface SecretProps {
   readonly text: string
   /** Of a session: the address that opens the page signed in. The QR code holds it in place of the text. */
   readonly link?: string
+  /** Why the link may lead nowhere on another device. */
+  readonly linkProblem?: ReachProblem | undefined
   /** Of a token: the thing that a device writes as with it. */
   readonly thingId?: string
   readonly onDone: () => void
 }
 
 /** A secret that the server shows only now, until the operator has kept it. */
-export function Secret({ title, text, link, thingId, onDone }: SecretProps) {
+export function Secret({ title, text, link, linkProblem, thingId, onDone }: SecretProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   return (
@@ -30,6 +34,7 @@ export function Secret({ title, text, link, thingId, onDone }: SecretProps) {
           <>
             <p>This link opens the page signed in:</p>
             <code>{link}</code>
+            <ReachNotice problem={linkProblem} />
             <p>Programs take the token alone:</p>
           </>
         )}

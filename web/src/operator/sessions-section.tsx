@@ -3,6 +3,8 @@ import { listSessions, type NewSession, removeSession, type SessionSummary } fro
 import type { Api } from '../api/http.ts'
 import { linkOf } from '../session/link-session.ts'
 import type { SignedIn } from '../session/signed-in.ts'
+import { linkProblem } from '../thing/connect/host.ts'
+import { useServerFacts } from '../thing/connect/server-facts.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
 import { Problem } from './problem.tsx'
@@ -13,6 +15,7 @@ import { useList } from './use-list.ts'
 
 /** Sessions for people, pages and apps. */
 export function SessionsSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
+  const { loopback } = useServerFacts(api)
   const [secret, setSecret] = useState<NewSession>()
   const [more, setMore] = useState<readonly SessionSummary[]>([])
   const [next, setNext] = useState<string>()
@@ -44,6 +47,7 @@ export function SessionsSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
           title={`Session ${secret.sessionId}`}
           text={secret.sessionToken}
           link={linkOf(secret.sessionToken)}
+          linkProblem={linkProblem(location.hostname, loopback)}
           onDone={() => setSecret(undefined)}
         />
       )}

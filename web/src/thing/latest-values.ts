@@ -17,6 +17,8 @@ export interface LatestValues {
   readonly keys: ReadonlySignal<readonly string[]>
   /** Whether everything has come that was there when the page was opened, the position as well. */
   readonly isComplete: ReadonlySignal<boolean>
+  /** Whether the thing has a position: then something of it has arrived, with or without ordinary resources. */
+  readonly hasPosition: ReadonlySignal<boolean>
   /** One signal for each, so that a value that changes renders nothing but itself. */
   of(key: string): ReadonlySignal<ReadingRecord> | undefined
   /** Live records of one resource, each as it comes. @returns stops it */
@@ -28,6 +30,7 @@ export interface LatestValues {
 export function watchLatestValues(api: Api, live: LiveConnection, thingId: string): LatestValues {
   const keys = signal<readonly string[]>([])
   const isComplete = signal(false)
+  const hasPosition = signal(false)
   const come = new Set<string>()
   /** What was listed when the page was opened. */
   let listed: readonly string[] | undefined
@@ -47,6 +50,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     // A new one waits for the others of its write.
     const wait = isNew ? updateInterval : Math.max(0, updatedAt + updateInterval - performance.now())
     timer ??= setTimeout(update, wait)
+    if (key === '$geo') hasPosition.value = payload !== undefined
     if (key.startsWith('$')) return
     const record = payload as ReadingRecord | undefined
     changed.set(key, record)
@@ -95,6 +99,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
   return {
     keys,
     isComplete,
+    hasPosition,
     of: key => latest.get(key),
     listen(key, onRecord) {
       const ofKey = listeners.get(key) ?? new Set()

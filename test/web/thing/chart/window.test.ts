@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  allWindow,
   edgesOf,
   firstWindow,
   pan,
@@ -41,6 +42,29 @@ describe('firstWindow()', () => {
 describe('windowAt()', () => {
   test('ends a little after the time, and is as wide as before', () => {
     expect(windowAt(now - 90_000, { span: 10_000 }, now)).toEqual({ span: 10_000, to: now - 89_800 })
+  })
+})
+
+describe('windowAt(), of a time ahead of the clock', () => {
+  test('ends after it', () => {
+    expect(windowAt(now + 90_000, { span: 10_000 }, now)).toEqual({ span: 10_000, to: now + 90_200 })
+  })
+})
+
+describe('allWindow()', () => {
+  test('ends now', () => {
+    expect(allWindow(now - 1_000_000, now - 5_000, now)).toEqual({ span: 1_020_000, isAll: true })
+    expect(allWindow(now, now, now)).toEqual({ span: 60_000, isAll: true })
+  })
+
+  test('ends after a point that is ahead of the clock', () => {
+    for (const oldest of [now - 1_000_000, now + 80_000]) {
+      const shown = allWindow(oldest, now + 90_000, now)
+      expect(shown.isAll).toBe(true)
+      const { from, to } = edgesOf(shown, now)
+      expect(from).toBeLessThan(oldest)
+      expect(to).toBeGreaterThan(now + 90_000)
+    }
   })
 })
 

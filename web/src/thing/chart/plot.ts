@@ -6,6 +6,8 @@ import { axisLabel, exponentOf } from './value-axis.ts'
 
 /** CSS pixels. */
 const plotHeight = 260
+/** CSS pixels: of the longest label of the time axis. Where there is no value axis, it stands beside the plot. */
+const halfOfTime = 32
 /** CSS pixels beside a point at which the pointer still means it. */
 const reach = 24
 /** CSS pixels between two points from which on each has a dot. */
@@ -114,7 +116,7 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
   return {
     width: Math.max(element.clientWidth, 1),
     height: plotHeight,
-    padding: [8, 20, 0, 0],
+    padding: [8, 20, 0, (_plot, _side, [, , , hasValueAxis]) => (hasValueAxis ? 0 : halfOfTime)],
     legend: { show: false },
     cursor: {
       y: false,

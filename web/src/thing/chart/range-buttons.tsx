@@ -4,7 +4,7 @@ import { type ReadingRecord, resourcePath } from '../../api/records.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
 import { serverTime } from '../../time/clock.ts'
 import type { ChartGestures } from './gestures.ts'
-import type { TimeWindow } from './window.ts'
+import { allWindow, type TimeWindow } from './window.ts'
 
 interface RangeButtonsProps {
   readonly signedIn: SignedIn
@@ -31,16 +31,19 @@ export function RangeButtons(props: RangeButtonsProps) {
 
   async function showAll(): Promise<void> {
     try {
-      const path = resourcePath(thingId, resourceKey, { order: 'asc', limit: 1 })
-      const [first] = await signedIn.api.get<readonly ReadingRecord[]>(path)
-      if (!first) return
-      // A little more, so that the first point is not on the edge.
-      const span = Math.max(minute, 1.02 * (serverTime() - Date.parse(first.datetime)))
-      onShow({ span, isAll: true })
+      const [oldest, newest] = await Promise.all([timeOfFirst('asc'), timeOfFirst('desc')])
+      if (oldest === undefined || newest === undefined) return
+      onShow(allWindow(oldest, newest, serverTime()))
       setProblem(undefined)
     } catch (error) {
       if (error instanceof ApiError) setProblem(error.message)
     }
+  }
+
+  async function timeOfFirst(order: 'asc' | 'desc'): Promise<number | undefined> {
+    const path = resourcePath(thingId, resourceKey, { order, limit: 1 })
+    const [record] = await signedIn.api.get<readonly ReadingRecord[]>(path)
+    return record && Date.parse(record.datetime)
   }
 
   return (

@@ -22,10 +22,18 @@ export function firstWindow(oldest: number | undefined, now: number): TimeWindow
   return { span: span ?? widestFirstSpan }
 }
 
-/** A stretch as long as the one shown, at the end of which `time` is, a little before the edge. */
+/** A stretch as long as the one shown, at the end of which `time` is, a little before the edge; it may be in the future. */
 export function windowAt(time: number, { span }: TimeWindow, now: number): TimeWindow {
   const to = Math.ceil(time + 0.02 * span)
-  return windowBetween(to - span, to, now)
+  return time > now ? { span, to } : windowBetween(to - span, to, now)
+}
+
+/** All from the oldest to the newest point, or to now if that is later. A little more, so that no point is on an edge. */
+export function allWindow(oldest: number, newest: number, now: number): TimeWindow {
+  const span = Math.max(60_000, 1.02 * (Math.max(newest, now) - oldest))
+  return newest > now
+    ? { span: 1.02 * span, to: Math.ceil(newest + 0.02 * span), isAll: true }
+    : { span, isAll: true }
 }
 
 /** Begin and end in milliseconds since the epoch. */

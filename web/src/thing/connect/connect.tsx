@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { prefixOf } from '../../api/address.ts'
 import { thingHash } from '../../route.ts'
 import type { SignedIn } from '../../session/signed-in.ts'
@@ -7,6 +7,8 @@ import { Arrivals } from './arrivals.tsx'
 import './connect.css'
 import { placeholder } from './device-token.ts'
 import { deviceHost, httpUrlAt, reachProblem } from './host.ts'
+import { ReachNotice } from './reach-notice.tsx'
+import { useServerFacts } from './server-facts.ts'
 import { SnippetText } from './snippet-text.tsx'
 import { snippets } from './snippets/index.ts'
 import { TokenOfDevice } from './token-of-device.tsx'
@@ -16,27 +18,13 @@ interface ConnectProps {
   readonly thingId: string
 }
 
-/** The answer of `GET /dashboard.json`. */
-interface ServerFacts {
-  readonly mqttPort: number
-  /** Absent without TLS. */
-  readonly mqttsPort?: number
-  /** Whether it listens on the addresses of its own machine alone. */
-  readonly loopback: boolean
-}
-
 /** Programs that write a reading as this thing, ready to be pasted into the device. */
 export function Connect({ signedIn, thingId }: ConnectProps) {
   const { principal, credential, api } = signedIn
-  const [facts, setFacts] = useState<ServerFacts>({ mqttPort: 1883, loopback: false })
+  const facts = useServerFacts(api)
   const [host, setHost] = useState(location.hostname)
   const [token, setToken] = useState(principal.kind === 'thing' ? credential : keptThingToken(thingId))
   const [chosen, setChosen] = useState(snippets[0])
-  useEffect(() => {
-    // Without an answer there is the port that MQTT has unless told otherwise.
-    api.get<ServerFacts>('/dashboard.json').then(setFacts, () => {})
-  }, [api])
-
   const device = deviceHost(host)
   const problem = reachProblem(device, location.hostname, facts.loopback)
   const endpoint = {
@@ -66,11 +54,7 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
           onInput={event => setHost(event.currentTarget.value)}
         />
       </p>
-      {problem && (
-        <p class="notice">
-          {problem.text} {problem.command !== undefined && <code class="command">{problem.command}</code>}
-        </p>
-      )}
+      <ReachNotice problem={problem} />
       <TokenOfDevice
         principal={principal}
         api={api}

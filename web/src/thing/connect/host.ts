@@ -22,8 +22,11 @@ export function isThisMachineAlone(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
+const onlyHere = 'The server listens on this machine only. No other device reaches it.'
+const serveAll = 'thingwire serve --host 0.0.0.0'
+
 /** What is wrong, and what to do. */
-interface ReachProblem {
+export interface ReachProblem {
   readonly text: string
   /** To be run where the server is. It goes on from the text. */
   readonly command?: string
@@ -38,12 +41,25 @@ interface ReachProblem {
 export function reachProblem(host: string, pageHost: string, isLoopback: boolean): ReachProblem | undefined {
   if (isLoopback && isThisMachineAlone(deviceHost(pageHost))) {
     return {
-      text: 'The server listens on this machine only. No other device reaches it. Enter its name or address in your network here, and start it with',
-      command: 'thingwire serve --host 0.0.0.0',
+      text: `${onlyHere} Enter its name or address in your network here, and start it with`,
+      command: serveAll,
     }
   }
   if (!isThisMachineAlone(host)) return undefined
   return {
     text: `${host} means the same machine. For another device, enter the server’s name or address in your network.`,
+  }
+}
+
+/** The same of a link to the page, which has the address that the page itself came from. */
+export function linkProblem(pageHost: string, isLoopback: boolean): ReachProblem | undefined {
+  const host = deviceHost(pageHost)
+  if (!isThisMachineAlone(host)) return undefined
+  const advice =
+    'open this page at the server’s name or address in your network, and create the session there'
+  if (!isLoopback) return { text: `${host} means the same machine. For another device, ${advice}.` }
+  return {
+    text: `${onlyHere} For another device, ${advice}. Start the server for this with`,
+    command: serveAll,
   }
 }

@@ -67,7 +67,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
           />
         </div>
         {keys.length === 0 ? (
-          <NoResources thingId={thingId} />
+          <NoResources thingId={thingId} hasPosition={values.hasPosition.value} />
         ) : (
           <table class="resources">
             <thead>
@@ -135,7 +135,8 @@ function useViewInAddress(thingId: string) {
   return { view, wasChosen, setChosen, setShown }
 }
 
-function NoResources({ thingId }: { readonly thingId: string }) {
+function NoResources({ thingId, hasPosition }: { readonly thingId: string; readonly hasPosition: boolean }) {
+  if (hasPosition) return <p class="muted">The thing has written its position alone.</p>
   return (
     <p class="muted">
       Nothing has arrived yet. <a href={`#/things/${thingId}/connect`}>Connect your device</a>. Its readings
