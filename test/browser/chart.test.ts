@@ -141,4 +141,6 @@ it('All shows a reading that is ahead of the clock', async () => {
   await signIn(page, thing.thingToken)
   await page.getByRole('button', { name: 'All', exact: true }).click()
   await expect.poll(() => chartPoints(page, 'level')).toBe(4)
+  const end = new URLSearchParams(page.url().split('?')[1]).get('to') ?? ''
+  expect(Date.parse(end)).toBeGreaterThan(Date.parse(datetime))
 })
