@@ -33,8 +33,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { streamRoute } from './routes/stream.ts'
 import { thingSessionRoute } from './routes/thing-sessions.ts'
 import { visibleThingsRoute } from './routes/visible-things.ts'
-import { writeRecords } from './routes/write.operation.ts'
-import { writeRoute } from './routes/write.ts'
+import { writeRecords, writeRoute } from './routes/write.ts'
 
 export interface ThingsHttpOptions {
   /** What `createThings` gives. The plugin does not close it. */

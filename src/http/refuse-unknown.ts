@@ -6,8 +6,8 @@ import { credentialOf } from './request/credential.ts'
 import type { JsonBodies } from './request/json-bodies.ts'
 import { Query } from './request/query.ts'
 import { isBodyAnnounced } from './request/request-body.ts'
-import { activateThing } from './routes/activation.operation.ts'
-import { writeRecords } from './routes/write.operation.ts'
+import { activateThing } from './routes/activation.ts'
+import { writeRecords } from './routes/write.ts'
 
 /** Firmware adds parameters and members of its own to them (contract §3). */
 const tolerant = [writeRecords, activateThing]

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const most = 20
 
 /** Folders whose entries are all of one kind: whoever knows one knows where to find another. */
-const lists = ['src/conformance', 'src/http/routes', 'src/store/redis/scripts']
+const lists = ['src/conformance', 'src/store/redis/scripts']
 
 test('no folder of the source has more than 20 entries that are unlike', () => {
   const roots = ['src', 'web/src']

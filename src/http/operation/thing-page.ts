@@ -15,7 +15,7 @@ export const thingPageParameters: readonly Parameter[] = [
   ),
 ]
 
-export const thingPage = json(
+export const thingPageAnswer = json(
   'A page of things in the order of their ids. `lastSeen`: when the thing last used its own token, null if never. `lastWrite`: ' +
     'when a write of it was last stored, with whichever credential. `topics`: which topics beside those of things it may use.',
   z.object({

@@ -1,17 +1,96 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { AccessSessionSummary } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { cursor, limit, pathParameter } from '../operation/parameters.ts'
+import { ofAdmin, ofBody } from '../operation/refusals.ts'
+import { minted, mintedExample, sessionTerms } from '../operation/session.ts'
+import { datetime, success, thingId } from '../operation/shapes.ts'
+import { topicGrants } from '../operation/topics.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import type { JsonBodies } from '../request/json-bodies.ts'
 import { Query } from '../request/query.ts'
-import {
-  createSession,
-  endSession,
-  listSessions,
-  readSession,
-  sessionBody,
-} from './admin-sessions.operation.ts'
+
+const thingsRule = 'must be "*" or an array of thing ids'
+
+export const sessionBody = z.strictObject(
+  {
+    things: z.union([z.literal('*'), z.array(z.string())], thingsRule),
+    ...sessionTerms,
+    topics: topicGrants.optional(),
+  },
+  'the body must be a JSON object {"things","access","expiresIn"?,"topics"?}',
+)
+
+const session = z.object({
+  sessionId: z.string(),
+  things: z.union([z.literal('*'), z.array(thingId)]),
+  access: z.enum(['read', 'write']),
+  topics: topicGrants.optional(),
+  mintedBy: z.enum(['operator', 'thing']),
+  createdAt: datetime,
+  expiresAt: datetime,
+})
+
+const sessionExample = {
+  sessionId: mintedExample.sessionId,
+  things: '*',
+  access: 'read',
+  mintedBy: 'operator',
+  createdAt: '2026-11-21T09:30:00.000Z',
+  expiresAt: mintedExample.expiresAt,
+}
+const sessionId = pathParameter('sessionId', 'The session.', mintedExample.sessionId)
+
+export const createSession: Operation = {
+  id: 'createSession',
+  group: 'Credentials',
+  summary: 'Mint a session for some or all things',
+  description:
+    '`topics`: which topics beside those of things it may use, within the option `topics` of the server; `things` may then be ' +
+    'empty. `read` allows to subscribe, `write` to publish.',
+  credential: 'admin',
+  body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },
+  answers: { 201: json('The token is shown only once.', z.object(minted), mintedExample) },
+  refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
+}
+
+export const listSessions: Operation = {
+  id: 'listSessions',
+  group: 'Credentials',
+  summary: 'List the live sessions',
+  credential: 'admin',
+  parameters: [limit('sessions', 100, 1000), cursor('`next` of the page before', mintedExample.sessionId)],
+  answers: {
+    200: json('A page of sessions.', z.object({ sessions: z.array(session), next: z.string().optional() }), {
+      sessions: [sessionExample],
+    }),
+  },
+  refusals: [...ofAdmin, 'invalid_limit', 'invalid_cursor'],
+}
+
+export const readSession: Operation = {
+  id: 'readSession',
+  group: 'Credentials',
+  summary: 'Read a session',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('The session.', session, sessionExample) },
+  refusals: [...ofAdmin, 'not_found'],
+}
+
+export const endSession: Operation = {
+  id: 'endSession',
+  group: 'Credentials',
+  summary: 'End a session',
+  description: 'Its connections close within a second.',
+  credential: 'admin',
+  parameters: [sessionId],
+  answers: { 200: json('Ended.', success, { status: 'success' }) },
+  refusals: [...ofAdmin, 'not_found'],
+}
 
 const defaultSessions = 100
 

@@ -1,17 +1,86 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { HttpThings } from '../http-things.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { thingIdParameter } from '../operation/parameters.ts'
+import { ofAdmin, ofBody } from '../operation/refusals.ts'
+import { success, thingId, thingToken } from '../operation/shapes.ts'
+import { thingPageAnswer, thingPageParameters } from '../operation/thing-page.ts'
+import { topicGrants } from '../operation/topics.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { thingPage } from '../reply/thing-page.ts'
 import type { JsonBodies } from '../request/json-bodies.ts'
 import { Query } from '../request/query.ts'
-import {
-  changeThing,
-  changeThingBody,
-  createThing,
-  createThingBody,
-  listThings,
-  removeThing,
-} from './admin-things.operation.ts'
+
+const thingName = z.string('must be a string').max(200, 'must be at most 200 characters')
+const object = 'the body must be a JSON object'
+export const createThingBody = z.strictObject(
+  { name: thingName.optional(), topics: topicGrants.optional() },
+  object,
+)
+export const changeThingBody = createThingBody.refine(
+  ({ name, topics }) => name !== undefined || topics !== undefined,
+  'the body must have name or topics',
+)
+
+const done = json('Done.', success, { status: 'success' })
+
+export const createThing: Operation = {
+  id: 'createThing',
+  group: 'Operator',
+  summary: 'Create a thing',
+  description:
+    '`topics`: which topics beside those of things it may use, within the option `topics` of the server. `read` allows to ' +
+    'subscribe, `write` to publish.',
+  credential: 'admin',
+  body: { schema: createThingBody, example: { name: 'boat' }, optional: true },
+  answers: {
+    201: json(
+      'The token is shown only once.',
+      z.object({ status: z.literal('created'), thingId, thingToken }),
+      {
+        status: 'created',
+        thingId: 'mzxw6ytboi4dcmjs',
+        thingToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
+      },
+    ),
+  },
+  refusals: [...ofAdmin, ...ofBody],
+}
+
+export const listThings: Operation = {
+  id: 'listThings',
+  group: 'Operator',
+  summary: 'List all things',
+  credential: 'admin',
+  parameters: thingPageParameters,
+  answers: { 200: thingPageAnswer },
+  refusals: [...ofAdmin, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
+}
+
+export const changeThing: Operation = {
+  id: 'changeThing',
+  group: 'Operator',
+  summary: 'Rename a thing, or give it topics',
+  description:
+    '`topics` replaces those that the thing has; an empty list takes all. A connection of the thing that had more is closed.',
+  credential: 'admin',
+  parameters: [thingIdParameter],
+  body: { schema: changeThingBody, example: { name: 'boat 7' } },
+  answers: { 200: done },
+  refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
+}
+
+export const removeThing: Operation = {
+  id: 'removeThing',
+  group: 'Operator',
+  summary: 'Remove a thing',
+  description: 'The tokens and connections of the thing end at once. Its data is removed in the background.',
+  credential: 'admin',
+  parameters: [thingIdParameter],
+  answers: { 200: done },
+  refusals: [...ofAdmin, 'unknown_thing'],
+}
 
 interface OfAdminThing {
   Params: { thingId: string }

@@ -1,7 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
+import type { Operation } from '../operation/operation.ts'
 import { replyError } from '../reply/reply-error.ts'
-import { refuseBase } from './base.operation.ts'
+
+export const refuseBase: Operation = {
+  id: 'refuseBase',
+  group: 'Service',
+  summary: 'Check that the service answers',
+  description: 'Some clients use this path as a test. The answer is always 401.',
+  credential: 'none',
+  answers: {},
+  refusals: ['invalid_session'],
+}
 
 /** `GET /v2/`: some clients try their credential on it. */
 export function baseRoute(scope: FastifyInstance): void {

@@ -1,12 +1,34 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { endDate, key, ref, startDate } from '../operation/parameters.ts'
+import { ofThing } from '../operation/refusals.ts'
+import { success } from '../operation/shapes.ts'
 import { createReads } from '../reading/magic-states.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { credentialOf } from '../request/credential.ts'
 import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
-import { deleteRecords } from './delete.operation.ts'
+
+export const deleteRecords: Operation = {
+  id: 'deleteRecords',
+  group: 'Resources',
+  summary: 'Delete records of a resource',
+  description:
+    'Without a range all records are deleted, and the state of a magic resource. The request needs the admin key or a write ' +
+    'session of the operator; with `allowThingDelete` the token of the thing is enough.',
+  credential: 'thing',
+  parameters: [ref, key, startDate, endDate],
+  answers: {
+    200: json('Number of deleted records.', z.object({ ...success.shape, deleted: z.int().min(0) }), {
+      status: 'success',
+      deleted: 12,
+    }),
+  },
+  refusals: [...ofThing, 'invalid_range', 'unknown_resource'],
+}
 
 /** `DELETE /v2/things/<ref>/resources/<key>`. */
 export function deleteRoute(scope: FastifyInstance, { access, records, magic }: HttpThings): void {

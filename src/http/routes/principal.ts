@@ -1,11 +1,43 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { Principal } from '../../access/access.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
+import { json, type Operation } from '../operation/operation.ts'
+import { ofCredential } from '../operation/refusals.ts'
+import { datetime, thingId } from '../operation/shapes.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { credentialOf } from '../request/credential.ts'
-import { readPrincipal } from './principal.operation.ts'
+
+const principal = z.union([
+  z.object({ kind: z.literal('thing'), thingId, name: z.string() }),
+  z.object({
+    kind: z.literal('session'),
+    sessionId: z.string(),
+    access: z.enum(['read', 'write']),
+    things: z.union([z.literal('*'), z.array(thingId)]),
+    isOperators: z.boolean(),
+    expiresAt: datetime,
+  }),
+  // The option `topics` of the server.
+  z.object({ kind: z.literal('admin'), topics: z.array(z.string()).optional() }),
+])
+
+export const readPrincipal: Operation = {
+  id: 'readPrincipal',
+  group: 'Credentials',
+  summary: 'Read the kind and rights of the credential',
+  credential: 'any',
+  answers: {
+    200: json('A thing, a session, or the operator.', principal, {
+      kind: 'thing',
+      thingId: 'mzxw6ytboi4dcmjs',
+      name: 'boat',
+    }),
+  },
+  refusals: ofCredential,
+}
 
 /** `GET /v2/principal`: whom the credential of the request stands for, and what it may do. */
 export function principalRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {

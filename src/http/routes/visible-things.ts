@@ -2,11 +2,24 @@ import type { FastifyInstance } from 'fastify'
 import type { Principal } from '../../access/access.ts'
 import { principalName } from '../../access/principal.ts'
 import type { HttpThings } from '../http-things.ts'
+import type { Operation } from '../operation/operation.ts'
+import { queryParameter } from '../operation/parameters.ts'
+import { ofCredential } from '../operation/refusals.ts'
+import { thingPageAnswer, thingPageParameters } from '../operation/thing-page.ts'
 import { jsonRoute } from '../reply/json-route.ts'
 import { thingPage } from '../reply/thing-page.ts'
 import { credentialOf } from '../request/credential.ts'
 import { Query } from '../request/query.ts'
-import { listVisibleThings } from './visible-things.operation.ts'
+
+export const listVisibleThings: Operation = {
+  id: 'listVisibleThings',
+  group: 'Things',
+  summary: 'List the things that the credential may read',
+  credential: 'any',
+  parameters: [...thingPageParameters, queryParameter('thingId', 'Only this thing.', 'mzxw6ytboi4dcmjs')],
+  answers: { 200: thingPageAnswer },
+  refusals: [...ofCredential, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
+}
 
 /** `GET /v2/things`: the things that the credential of the request may see, or the one of `thingId` if it is among them. */
 export function visibleThingsRoute(

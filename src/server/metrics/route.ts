@@ -1,10 +1,33 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
+import { z } from 'zod'
 import { isLoopback } from '../../access/limits/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { Operation } from '../../http/operation/operation.ts'
+import { ofAdmin } from '../../http/operation/refusals.ts'
 import { credentialOf } from '../../http/request/credential.ts'
 import { createRegistry, type MetricSources } from './registry.ts'
-import { readMetrics } from './route.operation.ts'
+
+export const readMetrics: Operation = {
+  id: 'readMetrics',
+  group: 'Service',
+  summary: 'Read the metrics',
+  description:
+    'For Prometheus. A program on the same machine needs no admin key if it asks for `localhost` or a loopback address (`Host`), and through no proxy. With the option `publicMetrics` nobody needs it.',
+  credential: 'admin',
+  answers: {
+    200: {
+      description: 'Prometheus text format.',
+      content: {
+        'text/plain': {
+          schema: z.string(),
+          example: 'thingwire_limits_met_total{limit="write_rate_exceeded"} 0\n',
+        },
+      },
+    },
+  },
+  refusals: ofAdmin,
+}
 
 /** What proxies say of the client for which they ask: whoever is behind one is not this machine. */
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
