@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyRequest,
+  onRequestHookHandler,
+  RegisterOptions,
+} from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { z } from 'zod'
 import { assertOptions } from '../core/options/given-options.ts'
@@ -8,7 +14,6 @@ import { ThingwireError } from '../errors.ts'
 import { allowOrigins } from './cross-origin.ts'
 import type { HttpThings } from './http-things.ts'
 import { KnownPaths } from './known-paths.ts'
-import { logSerializers } from './log-serializers.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { replyError } from './reply/reply-error.ts'
 import { takeBodiesAsBytes } from './request/body-bytes.ts'
@@ -177,3 +182,16 @@ function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBod
   adminForwardRoute(admin, things)
   backupRoute(admin, things)
 }
+
+/**
+ * What a host's log shows of a request: the pattern of its path. The path itself may hold a thing token or an
+ * activation code, and no log line may (contract §1).
+ */
+export const logSerializers = {
+  req: (request: FastifyRequest) => ({
+    method: request.method,
+    url: request.routeOptions.url,
+    remoteAddress: request.ip,
+  }),
+  // Fastify's types want a string; pino, and Fastify's own serializer, give an object.
+} as unknown as NonNullable<RegisterOptions['logSerializers']>

@@ -1,6 +1,6 @@
 import { wholeNumber } from '../../core/options/option-kinds.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
-import { AddressCounts } from './address-counts.ts'
+import { addressKey, isLoopback } from './address-key.ts'
 import { BoundedCounts } from './bounded-counts.ts'
 import { FailedCredentials } from './failed-credentials.ts'
 import { ThingRates } from './write-rate.ts'
@@ -100,5 +100,12 @@ export class Limits {
   /** How often each limit was met since the start, those that never were included. */
   get met(): ReadonlyMap<Limit, number> {
     return this.#met
+  }
+}
+
+/** Connections that are open, by address; those of the machine itself are not counted (contract §9). */
+export class AddressCounts extends BoundedCounts {
+  override enter(address: string): (() => void) | undefined {
+    return isLoopback(address) ? () => {} : super.enter(addressKey(address))
   }
 }

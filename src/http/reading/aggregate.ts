@@ -3,12 +3,11 @@ import type { RecordStore, TimeRange } from '../../core/ports.ts'
 import { BucketFold } from '../../core/record/bucket-fold.ts'
 import type { Buckets } from '../../core/record/buckets.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
+import type { TimeZone } from '../../core/time/time-zone.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { AggregateQuery } from './aggregate-query.ts'
-import { columnLength } from './column-length.ts'
-import { bucketsOf, type Interval, intervalName } from './interval.ts'
+import { bucketsOf, durationOf, type EvenInterval, type Interval, intervalName } from './interval.ts'
 import { intervalText } from './interval-summary.ts'
-import { rangeOfRecords } from './range-of-records.ts'
 
 /** Characters of `first` and `last`, which can be 64 KiB each, after which the intervals of a key end early; and of all keys. */
 const maximumText = 1024 * 1024
@@ -170,4 +169,63 @@ async function emptyItems(
 function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly string[] {
   const texts = new Map(items.map(({ start, text }) => [start, text]))
   return empty.map(({ start, text }) => texts.get(start) ?? text)
+}
+
+/**
+ * A range that begins with the first record of all keys if it has no start, and ends with the last one if it has no end. It stays
+ * as it is without records.
+ *
+ * @throws ThingwireError those of a store that fails
+ */
+export async function rangeOfRecords(
+  records: Pick<RecordStore, 'read'>,
+  thingId: string,
+  keys: readonly string[],
+  range: TimeRange,
+): Promise<TimeRange> {
+  const from = range.from ?? (await ends('asc'))[0]
+  const last = range.to === undefined ? (await ends('desc')).at(-1) : range.to - 1
+  return { ...(from === undefined ? {} : { from }), ...(last === undefined ? {} : { to: last + 1 }) }
+
+  /** Datetimes of the first or the last record of each key that has one, in their order. */
+  async function ends(order: 'asc' | 'desc'): Promise<readonly number[]> {
+    const datetimes: number[] = []
+    for (const key of keys) {
+      const page = await records.read(thingId, key, { ...range, order, limit: 1 })
+      datetimes.push(...(page?.records ?? []).map(({ datetime }) => datetime))
+    }
+    return datetimes.sort((a, b) => a - b)
+  }
+}
+
+const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
+/**
+ * Lengths that people think in, in rising order: so a chart that is moved keeps its columns. Ten minutes are not among them: stores
+ * may keep summaries of quarter hours, and columns of ten minutes would read every record of a week.
+ */
+const lengths: readonly EvenInterval[] = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(count => ({ count, unit: 'ms' }) as const),
+  ...[1, 2, 5, 10, 15, 30].map(count => ({ count, unit: 's' }) as const),
+  ...[1, 2, 5, 15, 30].map(count => ({ count, unit: 'm' }) as const),
+  ...[1, 2, 3, 6, 12].map(count => ({ count, unit: 'h' }) as const),
+  ...[1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap(ten =>
+    [1, 2, 5].map(count => ({ count: count * ten, unit: 'd' }) as const),
+  ),
+]
+
+/** The shortest round length of which a range from `from` to before `to` has at most `most` columns. */
+export function columnLength(
+  from: number,
+  to: number,
+  most: number,
+  zone: TimeZone | undefined,
+): EvenInterval {
+  const fits = (length: EvenInterval) => {
+    const buckets = bucketsOf(length, zone)
+    const between = buckets.at(to - 1).start - buckets.at(from).start
+    // Rounded: where clocks change a day has 23 or 25 hours.
+    return Math.round(between / durationOf(length)) < most
+  }
+  // In a zone behind UTC the first hours of all time are a column of their own, however long the columns are.
+  return lengths.find(fits) ?? longest
 }

@@ -2,7 +2,6 @@ import { listDocuments } from '../../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../../core/ports.ts'
 import { LiveWrite, type LoggedWrite, type LogReader } from '../../live/index.ts'
 import { sessionPrefix } from '../relay/documents.ts'
-import { Coverage } from './coverage.ts'
 import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
 import type { MqttSessionDocument } from './session-documents.ts'
@@ -92,4 +91,28 @@ function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<st
     if (subscription.qos > 0) for (const ref of refsOf(subscription)) refs.add(ref)
   }
   return refs
+}
+
+/** Of which things someone among many wants the messages. */
+export class Coverage {
+  readonly #thingsOf = new Map<string, ReadonlySet<string>>()
+  /** How many want those of a thing; `+`: of every thing. */
+  readonly #counts = new Map<string, number>()
+
+  /** @param refs thing ids, `+` for every thing; in the place of what was said for this client before */
+  set(clientId: string, refs: ReadonlySet<string>): void {
+    const before = this.#thingsOf.get(clientId)
+    if (refs.size > 0) this.#thingsOf.set(clientId, refs)
+    else this.#thingsOf.delete(clientId)
+    for (const ref of refs) this.#counts.set(ref, (this.#counts.get(ref) ?? 0) + 1)
+    for (const ref of before ?? []) {
+      const count = (this.#counts.get(ref) ?? 0) - 1
+      if (count > 0) this.#counts.set(ref, count)
+      else this.#counts.delete(ref)
+    }
+  }
+
+  has(thingId: string): boolean {
+    return this.#counts.has(thingId) || this.#counts.has('+')
+  }
 }

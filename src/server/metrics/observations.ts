@@ -1,7 +1,6 @@
 import type { Observer, WriteDoor, WriteOutcome } from '../../core/observer.ts'
 import type { Reason } from '../../errors.ts'
 import { Distribution } from './distribution.ts'
-import { Tally } from './tally.ts'
 
 /** Writes of one door that ended alike. */
 interface Count {
@@ -86,4 +85,11 @@ export class Observations implements Observer {
 function noWrites(): Record<WriteOutcome, Count> {
   const none = () => ({ writes: 0, records: 0 })
   return { stored: none(), unstored: none(), repeated: none(), dry_run: none() }
+}
+
+/** How often each of a few things has happened. */
+export class Tally<Name extends string> extends Map<Name, number> {
+  add(name: Name): void {
+    this.set(name, (this.get(name) ?? 0) + 1)
+  }
 }

@@ -8,19 +8,23 @@ import type {
   DriverRecords,
   Latest,
   LatestOfThing,
+  LatestQuery,
+  LogQuery,
   Page,
   Receipt,
+  RecordStore,
+  Snapshot,
   TimeRange,
+  WriteAnswer,
 } from '../contract.ts'
 import { toTexts } from '../document-texts.ts'
 import type { GroupCommit } from '../group-commit.ts'
+import { latestPages } from '../latest-pages.ts'
 import { Listeners } from '../listeners.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
-import { MemoryCommitLog } from './commit-log.ts'
+import { rememberedFor, rememberedIds } from '../resend.ts'
 import type { MemoryDocuments } from './documents.ts'
-import { createMemorySnapshot } from './snapshot.ts'
-import { TimeLine } from './time-line.ts'
-import { WriteIds } from './write-ids.ts'
+import { lengthOfPage, TimeLine } from './time-line.ts'
 
 /** An append in the queue. */
 export interface MemoryPendingCommit {
@@ -170,4 +174,84 @@ function latestOf([thingId, { resources, states }]: [string, Thing]): LatestOfTh
     record && !isMagicKey(key) ? [{ thingId, key, record }] : [],
   )
   return [...ordinary, ...[...states].map(([key, record]) => ({ thingId, key, record }))]
+}
+
+type IsWanted = Parameters<RecordStore['logWhen']>[0]
+
+/** The commits that someone may have to read again. */
+export class MemoryCommitLog {
+  isWanted: IsWanted = () => false
+  /** By write number, oldest first. */
+  readonly #commits = new Map<number, Commit>()
+
+  add(commit: Commit): void {
+    const { thingId, records, latest, stored, broadcast } = commit
+    if (!stored || (records.length === 0 && latest.length === 0)) return
+    if (this.isWanted({ thingId, records, broadcast })) this.#commits.set(commit.writeNumber, commit)
+  }
+
+  read({ after, before, order, limit, isOf = () => true }: LogQuery): Commit[] {
+    const inRange = [...this.#commits.values()].filter(
+      ({ writeNumber, thingId }) => writeNumber > after && writeNumber < before && isOf(thingId),
+    )
+    if (order === 'desc') inRange.reverse()
+    return inRange.slice(0, Math.min(limit, lengthOfPage(inRange, lengthOf)))
+  }
+
+  trim(writeNumbers: readonly number[]): void {
+    for (const writeNumber of writeNumbers) this.#commits.delete(writeNumber)
+  }
+
+  removeThing(thingId: string): void {
+    for (const commit of this.#commits.values()) {
+      if (commit.thingId === thingId) this.#commits.delete(commit.writeNumber)
+    }
+  }
+}
+
+function lengthOf({ records, latest }: Commit): number {
+  const texts = [...records, ...latest.flatMap(({ record }) => record ?? [])]
+  return texts.reduce((characters, { value }) => characters + value.length, 0)
+}
+
+/** @param latest everything that is latest after the commit `writeNumber` */
+export function createMemorySnapshot(writeNumber: number, latest: readonly LatestOfThing[]): Snapshot {
+  let isOpen = true
+
+  return {
+    writeNumber,
+    async *latest(query) {
+      const selected = latest.filter(each => isSelected(each, query))
+      for await (const page of latestPages([selected])) {
+        if (!isOpen) throw new ThingwireError('store_unavailable', 'the snapshot is closed')
+        yield page
+      }
+    },
+    close: async () => {
+      isOpen = false
+    },
+  }
+}
+
+function isSelected(each: LatestOfThing, { thingId, key }: LatestQuery): boolean {
+  return (thingId === undefined || each.thingId === thingId) && (key === undefined || each.key === key)
+}
+
+/** The write ids of one thing, with what their writes were answered (contract §4, resend (c)). */
+export class WriteIds {
+  /** Oldest first. */
+  readonly #taken = new Map<string, { readonly answer: WriteAnswer; readonly receivedAt: number }>()
+
+  /** @param now receipt time of the write that asks, milliseconds */
+  answerOf(id: string, now: number): WriteAnswer | undefined {
+    const taken = this.#taken.get(id)
+    return taken && now - taken.receivedAt <= rememberedFor ? taken.answer : undefined
+  }
+
+  take(id: string, answer: WriteAnswer, receivedAt: number): void {
+    this.#taken.delete(id)
+    this.#taken.set(id, { answer, receivedAt })
+    const [oldest] = this.#taken.keys()
+    if (this.#taken.size > rememberedIds && oldest !== undefined) this.#taken.delete(oldest)
+  }
 }

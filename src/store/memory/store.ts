@@ -1,10 +1,10 @@
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Receipt, StoreDriver } from '../contract.ts'
+import type { Receipt, RefusedWrite, RefusedWrites, StoreDriver } from '../contract.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
 import { createMemoryDocuments } from './documents.ts'
 import { createMemoryRecords, type MemoryPendingCommit } from './records.ts'
-import { createMemoryRefusedWrites } from './refused-writes.ts'
 
 const commitsPerGroup = 1_000
 
@@ -42,5 +42,22 @@ export function createMemoryStore(): StoreDriver {
     close: async () => clock.stop(),
     isReady: () => true,
     size: async () => ({ bytes: 0 }),
+  }
+}
+
+interface MemoryRefusedWrites extends RefusedWrites {
+  removeThing(thingId: string): void
+}
+
+export function createMemoryRefusedWrites(): MemoryRefusedWrites {
+  /** By thing id, newest first. */
+  const kept = new Map<string, readonly RefusedWrite[]>()
+
+  return {
+    add: async (thingId, refused) => {
+      kept.set(thingId, [refused, ...(kept.get(thingId) ?? [])].slice(0, keptRefusals))
+    },
+    list: async (thingId, limit) => (kept.get(thingId) ?? []).slice(0, limit),
+    removeThing: thingId => kept.delete(thingId),
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AddressCounts } from '../../../src/access/limits/address-counts.ts'
+import { AddressCounts } from '../../../src/access/limits/limits.ts'
 
 describe('AddressCounts', () => {
   it('enter() lets in as many connections of an address as may be open at one time', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Coverage } from '../../../src/mqtt/sessions/coverage.ts'
+import { Coverage } from '../../../src/mqtt/sessions/session-log.ts'
 
 it('has() is true for what any of the clients wants now', () => {
   const coverage = new Coverage()
