@@ -14,6 +14,9 @@ interface Row {
 
 type Reading = Pick<WrittenRecord, 'key' | 'value'>
 
+/** Times of a key that are compared with those behind them: of a file of seconds, all would fill the memory. */
+const timesInMemory = 10_000
+
 /** Makes records of the rows of one file, in their order. */
 export class RowReader {
   readonly #times: RowTimes
@@ -22,7 +25,7 @@ export class RowReader {
   readonly #notes: TextNotes
   /** Of a query result: the table in which a key was first. */
   readonly #tables = new Map<string, unknown>()
-  /** Of each key, the midnights that it has a record of. */
+  /** Of each key, the midnights and coarse times that it has a record of. */
   readonly #midnights = new Map<string, Set<string>>()
   /** Whether a midnight that a clock shows is one: the column is given by name, or showed another time. */
   #areClocks: boolean
@@ -94,6 +97,7 @@ export class RowReader {
     if (midnight === undefined || (midnight === 'clock' && this.#areClocks)) return
     const known = this.#midnights.get(key) ?? new Set()
     this.#midnights.set(key, known)
+    if (known.size >= timesInMemory) known.clear()
     if (!known.has(datetime)) return void known.add(datetime)
     throw failure(
       `line ${line}: ${datetime} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,

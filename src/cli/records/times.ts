@@ -308,7 +308,9 @@ export function isZone(cell: unknown): cell is string {
   return typeof cell === 'string' && (cellOfZone.test(cell) || placeOf(cell) !== undefined)
 }
 
+/** Of the cells that look like one; paths and the like may be without number. */
 const places = new Map<string, string | undefined>()
+const placesInMemory = 1_000
 
 /** By the one name that all names of a zone have in common; undefined: it is no place of the time zone database. */
 function placeOf(zone: string): string | undefined {
@@ -318,6 +320,7 @@ function placeOf(zone: string): string | undefined {
   try {
     found = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
   } catch {}
+  if (places.size >= placesInMemory) places.clear()
   places.set(zone, found)
   return found
 }
