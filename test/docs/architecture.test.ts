@@ -1,8 +1,11 @@
+import { execFile as execFileWithCallback } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { sectionOf, tableRowsOf } from './markdown.ts'
 
+const execFile = promisify(execFileWithCallback)
 const page = readFileSync('docs/architecture.md', 'utf8')
 const glossary = readFileSync('docs/glossary.md', 'utf8')
 const everywhere = 'errors.ts'
@@ -25,6 +28,17 @@ describe('docs/architecture.md', () => {
       return index > 0 && !imports(before, file) && !crossesPort(step, before, file)
     })
     expect(lost).toEqual([])
+  })
+
+  it.each([
+    ['publish', 'A PUBLISH'],
+    ['post', 'A POST'],
+    ['live', 'A live message'],
+  ])('names files that a warm request runs: npm run walk -- %s', async (flow, name) => {
+    const { stdout } = await execFile(process.execPath, ['--import', 'tsx', 'tools/walk/run.ts', flow])
+    const ran = new Set(stdout.split('\n'))
+    const [, steps = []] = walks.find(([heading]) => heading === name) ?? []
+    expect(steps.flatMap(step => pathsIn(step)[0] ?? []).filter(file => !ran.has(file))).toEqual([])
   })
 
   it('has files call those that it names in passing', () => {
