@@ -94,7 +94,7 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
       undo ??= []
       undo.push({ thingId, key: text, writeNumber, before: copyOf(state) })
     } else if (name === 'd') documents = JSON.parse(text)
-    else if (name === 'h') taken = holdIn(text)
+    else if (name === 'h') taken = lockIn(text)
   }
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
 }
@@ -119,7 +119,7 @@ export function decodeShort(entries: ShortEntries, after: number, reader?: strin
   return commits
 }
 
-function holdIn(text: string): Lock {
+function lockIn(text: string): Lock {
   const nameAt = text.indexOf(' ') + 1
   return { owner: text.slice(0, nameAt - 1), name: text.slice(nameAt) }
 }

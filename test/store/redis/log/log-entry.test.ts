@@ -131,10 +131,10 @@ test('decodeEntry() gives a refused write', () => {
   assert.deepEqual([thingId, decoded, commit], ['thing', refused, undefined])
 })
 
-test('decodeEntry() gives a hold that was taken, whatever its name is', () => {
-  const hold = { name: 'client/a "b"\n\u{1f600} c', holder: 'node:12' }
-  const { taken, commit, documents } = entry('o', 'node', 'h', `${hold.holder} ${hold.name}`)
-  assert.deepEqual([taken, commit, documents], [hold, undefined, []])
+test('decodeEntry() gives a lock that was taken, whatever its name is', () => {
+  const lock = { name: 'client/a "b"\n\u{1f600} c', owner: 'node:12' }
+  const { taken, commit, documents } = entry('o', 'node', 'h', `${lock.owner} ${lock.name}`)
+  assert.deepEqual([taken, commit, documents], [lock, undefined, []])
 })
 
 test('thingOfCommit() gives the thing of a commit alone', () => {
