@@ -31,6 +31,8 @@ const longestText = 1_000
 const longestReason = 64
 /** As many records as a Thingwire blames in one refusal. */
 const mostErrors = 20
+/** Bytes, as of the option `maxPacketSize`. */
+const leastPacketSize = 1_024
 const noMqtt = 'it does not answer as an MQTT server'
 
 /**
@@ -134,7 +136,10 @@ export class Connection {
 
   #takeLimits(payload: Buffer): void {
     const { maxPacketSize } = objectIn(payload)
-    if (Number.isSafeInteger(maxPacketSize)) this.#maxPacketSize = Number(maxPacketSize)
+    // A limit of a few bytes would have every record refused.
+    if (Number.isSafeInteger(maxPacketSize) && Number(maxPacketSize) >= leastPacketSize) {
+      this.#maxPacketSize = Number(maxPacketSize)
+    }
   }
 
   /** Other clients may write as the thing, too. */
