@@ -58,6 +58,17 @@ describe.each(Object.entries({ desktop, phone }))('on a %s', (_, viewport) => {
     },
   )
 
+  it('the page of the thing boat stays where it is when the code of the map comes last', async () => {
+    const page = await browser.open(`${server().url}/#/things/${things.boat?.thingId}`, { viewport })
+    await signIn(page, server().adminKey)
+    await pages.thing.complete(page)
+    await page.route(/\/position-[^/]*\.js/, async route => {
+      await page.getByText('under sail').first().waitFor({ state: 'attached' })
+      await route.continue()
+    })
+    expect(await shiftsOf(page, () => pages.thing.complete(page))).toBeLessThanOrEqual(most)
+  })
+
   it('the list stays where it is as it comes', async () => {
     const page = await browser.open(server().url, { viewport })
     await signIn(page, server().adminKey)

@@ -2,6 +2,7 @@ import { batch, type ReadonlySignal, type Signal, signal } from '@preact/signals
 import type { Api } from '../api/http.ts'
 import type { ReadingRecord } from '../api/records.ts'
 import type { LiveConnection } from '../live/connection.ts'
+import { type Fix, fixOf } from './position/fix.ts'
 import { keyOfTopic } from './values-topic.ts'
 
 /** Milliseconds between two updates of the page: more are not seen, and cost. */
@@ -17,8 +18,8 @@ export interface LatestValues {
   readonly keys: ReadonlySignal<readonly string[]>
   /** Whether everything has come that was there when the page was opened, the position as well. */
   readonly isComplete: ReadonlySignal<boolean>
-  /** Whether the thing has a position: then something of it has arrived, with or without ordinary resources. */
-  readonly hasPosition: ReadonlySignal<boolean>
+  /** The latest position of the thing; undefined without one. */
+  readonly position: ReadonlySignal<Fix | undefined>
   /** One signal for each, so that a value that changes renders nothing but itself. */
   of(key: string): ReadonlySignal<ReadingRecord> | undefined
   /** Live records of one resource, each as it comes. @returns stops it */
@@ -30,7 +31,7 @@ export interface LatestValues {
 export function watchLatestValues(api: Api, live: LiveConnection, thingId: string): LatestValues {
   const keys = signal<readonly string[]>([])
   const isComplete = signal(false)
-  const hasPosition = signal(false)
+  const position = signal<Fix>()
   const come = new Set<string>()
   /** What was listed when the page was opened. */
   let listed: readonly string[] | undefined
@@ -50,7 +51,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     // A new one waits for the others of its write.
     const wait = isNew ? updateInterval : Math.max(0, updatedAt + updateInterval - performance.now())
     timer ??= setTimeout(update, wait)
-    if (key === '$geo') hasPosition.value = payload !== undefined
+    if (key === '$geo') position.value = fixOf(payload)
     if (key.startsWith('$')) return
     const record = payload as ReadingRecord | undefined
     changed.set(key, record)
@@ -99,7 +100,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
   return {
     keys,
     isComplete,
-    hasPosition,
+    position,
     of: key => latest.get(key),
     listen(key, onRecord) {
       const ofKey = listeners.get(key) ?? new Set()

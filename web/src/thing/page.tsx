@@ -49,7 +49,7 @@ export function ThingPage({ signedIn, thingId }: ThingPageProps) {
           <Resources signedIn={signedIn} thingId={thingId} values={values} />
         </div>
         <div class="column">
-          <Position signedIn={signedIn} thingId={thingId} isComplete={values?.isComplete.value ?? false} />
+          <Position signedIn={signedIn} thingId={thingId} values={values} />
           {seesRefused && <RefusedWrites signedIn={signedIn} thingId={thingId} />}
           <Settings signedIn={signedIn} thingId={thingId} />
         </div>

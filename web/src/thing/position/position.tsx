@@ -7,6 +7,7 @@ import type { SignedIn } from '../../session/signed-in.ts'
 import { serverTime } from '../../time/clock.ts'
 import { formatDuration } from '../../time/format.ts'
 import { Age, Moment } from '../../time/moment.tsx'
+import type { LatestValues } from '../latest-values.ts'
 import { type Fix, fixOf } from './fix.ts'
 import './position.css'
 import { allTrack, grown, readTrack, stretchesOf, type Track, type TrackRange, trackRanges } from './track.ts'
@@ -14,17 +15,18 @@ import { allTrack, grown, readTrack, stretchesOf, type Track, type TrackRange, t
 interface PositionProps {
   readonly signedIn: SignedIn
   readonly thingId: string
-  /** Whether a position that was there when the page was opened has come. */
-  readonly isComplete: boolean
+  /** Undefined while the page opens. */
+  readonly values: LatestValues | undefined
 }
 
 /** Fixes in the table. */
 const listed = 10
 
 /** Where the thing is, and its track: on a map, as text, and as a table. */
-export function Position({ signedIn, thingId, isComplete }: PositionProps) {
+export function Position({ signedIn, thingId, values }: PositionProps) {
   const [range, setRange] = useState(trackRanges[0])
-  const current = useCurrentFix(signedIn, thingId)
+  const current = values?.position.value
+  const isComplete = values?.isComplete.value ?? false
   const { track, problem } = useTrack(signedIn, thingId, range, current !== undefined)
   const isOlder =
     current !== undefined && range.length !== undefined && current.datetime < serverTime() - range.length
@@ -130,16 +132,6 @@ function TrackText({ track: { fixes, every }, gaps }: { readonly track: Track; r
       </table>
     </details>
   )
-}
-
-/** What is retained on `values/$geo`, then what comes live. */
-function useCurrentFix({ live }: SignedIn, thingId: string): Fix | undefined {
-  const [current, setCurrent] = useState<Fix>()
-  useEffect(
-    () => live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => setCurrent(fixOf(payload))),
-    [live, thingId],
-  )
-  return current
 }
 
 /**

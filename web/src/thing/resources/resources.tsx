@@ -67,7 +67,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
           />
         </div>
         {keys.length === 0 ? (
-          <NoResources thingId={thingId} hasPosition={values.hasPosition.value} />
+          <NoResources thingId={thingId} hasPosition={values.position.value !== undefined} />
         ) : (
           <table class="resources">
             <thead>
