@@ -110,6 +110,7 @@ describe('topics beside those of things', () => {
       expect(await nextOn(device, 'tele/n')).toBe(String(n))
       expect(JSON.parse(await nextOn(device, `things/${thing.thingId}/values/n`)).value).toBe(n)
     }
+    await device.next(packet => packet.cmd === 'puback' && packet.messageId === 199)
     expect(device.acknowledgements).toEqual(Array.from({ length: 100 }, (_, n) => `puback ${n + 100}`))
   })
 })
