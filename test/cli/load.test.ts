@@ -48,7 +48,7 @@ describe('thingwire write --file', () => {
     const environment = { XDG_STATE_HOME: await temporaryDirectory() }
     const first = await serverOfTest({ dataDir, environment: noRateLimits })
     const thing = await createThing(first)
-    const args = ['write', thing.thingId, '--file', voyageFile, '--date', '2025-06-01']
+    const args = ['write', thing.thingId, '--file', voyageFile, '--date', '2025-06-01', '--tz', 'UTC']
 
     const seen = await writesSeen(first, thing, 20)
     const killed = startCommand(args, { server: first, environment })
@@ -180,7 +180,7 @@ describe('thingwire write --file', () => {
     })
 
     it('stores a file again whose records were deleted', async () => {
-      const { thing, run } = await load('{"key":"n","value":1,"datetime":"20250601093000"}\n')
+      const { thing, run } = await load('{"key":"n","value":1,"datetime":"2025-06-01T09:30:00Z"}\n')
       expect(await run()).toMatchObject({ code: 0 })
       const headers = { authorization: `Bearer ${server.adminKey}` }
       await fetch(`${server.url}/v2/things/${thing.thingId}/resources/n`, { method: 'DELETE', headers })
@@ -212,11 +212,14 @@ describe('thingwire write --file', () => {
     const thing = await createThing(server)
     const input = await readFile(voyageFile, 'utf8')
     const rows = `${input.split('\n').slice(0, 400).join('\n')}\n`
-    const { code, stderr } = await runCommand(['write', '--format', 'csv', '--date', '2025-06-01'], {
-      server: { url: server.url },
-      environment: { THINGWIRE_TOKEN: thing.thingToken },
-      input: rows,
-    })
+    const { code, stderr } = await runCommand(
+      ['write', '--format', 'csv', '--date', '2025-06-01', '--tz', 'UTC'],
+      {
+        server: { url: server.url },
+        environment: { THINGWIRE_TOKEN: thing.thingToken },
+        input: rows,
+      },
+    )
     expect(code).toBe(0)
     expect(stderr).toMatch(/\(record_rate_exceeded, HTTP 429\): again in \d+ s$/m)
     expect(await readAll(server, thing, 'depth_m')).toHaveLength(399)

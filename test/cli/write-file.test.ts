@@ -40,7 +40,7 @@ describe('thingwire write --file', () => {
     const { code, stderr, keys } = await write(feed, ['--decimal', ','])
     expect({ code, keys }).toEqual({ code: 0, keys: ['entry_id', 'field1'] })
     expect(stderr.split('\n').slice(0, 7)).toEqual([
-      'time      created_at (UTC where it has no zone)',
+      'time      created_at',
       'position  none',
       'keys      entry_id, field1',
       'left out  "column 3 without a name"',
@@ -52,12 +52,15 @@ describe('thingwire write --file', () => {
 
   it('stores nothing of a file whose times would be wrong, and all of it with the options that the error names', async () => {
     const hours = 'date,hour,temp\n2026-06-30,0,12.1\n2026-06-30,1,12.0\n'
-    const refused = await write(hours)
+    const zoneless = await write(hours)
+    expect({ code: zoneless.code, keys: zoneless.keys }).toEqual({ code: 1, keys: [] })
+    expect(zoneless.stderr).toMatch(/line 2: .* names no zone: .*--tz/)
+    const refused = await write(hours, ['--tz', 'Europe/Paris'])
     expect({ code: refused.code, keys: refused.keys }).toEqual({ code: 1, keys: [] })
     expect(refused.stderr).toMatch(/line 3: .* two rows of hour.*--time-column.*--time-unit/)
     const read = await write(hours, ['--time-column', 'hour', '--time-unit', '1h', '--tz', 'Europe/Paris'])
     expect(read).toMatchObject({ code: 0, keys: ['temp'] })
-    expect(read.stderr).toContain('time      date, hour (Europe/Paris where it has no zone)')
+    expect(read.stderr).toContain('time      date, hour (Europe/Paris)')
     expect(read.times).toEqual(['2026-06-29T23:00:00.000Z', '2026-06-29T22:00:00.000Z'])
   })
 
@@ -84,7 +87,7 @@ describe('thingwire write --file', () => {
     const { code, stderr, thing } = await write(feed)
     expect(code).toBe(0)
     expect(stderr.match(/^thingwire: note: .*$/gm)).toEqual([
-      expect.stringMatching(/note: field1: 2 values are stored as text, the first on line 2: 21,5;/),
+      expect.stringMatching(/note: field1: 2 values stored as text, the first on line 2: 21,5;/),
     ])
     expect((await readAll(server, thing, 'field1')).map(({ value }) => value)).toEqual(['21,6', '21,5'])
   })
@@ -124,11 +127,11 @@ describe('thingwire write --file', () => {
   })
 
   it.each([
-    ['when,T\n2026-11-20 09:30,1\n', []],
-    ['from,to,T\n2026-11-20 09:30,2026-11-20 09:31,1\n', ['--time-column', 'from']],
+    ['when,T\n2026-11-20 09:30,1\n', ['--tz', 'UTC']],
+    ['from,to,T\n2026-11-20 09:30,2026-11-20 09:31,1\n', ['--time-column', 'from', '--tz', 'UTC']],
     ['stamp,T\n1795167000,1\n', ['--time-column', 'Stamp', '--time-unit', 's']],
-    ['Uhrzeit;T\n09:30;1\n', ['--date', '2026-11-20']],
-    ['Datum;Uhrzeit;T\n20.11.2026;09:30;1\n', []],
+    ['Uhrzeit;T\n11:30;1\n', ['--date', '2026-11-20', '--tz', 'Europe/Athens']],
+    ['Datum;Uhrzeit;T\n20.11.2026;09:30;1\n', ['--tz', 'UTC']],
     ['sep=;\nTime;T\n2026-11-20 11:30:00 +0200;1\n', []],
     [
       'created_at,updated_at,T\n2026-11-20T09:30:00Z,2026-11-21T09:30:00Z,1\n',
@@ -147,14 +150,14 @@ describe('thingwire write --file', () => {
     const rows = [1, 2].flatMap(hour =>
       Array.from({ length: 600 }, (_, place) => `${day(place)},${hour},${place}\n`),
     )
-    const { code, stderr, keys } = await write(`date,HE,T\n${rows.join('')}`, [])
+    const { code, stderr, keys } = await write(`date,HE,T\n${rows.join('')}`, ['--tz', 'UTC'])
     expect({ code, keys }).toEqual({ code: 1, keys: [] })
     expect(stderr).toMatch(/^thingwire: line 602: 2024-01-01T00:00:00.000Z is the time of two rows of HE/m)
   })
 
   it('writes nothing of a file whose times may be of several days', async () => {
     const { code, stderr, keys } = await write('time,v\n08:00,1\n18:00,2\n08:00,3\n18:00,4\n08:00,5\n', [
-      ...['--date', '2026-06-30'],
+      ...['--date', '2026-06-30', '--tz', 'UTC'],
     ])
     expect({ code, keys }).toEqual({ code: 1, keys: [] })
     expect(stderr).toMatch(/^thingwire: line 4: the time goes back from 18:00 to 08:00.*add a column date/m)
@@ -173,7 +176,7 @@ describe('thingwire write --file', () => {
     const { file, environment } = await fileOf('Datum;Uhrzeit;T\n20.11.2026;09:30;1\n20.11.2026;09:31;2\n')
     const thing = await createThing(server)
     for (const _ of [1, 2]) {
-      const args = ['write', thing.thingId, '--file', file]
+      const args = ['write', thing.thingId, '--file', file, '--tz', 'UTC']
       expect(await runCommand(args, { server, environment })).toMatchObject({ code: 0 })
     }
     expect(await readAll(server, thing, 'T')).toHaveLength(2)
@@ -227,14 +230,14 @@ describe('thingwire write --file --dry-run', () => {
     })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
-      'time      created_at (UTC where it has no zone)',
+      'time      created_at',
       'position  none',
       'keys      entry_id, field1',
       'left out  "column 3 without a name"',
       'first     {"key":"entry_id","value":1,"datetime":"2026-11-20T09:30:00.000Z"}',
       '          {"key":"field1","value":"21,5","datetime":"2026-11-20T09:30:00.000Z"}',
       '          {"key":"entry_id","value":2,"datetime":"2026-11-20T09:31:00.000Z"}',
-      expect.stringMatching(/^note {6}field1: 2 values are stored as text, the first on line 2: 21,5;/),
+      expect.stringMatching(/^note {6}field1: 2 values stored as text, the first on line 2: 21,5;/),
       '4 records of feed.csv would be written',
       '',
     ])
@@ -243,12 +246,13 @@ describe('thingwire write --file --dry-run', () => {
 
   it('shows position, times and keys of one record a row, and takes stdin', async () => {
     const input = 'Date;Time;Lat;Lon;Metric;Value;Unit\n20.11.2026;09:30;60,5;23,5;T;21,5;C\n'
-    const { code, stdout } = await runCommand(['write', '--dry-run', '--format', 'csv', '--decimal', ','], {
-      input,
-    })
+    const { code, stdout } = await runCommand(
+      ['write', '--dry-run', '--format', 'csv', '--decimal', ',', '--tz', 'UTC'],
+      { input },
+    )
     expect(code).toBe(0)
     expect(stdout.split('\n')).toEqual([
-      'time      Date, Time (UTC where it has no zone)',
+      'time      Date, Time (UTC)',
       'position  Lat, Lon',
       'keys      from Metric, value from Value',
       'left out  Unit',

@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
 import { fitsFloat, type WrittenRecord } from './sourced.ts'
-import { isNearlyNumber, plainNumber } from './values.ts'
+import { nearlyNumber, plainNumber } from './values.ts'
 
 /** Whether an operand is a reading, not the name of a thing. */
 export function isReading(operand: string): boolean {
@@ -47,7 +47,7 @@ function jsonOrText(key: string, text: string): unknown {
 export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
   // One that is quoted is meant as a string.
-  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !isNearlyNumber(value)) return []
+  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !nearlyNumber.test(value)) return []
   return [`${key}: ${value} is not a JSON number and is stored as text; write a number as 21.5`]
 }
 

@@ -1,14 +1,12 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
-import { CommandError, usageError } from '../exit.ts'
-import { type Held, heldBy, isOfUtc, isZone, type TimeOptions, zoneIn } from './times.ts'
+import { usageError } from '../exit.ts'
+import { type Held, heldBy, placeOf, type TimeOptions } from './times.ts'
 import type { Decimal, TextNotes } from './values.ts'
 
 /** What the command line says of the columns and cells of a file. */
 export interface FileOptions extends TimeOptions {
   /** Of every record, where the file has no column of keys. */
   readonly key?: string | undefined
-  /** Names of columns. */
-  readonly timeColumn?: string | undefined
   readonly geoColumns?: readonly [lat: string, long: string] | undefined
   readonly decimal?: Decimal | undefined
 }
@@ -31,8 +29,8 @@ export interface Columns {
   readonly values: readonly Column[]
   /** Of the result of a database query: the number of the series that the row is of. */
   readonly series: Column | undefined
-  /** What says that times without a zone are not UTC. */
-  readonly zone: string | undefined
+  /** Zone of the time zone database in the name of `time`. */
+  readonly place: string | undefined
   readonly leftOut: readonly Column[]
 }
 
@@ -53,7 +51,6 @@ interface Candidate extends Column {
 
 const timeNames = ['datetime', 'time', 'timestamp', 'ts', 'epoch']
 const keyNames = ['key', 'field', 'metric', 'variable', 'entityid']
-const zoneNames = ['timezone', 'utcoffset', 'gmtoffset']
 /** Of these, one is among the words of a name. */
 const latWords = ['lat', 'latitude']
 const longWords = ['long', 'lon', 'lng', 'longitude']
@@ -69,7 +66,7 @@ const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
  * @param isRecord whether a row is one record with a key and a value, as a line of JSON is
  * @throws CommandError usage
  */
-function columnsOf(
+export function columnsOf(
   header: readonly string[],
   cells: readonly unknown[],
   options: FileOptions,
@@ -91,9 +88,6 @@ function columnsOf(
   }
   const besideRecord = all.filter(column => column !== record?.key && column !== record?.value)
   const { time, date } = timeColumns(besideRecord, options)
-  if (time && isOfUtc(time.name) && options.zone && !isOfUtc(options.zone.name)) {
-    throw usageError(`the times of ${shownName(time.name)} are UTC: leave --tz out`)
-  }
   const geo = geoColumns(all, options.geoColumns)
   const others = besideRecord.filter(column => ![time, date, ...(geo ?? [])].includes(column))
   const isTime = (column: Candidate) => isWhole(column) || [...timeNames, 'date'].includes(column.called)
@@ -106,34 +100,12 @@ function columnsOf(
     ...{ all, time, date, geo, key: record?.key },
     values: record ? [record.value] : keys,
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
-    zone: zoneIn(time?.name ?? '') ?? all.find(column => isOfZones(column, cells[column.at]))?.name,
+    place: time?.name
+      .split(/[()[\]\s]+/)
+      .map(placeOf)
+      .find(place => place !== undefined),
     leftOut: others.filter(column => !keys.includes(column)),
   }
-}
-
-/** As `columnsOf`; a string says why there are none. */
-export function findColumns(
-  names: readonly string[],
-  cells: readonly unknown[],
-  options: FileOptions,
-  { onColumns }: FileListener,
-  isRecord: boolean,
-): Columns | string {
-  try {
-    const columns = columnsOf(names, cells, options, isRecord)
-    onColumns(columns)
-    return columns
-  } catch (error) {
-    if (error instanceof CommandError) return error.message
-    throw error
-  }
-}
-
-/** Whether a column has the zones of the times: by its name, or as `zone` and `offset` by its first cell, too. */
-function isOfZones({ words, called }: Candidate, cell: unknown): boolean {
-  if (zoneNames.includes(called) || words.includes('tz')) return true
-  const mayBe = words.includes('zone') || words.includes('offset')
-  return mayBe && typeof cell === 'string' && (isZone(cell) || /^[+-]\d{4}$/.test(cell))
 }
 
 /** The time, and the day beside it where it is a time of day alone. */
@@ -159,23 +131,17 @@ function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
 }
 
-/** Those that could be the time: the first cells say it, and names only where several do, or none. */
+/** Those that could be the time: one of a name for it goes before one whose first cell is a time. */
 function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: FileOptions) {
   const named = columns.filter(({ called }) => timeNames.includes(called))
-  const whole = columns.filter(column => isWhole(column) || column.called === 'date')
-  if (timeUnit) return named.length > 0 || timeUnit.isOfDay ? named : whole
+  if (named.length > 0 || timeUnit?.isOfDay) return named
   const clocks = columns.filter(({ held }) => held === 'clock')
-  const isNoDay = ({ held }: Candidate) => held === 'time' || held === 'midnight'
-  const areDays = whole.length === 0 ? date !== undefined : !whole.some(isNoDay)
-  const groups = [
-    named.filter(isWhole),
-    named.filter(({ held }) => held === 'nothing'),
-    // A number or a time of day is the time by its name alone: only a day can stand beside it.
-    named.length === 0 ? [] : [...named, ...whole.filter(({ held }) => held === 'time')],
-    areDays ? clocks : [],
-    whole,
-  ]
-  return groups.find(group => group.length > 0) ?? []
+  const whole = columns.filter(column => isWhole(column) || column.called === 'date')
+  const haveDay =
+    whole.length === 0
+      ? date !== undefined
+      : whole.every(({ held, called }) => held === 'day' || called === 'date')
+  return clocks.length > 0 && haveDay ? clocks : whole
 }
 
 function isDay({ held }: Candidate): boolean {

@@ -1,5 +1,4 @@
-import { usageError } from '../exit.ts'
-import { type Columns, type FileListener, type FileOptions, findColumns } from './columns.ts'
+import { type Columns, columnsOf, type FileListener, type FileOptions } from './columns.ts'
 import { type CsvRow, csvRows } from './csv-rows.ts'
 import { RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
@@ -8,7 +7,7 @@ import { faultAt, type Sourced } from './sourced.ts'
 const annotation = /^#(?:group|datatype|default)$/
 
 /**
- * Records of a CSV file with a header. Header and first row say what the columns are (`findColumns`).
+ * Records of a CSV file with a header. Header and first row say what the columns are (`columnsOf`).
  *
  * @throws CommandError usage: they do not say it; or failed, as `RowReader`
  */
@@ -19,9 +18,9 @@ export async function* csvRecords(
 ): AsyncGenerator<Sourced> {
   const reader = new RowReader(options, listener.notes, true)
   const columnsIn = (header: readonly string[], cells: CsvRow['cells']): Columns => {
-    const found = findColumns(header, cells, options, listener, false)
-    if (typeof found !== 'string') return found
-    throw usageError(`the header, the first line of the CSV file: ${found}`)
+    const columns = columnsOf(header, cells, options)
+    listener.onColumns(columns)
+    return columns
   }
   let header: readonly string[] | undefined
   let columns: Columns | undefined
@@ -45,8 +44,7 @@ function isHeader({ cells }: CsvRow, header: readonly string[]): boolean {
   return cells.length === header.length && header.every((name, column) => name === (cells[column] ?? ''))
 }
 
-function rowRecords(row: CsvRow, columns: Columns, reader: RowReader): Sourced {
-  const { line, cells } = row
+function rowRecords({ line, cells }: CsvRow, columns: Columns, reader: RowReader): Sourced {
   const count = columns.all.length
   // Some programs end rows with a separator, but not the header.
   const isSurplus = cells.slice(count).some(cell => cell !== undefined)
@@ -54,5 +52,5 @@ function rowRecords(row: CsvRow, columns: Columns, reader: RowReader): Sourced {
     const hint = isSurplus ? '; is a cell with a separator in it, such as a decimal comma, not quoted?' : ''
     return faultAt(line, '', `the row has ${cells.length} cells, the header has ${count}${hint}`)
   }
-  return reader.read(row, columns)
+  return reader.read(line, cells, columns)
 }

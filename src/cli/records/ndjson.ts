@@ -1,5 +1,5 @@
-import { failure } from '../exit.ts'
-import { type Columns, type FileListener, type FileOptions, findColumns, recordShape } from './columns.ts'
+import { CommandError, failure } from '../exit.ts'
+import { type Columns, columnsOf, type FileListener, type FileOptions, recordShape } from './columns.ts'
 import { RowReader } from './row-records.ts'
 import { type Fault, faultAt, type Sourced, sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
@@ -43,7 +43,7 @@ function parseLine(text: string): { fields: Record<string, unknown> } | { fault:
 
 /**
  * Records of NDJSON: one a line, with a key, a value, a time and maybe a position (`geo`, or latitude and longitude). Its
- * fields are found by their names as the columns of CSV are (`findColumns`).
+ * fields are found by their names as the columns of CSV are (`columnsOf`).
  *
  * @throws CommandError failed, as `RowReader`
  */
@@ -54,6 +54,17 @@ export async function* ndjsonRecords(
 ): AsyncGenerator<Sourced> {
   const reader = new RowReader(options, listener.notes, false)
   const known = new Map<string, Columns | string>()
+  const columnsIn = (names: readonly string[], cells: readonly unknown[]): Columns | string => {
+    if (names.includes('values')) return wholeWrite
+    try {
+      const columns = columnsOf(names, cells, options, true)
+      listener.onColumns(columns)
+      return columns
+    } catch (error) {
+      if (error instanceof CommandError) return error.message
+      throw error
+    }
+  }
   for await (const read of jsonLines(texts)) {
     if ('fault' in read) {
       yield { ...read, records: [] }
@@ -63,14 +74,12 @@ export async function* ndjsonRecords(
     const { geo, ...others } = fields
     const [names, cells] = [Object.keys(others), Object.values(others)]
     const form = JSON.stringify(names)
-    const columns =
-      known.get(form) ??
-      (names.includes('values') ? wholeWrite : findColumns(names, cells, options, listener, true))
+    const columns = known.get(form) ?? columnsIn(names, cells)
     known.set(form, columns)
     const found =
       typeof columns === 'string'
         ? faultAt(line, '', columns)
-        : withGeo(reader.read({ line, cells }, columns), geo)
+        : withGeo(reader.read(line, cells, columns), geo)
     yield { ...found, end }
   }
 }

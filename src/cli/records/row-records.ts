@@ -1,16 +1,8 @@
 import { failure } from '../exit.ts'
 import type { Column, Columns, FileOptions } from './columns.ts'
 import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
-import { isZone, type RowTime, RowTimes } from './times.ts'
+import { placeOf, type RowTime, RowTimes } from './times.ts'
 import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.ts'
-
-/** A row of a CSV file, or the fields of a line of JSON, in the order of the columns. */
-interface Row {
-  /** On which it begins, from 1. */
-  readonly line: number
-  /** Texts of CSV, values of JSON; undefined: empty. */
-  readonly cells: readonly unknown[]
-}
 
 type Reading = Pick<WrittenRecord, 'key' | 'value'>
 
@@ -23,19 +15,16 @@ export class RowReader {
   readonly #toValue: (cell: unknown) => unknown
   readonly #decimal: Decimal
   readonly #notes: TextNotes
-  /** Of a query result: the table in which a key was first. */
+  /** Of a query result: the table of a key. Two places that measure the same are two tables with one key. */
   readonly #tables = new Map<string, unknown>()
-  /** Of each key, the midnights and coarse times that it has a record of. */
-  readonly #midnights = new Map<string, Set<string>>()
-  /** Whether a midnight that a clock shows is one: the column is given by name, or showed another time. */
-  #areClocks: boolean
+  /** Of each key, the coarse times that it has a record of. */
+  readonly #coarse = new Map<string, Set<string>>()
 
   /**
    * @param notes is told of texts that were probably meant as numbers
    * @param isText whether cells are texts, out of which values are still to be read
    */
   constructor(options: FileOptions, notes: TextNotes, isText: boolean) {
-    this.#areClocks = options.timeColumn !== undefined
     this.#times = new RowTimes(options)
     this.#decimal = options.decimal ?? '.'
     this.#toValue = cell => (isText && typeof cell === 'string' ? jsonOrText(cell, this.#decimal) : cell)
@@ -45,16 +34,18 @@ export class RowReader {
   /**
    * The records of a row. Where the columns are keys, its position is a record of its own, too: `$geo`.
    *
+   * @param line on which it begins, from 1
+   * @param cells texts of CSV, values of JSON; undefined: empty
    * @throws CommandError failed if the file as a whole cannot be read rightly, with what to add to it
    */
-  read({ line, cells }: Row, columns: Columns): Sourced {
+  read(line: number, cells: readonly unknown[], columns: Columns): Sourced {
     const cellOf = (column: Column | undefined) => column && cells[column.at]
     // Of an empty row, too: a midnight may lie in it.
     const found = this.#times.of(
       line,
       cellOf(columns.time),
       columns.date && (cellOf(columns.date) ?? ''),
-      () => cells.find(isZone) ?? columns.zone,
+      () => cells.map(placeOf).find(place => place !== undefined) ?? columns.place,
     )
     const degrees = (columns.geo ?? []).map(column => this.#degrees(cellOf(column)))
     const [lat, long] = degrees
@@ -69,12 +60,16 @@ export class RowReader {
     const bad = degrees.find((each, at) => !isDegrees(each, at === 0 ? 90 : 180))
     if (bad !== undefined)
       return faultAt(line, 'geo', `${JSON.stringify(bad)} is no latitude or longitude in degrees`)
-    const mixed = readings.find(({ key }) => this.#isOfAnotherTable(key, cellOf(columns.series)))
-    if (mixed) {
-      const why = 'comes from more than one table of the query, so these are several series with one key'
-      return faultAt(line, '', `${mixed.key} ${why}: filter the query to one of them, or group it by _field`)
+    const table = cellOf(columns.series)
+    for (const { key, value } of readings) {
+      const first = this.#tables.get(key) ?? table
+      if (first !== table) {
+        const why = 'comes from more than one table of the query, so these are several series with one key'
+        return faultAt(line, '', `${key} ${why}: filter the query to one of them, or group it by _field`)
+      }
+      this.#tables.set(key, table)
+      this.#notes.add(line, key, value)
     }
-    for (const { key, value } of readings) this.#notes.add(line, key, value)
     const { datetime } = found
     const place = {
       ...(lat === undefined ? {} : { geo: { lat, long } }),
@@ -82,21 +77,19 @@ export class RowReader {
     }
     const own = lat === undefined || columns.key !== undefined ? [] : [{ key: '$geo', value: null }]
     const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
-    for (const { key } of records) this.#refuseDay(line, key, found)
+    for (const { key } of records) this.#refuseTwice(line, key, found)
     return sourced(line, records)
   }
 
   /**
-   * Two rows of one key on a day that has no time: the time of day is in another column, or nowhere.
+   * Two rows of one key at a coarse time: the rest of the time is in another column, or nowhere.
    *
    * @throws CommandError failed
    */
-  #refuseDay(line: number, key: string, { datetime, midnight }: RowTime): void {
-    if (datetime === undefined) return
-    if (midnight === undefined) this.#areClocks = true
-    if (midnight === undefined || (midnight === 'clock' && this.#areClocks)) return
-    const known = this.#midnights.get(key) ?? new Set()
-    this.#midnights.set(key, known)
+  #refuseTwice(line: number, key: string, { datetime, isCoarse }: RowTime): void {
+    if (datetime === undefined || !isCoarse) return
+    const known = this.#coarse.get(key) ?? new Set()
+    this.#coarse.set(key, known)
     if (known.size >= timesInMemory) known.clear()
     if (!known.has(datetime)) return void known.add(datetime)
     throw failure(
@@ -116,14 +109,6 @@ export class RowReader {
   #degrees(cell: unknown): unknown {
     if (typeof cell !== 'string') return cell ?? undefined
     return plainNumber(cell, this.#decimal) ?? plainNumber(cell) ?? cell
-  }
-
-  /** Tables of a query result tell series apart: two places that measure the same are two tables with one key. */
-  #isOfAnotherTable(key: string, table: unknown): boolean {
-    if (table === undefined) return false
-    const known = this.#tables.get(key)
-    if (known === undefined) this.#tables.set(key, table)
-    return known !== undefined && known !== table
   }
 }
 

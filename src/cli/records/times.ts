@@ -27,9 +27,10 @@ export function timeUnitOf(name: string): TimeUnit | undefined {
 
 /** What the command line says of the times of a file. */
 export interface TimeOptions {
+  readonly timeColumn?: string | undefined
   /** Of a column of numbers. */
   readonly timeUnit?: TimeUnit | undefined
-  /** Of times that name no zone. Default: UTC. */
+  /** Of times that name no zone. */
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
   /** Day of the first row, where the file has times of day alone. */
   readonly date?: string | undefined
@@ -40,8 +41,8 @@ export interface TimeOptions {
 export interface RowTime {
   /** RFC 3339. */
   readonly datetime?: string
-  /** `day`: the time of day may be coarser than the rows; `clock`: it is 00:00, as a clock shows it. */
-  readonly midnight?: 'day' | 'clock' | undefined
+  /** Whether the rows may have finer times: this one is a day, a number of hours, or 00:00 where no row before has another time. */
+  readonly isCoarse?: boolean
 }
 
 /** A string says why there is none. */
@@ -121,8 +122,11 @@ export class RowTimes {
   #midnight: number
   #last: { readonly time: number; readonly text: string } | undefined
 
+  #hasClock: boolean
+
   constructor(options: TimeOptions) {
     this.#options = options
+    this.#hasClock = options.timeColumn !== undefined
     this.#midnight = parseTime(options.date ?? '1970-01-01') ?? 0
   }
 
@@ -131,10 +135,10 @@ export class RowTimes {
    *
    * @param time a cell of a file or a value of JSON
    * @param date the day of a time of day, where the file has it apart; undefined: it has not
-   * @param zoneName the name of a time zone that stands in the row or its header
+   * @param place the zone of the time zone database that the row or its header names
    * @throws CommandError failed if it is not clear of which day or zone the row is
    */
-  of(line: number, time: unknown, date: unknown, zoneName: () => string | undefined): Found {
+  of(line: number, time: unknown, date: unknown, place: () => string | undefined): Found {
     const { now, timeUnit } = this.#options
     if (time === undefined || time === null || time === '') {
       if (typeof date === 'string' && date !== '') return 'there is a day and no time'
@@ -142,23 +146,29 @@ export class RowTimes {
       return 'there is no time: add it, or give the record the time of its receipt with --now'
     }
     const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
-    if (timeUnit && !timeUnit.isOfDay) return ofUnix(text, timeUnit)
     const local = this.#local(line, text, date)
     if (typeof local === 'string') return local
-    const isWhole = !timeUnit && !timeOfDay.test(text)
     // The last of a day may look like an offset: 2026-06-30.
     const bare = day.test(text) ? text : text.replace(zoneAtEnd, '')
-    const midnight = isWhole ? midnightOf(text, bare) : timeUnit ? 'day' : undefined
-    if (bare !== text) return { datetime: formatDatetime(local), midnight }
-    const shown = date === undefined || isWhole ? text : `${date} ${text}`
-    const found = this.#inZone(line, shown, local, zoneName)
-    return typeof found === 'string' ? found : { datetime: formatDatetime(found), midnight }
+    const isCoarse = this.#isCoarse(text, parseTime(bare) ?? local)
+    if (bare !== text || timeUnit?.isOfDay === false) return { datetime: formatDatetime(local), isCoarse }
+    const shown = date === undefined || parseTime(text) !== undefined ? text : `${date} ${text}`
+    const found = this.#inZone(line, shown, local, place())
+    return typeof found === 'string' ? found : { datetime: formatDatetime(found), isCoarse }
+  }
+
+  #isCoarse(text: string, shown: number): boolean {
+    if (this.#options.timeUnit?.isOfDay || day.test(text)) return true
+    // As Thingwire itself writes a midnight.
+    const isMidnight = shown % milliseconds.d === 0 && !text.endsWith('00.000Z')
+    this.#hasClock ||= !isMidnight
+    return !this.#hasClock
   }
 
   /** Milliseconds as UTC. */
   #local(line: number, text: string, date: unknown): number | string {
     const { timeUnit } = this.#options
-    if (timeUnit) return ofNumber(text, timeUnit, date)
+    if (timeUnit) return timeUnit.isOfDay ? ofNumber(text, timeUnit, date) : ofUnix(text, timeUnit)
     const whole = parseTime(text)
     if (whole !== undefined) return whole
     if (timeOfDay.test(text)) return this.#ofTimeOfDay(line, text, date)
@@ -168,20 +178,17 @@ export class RowTimes {
     return `the time is a number: if ${what}, give its unit with --time-unit ${unit}`
   }
 
-  /** @param local milliseconds that clocks show @throws CommandError failed if a zone is named that is not that of the options */
-  #inZone(line: number, text: string, local: number, zoneName: () => string | undefined): number | string {
+  /** @param local milliseconds that clocks show @throws CommandError failed without `--tz`, or if the file names another zone */
+  #inZone(line: number, text: string, local: number, place: string | undefined): number | string {
     const { zone } = this.#options
-    const named = zoneName()
     if (!zone) {
-      if (named === undefined) return local
       throw failure(
-        `line ${line}: ${text} names no zone, but ${named} does: give the zone of such times with --tz, such as --tz America/Denver or --tz UTC`,
+        `line ${line}: ${text} names no zone: give the zone of such times with --tz, such as --tz UTC or --tz America/Denver`,
       )
     }
-    const place = named && placeOf(named)
     if (place !== undefined && place !== placeOf(zone.name)) {
       throw failure(
-        `line ${line}: ${named} is not the zone of --tz, ${zone.name}: split the file by its zones`,
+        `line ${line}: ${place} is not the zone of --tz, ${zone.name}: split the file by its zones`,
       )
     }
     const [time, other] = timesOf(local, zone.clocks)
@@ -216,22 +223,19 @@ export class RowTimes {
     const step = time - last.time
     if (step < -milliseconds.d / 2) this.#midnight += milliseconds.d
     else if (step < 0 || step > milliseconds.d / 2) {
-      const goes = step < 0 ? 'goes back' : 'leaps'
       throw failure(
-        `line ${line}: the time ${goes} from ${last.text} to ${text}, so it is not clear of which day the row is: add a column date (2026-11-20), or write whole times (2026-11-20T09:30:00Z)`,
+        `line ${line}: the time ${step < 0 ? 'goes back' : 'leaps'} from ${last.text} to ${text}, so it is not clear of which day the row is: add a column date (2026-11-20), or write whole times (2026-11-20T09:30:00Z)`,
       )
     }
   }
 }
 
-function ofUnix(text: string, { name, count }: TimeUnit): Found {
+function ofUnix(text: string, { name, count }: TimeUnit): number | string {
   const none = `${JSON.stringify(text)} is no Unix time in ${name}`
   if (!number.test(text)) return none
   const value = Number(text.replace(',', '.'))
   const time = Math.floor(value * Number(count))
-  if (time >= unixMonth && time <= latestDatetime) {
-    return { datetime: formatDatetime(time), midnight: time % milliseconds.d === 0 ? 'clock' : undefined }
-  }
+  if (time >= unixMonth && time <= latestDatetime) return time
   const newest = Date.now() + milliseconds.d
   const [unit, length] =
     Object.entries(unixUnits).find(([, each]) => value * each > year1990 && value * each < newest) ?? []
@@ -240,14 +244,6 @@ function ofUnix(text: string, { name, count }: TimeUnit): Found {
     ? `with --time-unit ${unit} it is ${formatDatetime(Math.floor(value * length))}`
     : 'was the clock not set, or is it a time since a start?'
   return `${what}: ${why}`
-}
-
-/** @param bare the text without a zone at its end */
-function midnightOf(text: string, bare: string): RowTime['midnight'] {
-  if (day.test(text)) return 'day'
-  // As Thingwire itself spells it, it is meant so.
-  if (text.endsWith('00.000Z')) return undefined
-  return (parseTime(bare) ?? 1) % milliseconds.d === 0 ? 'clock' : undefined
 }
 
 /** The text of a day, also where it is spelled as its midnight; undefined if it is none. */
@@ -282,39 +278,13 @@ function unreadable(text: unknown): string {
   return `${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`
 }
 
-/** `MDT`, `CEST`, but no word such as EAST. */
-const abbreviation = '(?:[A-Z][SD]T|[CE]ES?T|A[CE][SD]T|NZ[SD]T)'
-const inBrackets = /[([](?!(?:UTC|GMT)?[)\]]|ISO)(?:[A-Z]{2,5}|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?)[)\]]/
-const atEnd = new RegExp(`[ _]${abbreviation}$`, 'i')
-const local = /(?:^|[^a-z])local(?:[^a-z]|$)/i
-const utc = /(?:^|[^a-z])(?:utc|gmt)(?![a-z+-])/i
-const cellOfZone = new RegExp(`^(?:${abbreviation}|(?:UTC|GMT)?[+-]\\d\\d:\\d\\d)$`)
-
-/** Where the name of a column says that its times are not UTC: `timestamp(America/Denver)`, `Time (CET)`, `local_time`. */
-export function zoneIn(name: string): string | undefined {
-  const [place = ''] = /[A-Z]\w+\/[\w+/-]+/.exec(name) ?? []
-  // Date/Time is no place.
-  if (placeOf(place) !== undefined) return place
-  return (inBrackets.exec(name) ?? atEnd.exec(name) ?? local.exec(name))?.[0]
-}
-
-/** Whether the name of a column says that its times are UTC. */
-export function isOfUtc(name: string): boolean {
-  return utc.test(name)
-}
-
-/** Whether a cell names a time zone, or an offset: `America/Denver`, `MDT`, `+02:00`. */
-export function isZone(cell: unknown): cell is string {
-  return typeof cell === 'string' && (cellOfZone.test(cell) || placeOf(cell) !== undefined)
-}
-
 /** Of the cells that look like one; paths and the like may be without number. */
 const places = new Map<string, string | undefined>()
 const placesInMemory = 1_000
 
-/** By the one name that all names of a zone have in common; undefined: it is no place of the time zone database. */
-function placeOf(zone: string): string | undefined {
-  if (!/^[A-Z]\w+\/[\w+/-]+$/.test(zone)) return undefined
+/** `Europe/Zurich` for each of its names in the time zone database; undefined for every other text. */
+export function placeOf(zone: unknown): string | undefined {
+  if (typeof zone !== 'string' || !/^[A-Z]\w+\/[\w+/-]+$/.test(zone)) return undefined
   if (places.has(zone)) return places.get(zone)
   let found: string | undefined
   try {

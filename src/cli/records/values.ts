@@ -10,7 +10,7 @@ const withComma = /^-?(0|[1-9]\d*)(,\d+)?([eE][+-]?\d+)?$/
  * One number, spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `−3`, `NaN`; also
  * between signs and with a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
  */
-const nearlyNumber =
+export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
 
 /** The number that a text is, as JSON spells it or with a decimal comma; else undefined. */
@@ -20,11 +20,6 @@ export function plainNumber(text: string, decimal: Decimal = '.'): number | unde
   // The last digits of a longer integer, such as the number of a SIM, would be lost.
   const isLong = /^-?\d+$/.test(text) && Number.isFinite(number) && !Number.isSafeInteger(number)
   return isLong && String(number) !== text ? undefined : number
-}
-
-/** Whether a text that is no JSON number was probably meant as one. */
-export function isNearlyNumber(text: string): boolean {
-  return nearlyNumber.test(text)
 }
 
 /** Numbers, objects and arrays as JSON spells them, true and false as spreadsheets do, too; every other text is a string. */
@@ -46,18 +41,13 @@ const noTexts = { numbers: 0, count: 0, nearly: 0, line: 0, first: '' }
 /** Counts the texts of each key that were probably meant as numbers. */
 export class TextNotes {
   readonly #keys = new Map<string, typeof noTexts>()
-  readonly #decimal: Decimal
-
-  constructor(decimal: Decimal = '.') {
-    this.#decimal = decimal
-  }
 
   add(line: number, key: string, value: unknown): void {
     const texts = this.#keys.get(key) ?? { ...noTexts }
     this.#keys.set(key, texts)
     if (typeof value === 'number') texts.numbers++
     if (typeof value !== 'string' || value === '') return
-    const isNearly = isNearlyNumber(value)
+    const isNearly = nearlyNumber.test(value)
     // The first that looks like a number says more than one before it.
     if (texts.count === 0 || (isNearly && texts.nearly === 0)) Object.assign(texts, { line, first: value })
     texts.count++
@@ -69,15 +59,9 @@ export class TextNotes {
     return [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
       if (count === 0 || (nearly === 0 && numbers === 0)) return []
       const all = numbers > 0 ? count : nearly
-      const are = all === 1 ? 'is stored as text' : 'are stored as text'
       return [
-        `${key}: ${counted(all, 'value')} ${are}, the first on line ${line}: ${first.slice(0, 40)}; ${this.#advice}`,
+        `${key}: ${counted(all, 'value')} stored as text, the first on line ${line}: ${first.slice(0, 40)}; a number is written as 21.5, or as 21,5 with --decimal ,; where there is none, leave the cell empty`,
       ]
     })
-  }
-
-  get #advice(): string {
-    if (this.#decimal === ',') return 'with --decimal , a number is written as 21,5'
-    return 'a number is written as 21.5, or as 21,5 with --decimal ,; where there is none, leave the cell empty'
   }
 }

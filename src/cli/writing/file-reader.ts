@@ -34,13 +34,13 @@ export class FileReader {
   constructor(source: Source, say: (line: string) => void) {
     this.#source = source
     this.#say = say
-    this.notes = new TextNotes(source.options.decimal)
+    this.notes = new TextNotes()
   }
 
   /** From the first line on. @throws CommandError usage or failed, as `csvRecords` and `ndjsonRecords` */
   async *read(): AsyncGenerator<Sourced> {
     const { file, format, options } = this.#source
-    this.notes = new TextNotes(options.decimal)
+    this.notes = new TextNotes()
     const texts = decoded(file === '-' ? process.stdin : createReadStream(file))
     const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
     const records = format === 'csv' ? csvRecords : ndjsonRecords
@@ -87,14 +87,12 @@ export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
 /** The same for people, a line for each. */
 function summaryLines(columns: Columns, { timeUnit, zone }: TimeOptions): string[] {
   const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
-  const isUnix = timeUnit?.isOfDay === false
-  const how = isUnix ? `Unix time in ${timeUnit.name}` : `${zone?.name ?? 'UTC'} where it has no zone`
-  const from = valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`
+  const how = timeUnit?.isOfDay === false ? `Unix time in ${timeUnit.name}` : zone?.name
   const which = keyColumn === undefined ? namesText(keys) : `from ${shownName(keyColumn)}`
   return [
-    `time      ${time.length === 0 ? 'that of receipt' : `${namesText(time)} (${how})`}`,
+    `time      ${namesText(time, 'that of receipt')}${how === undefined ? '' : ` (${how})`}`,
     `position  ${namesText(position)}`,
-    `keys      ${which}${from}`,
+    `keys      ${which}${valueColumn === undefined ? '' : `, value from ${shownName(valueColumn)}`}`,
     `left out  ${namesText(leftOut)}`,
   ]
 }

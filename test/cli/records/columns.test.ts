@@ -44,7 +44,6 @@ describe('the time of a CSV file', () => {
     ['note,T,Date/Time\n2026-11-19,21,2026-11-20 09:30\n', ['Date/Time']],
     [`Time (UTC),T,message\n2026-11-20 09:30,21,${other}\n`, ['Time (UTC)']],
     ['@timestamp,installed,T\n2026-11-20T09:30:00Z,2026-01-01,21\n', ['@timestamp']],
-    [`timestamp,time,T\n${at},12.5,21\n`, ['timestamp']],
     // Digits alone are a time by name.
     ['TIME_STAMP,n\n20261120093000,20261120093000\n', ['TIME_STAMP']],
     ['epoch,n\n1795167000,1795167000\n', ['epoch']],
@@ -85,8 +84,7 @@ describe('the time of a CSV file', () => {
     ['Tag,gekauft,T\n2026-11-20,2025-01-01,21\n', /Tag and gekauft could each be the time/],
     [`date,last_updated,T\n2026-11-20,${other},21\n`, /date and last_updated could each be the time/],
     [`date,seen,T\n11/20/2026,${other},21\n`, /date and seen could each be the time/],
-    [`time,created_at,T\n12.5,${other},21\n`, /time and created_at could each be the time/],
-    [`time,created_at,T\nnoon,${other},21\n`, /time and created_at could each be the time/],
+    [`timestamp,time,T\n${at},12.5,21\n`, /timestamp and time could each be the time/],
     [`Timestamp,time,T\n${at},${other},21\n`, /Timestamp and time could each be the time/],
     ['Tag,von,bis,T\n2026-11-20,09:30,10:30,21\n', /von and bis could each be the time/],
     ['Tag,Kauf,time\n2026-11-20,2025-01-01,09:30\n', /Tag and Kauf could each be the day.*date/],
@@ -100,13 +98,19 @@ describe('the time of a CSV file', () => {
     expect(faults).toEqual([expect.stringMatching(/^4 datetime: the time is a number/)])
   })
 
+  it.each(['12.5', 'noon'])('is by its name the column that has %s', async cell => {
+    const { records, faults } = await readCsv(`time,created_at,T\n${cell},${at},21\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(/^2 datetime: /)])
+  })
+
   it('is not in the value of a record', async () => {
     const { records } = await readCsv(`key,value,when\nbought,2025-01-01,${at}\n`)
     expect(records).toEqual([{ key: 'bought', value: '2025-01-01', datetime: at }])
   })
 
   it('leaves other times out', async () => {
-    const text = `timestamp,seen,T,bought,time\n${at},${other},21,2025-01-01,x\n`
+    const text = `datetime,seen,T,bought,time\n${at},${other},21,2025-01-01,x\n`
     expect(await summaryOfFile(text)).toMatchObject({ keys: ['T'], leftOut: ['seen', 'bought', 'time'] })
   })
 })

@@ -176,7 +176,7 @@ describe('a cell that was meant as a number', () => {
     const { records, notes } = await readCsv(file('21', cell, cell))
     expect(records[1]?.value).toBe(cell)
     expect(notes).toEqual([
-      expect.stringContaining(`T: 2 values are stored as text, the first on line 3: ${cell};`),
+      expect.stringContaining(`T: 2 values stored as text, the first on line 3: ${cell};`),
     ])
   })
 
@@ -185,7 +185,7 @@ describe('a cell that was meant as a number', () => {
     async cell => {
       const { notes } = await readCsv(file('21', cell, '22'))
       expect(notes).toEqual([
-        expect.stringContaining(`T: 1 value is stored as text, the first on line 3: ${cell};`),
+        expect.stringContaining(`T: 1 value stored as text, the first on line 3: ${cell};`),
       ])
       expect((await readCsv(file(cell, cell))).notes).toEqual([])
     },
@@ -197,7 +197,7 @@ describe('a cell that was meant as a number', () => {
       const { records, notes } = await readCsv(file(cell))
       expect(records.map(({ value }) => value)).toEqual([cell])
       expect(notes).toEqual([
-        expect.stringContaining(`T: 1 value is stored as text, the first on line 2: ${cell};`),
+        expect.stringContaining(`T: 1 value stored as text, the first on line 2: ${cell};`),
       ])
     },
   )
@@ -227,8 +227,8 @@ describe('a cell that was meant as a number', () => {
   it('is noted once for each key, in a column of values, too', async () => {
     const text = `time;key;value\n${at};a;1,5\n${at};b;x\n${at};a;2,5\n${at};c;3,5\n`
     expect((await readCsv(text)).notes).toEqual([
-      expect.stringMatching(/^a: 2 values are .* line 2: 1,5;.*--decimal ,/),
-      expect.stringMatching(/^c: 1 value is .* line 5: 3,5;/),
+      expect.stringMatching(/^a: 2 values stored .* line 2: 1,5;.*--decimal ,/),
+      expect.stringMatching(/^c: 1 value stored .* line 5: 3,5;/),
     ])
   })
 
@@ -252,6 +252,6 @@ describe('a cell that was meant as a number', () => {
   it('is text with a note where it could mean two numbers', async () => {
     const { records, notes } = await readCsv(file('1.234'), { decimal: ',' })
     expect(records[0]?.value).toBe('1.234')
-    expect(notes).toEqual([expect.stringContaining('with --decimal , a number is written as 21,5')])
+    expect(notes).toEqual([expect.stringContaining('as 21,5 with --decimal ,')])
   })
 })

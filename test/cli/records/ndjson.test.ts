@@ -90,9 +90,7 @@ describe('ndjsonRecords()', () => {
     const record = (value: unknown) => `${JSON.stringify({ key: 'T', value, datetime: at })}\n`
     const { records, notes } = await readNdjson(record('21,5') + record('21.5') + record(21.5))
     expect(records.map(({ value }) => value)).toEqual(['21,5', '21.5', 21.5])
-    expect(notes).toEqual([
-      expect.stringMatching(/^T: 2 values are stored as text, the first on line 1: 21,5;/),
-    ])
+    expect(notes).toEqual([expect.stringMatching(/^T: 2 values stored as text, the first on line 1: 21,5;/)])
   })
 
   it('reads times of day with --date', async () => {

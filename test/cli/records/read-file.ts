@@ -6,6 +6,7 @@ import type { Sourced, WrittenRecord } from '../../../src/cli/records/sourced.ts
 import { decoded } from '../../../src/cli/records/text.ts'
 import { timeUnitOf } from '../../../src/cli/records/times.ts'
 import { TextNotes } from '../../../src/cli/records/values.ts'
+import { utc } from '../../../src/core/time/time-zone.ts'
 
 export interface ReadFile {
   readonly lines: readonly Sourced[]
@@ -22,7 +23,7 @@ export async function* inPieces(content: string | Uint8Array, size = 7): AsyncGe
   for (let at = 0; at < all.length; at += size) yield all.subarray(at, at + size)
 }
 
-/** Options with the unit as the command line spells it. */
+/** Options with the unit as the command line spells it. The zone is UTC by default. */
 export type ReadOptions = Omit<FileOptions, 'timeUnit'> & { readonly timeUnit?: string }
 
 export async function readCsv(content: string | Uint8Array, options: ReadOptions = {}): Promise<ReadFile> {
@@ -38,8 +39,9 @@ async function read(
   content: string | Uint8Array,
   { timeUnit, ...others }: ReadOptions,
 ): Promise<ReadFile> {
-  const options = { ...others, timeUnit: timeUnit === undefined ? undefined : timeUnitOf(timeUnit) }
-  const notes = new TextNotes(options.decimal)
+  const zone = { name: 'UTC', clocks: utc }
+  const options = { zone, ...others, timeUnit: timeUnit === undefined ? undefined : timeUnitOf(timeUnit) }
+  const notes = new TextNotes()
   const columns: Columns[] = []
   const lines: Sourced[] = []
   const listener = { notes, onColumns: (found: Columns) => void columns.push(found) }

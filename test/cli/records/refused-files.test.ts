@@ -127,29 +127,19 @@ describe('a file whose time of day is in a column that is none by its name and c
   })
 })
 
-describe('times of a zone that is not UTC', () => {
+describe('times without a zone', () => {
   const at = '2026-07-01 09:30:00'
 
   it.each([
-    ['timestamp(America/Denver)', `timestamp(America/Denver),t\n${at},1\n`],
+    ['a whole time', `time,t\n${at},1\n`],
+    ['a whole time in the form of the contract', `time,t\n20260701093000,1\n`],
+    ['a time with a T', `time,t\n2026-07-01T09:30:00.000,1\n`],
+    ['a name with a zone', `timestamp(America/Denver),t\n${at},1\n`],
+    ['a name that says UTC', `created_at (UTC),t\n${at},1\n`, 'UTC', '2026-07-01T09:30:00'],
     ['a column tz', `timestamp,tz,t\n${at},America/Denver,1\n`],
-    ['a column timezone', `timestamp,TimeZone,t\n${at},MDT,1\n`],
-    ['a column tz_cd', `timestamp,tz_cd,t\n${at},MDT,1\n`],
-    ['a column of offsets in minutes', `timestamp,tz_offset_min,t\n${at},-360,1\n`],
-    ['a column of offsets without a colon', `timestamp,offset,t\n${at},-0600,1\n`],
-    ['a column zone', `timestamp,zone,t\n${at},MDT,1\n`],
-    ['a cell with an abbreviation', `timestamp,where,t\n${at},CEST,1\n`],
-    ['a cell with an offset', `timestamp,shift,t\n${at},-06:00,1\n`],
-    ['an abbreviation behind the name', `Time (CEST),t\n${at},1\n`],
-    ['an abbreviation in brackets', `Timestamp [EST],t\n${at},1\n`],
-    ['an abbreviation at the end', `Timestamp_CET,t\n${at},1\n`],
-    ['a word at the end', `Time CEST,t\n${at},1\n`],
-    ['small letters at the end', `time_est,t\n${at},1\n`],
-    ['an offset in brackets', `Time (UTC-7),t\n${at},1\n`],
-    ['a whole offset in brackets', `time (GMT+02:00),t\n${at},1\n`],
-    ['local_time', `local_time,t\n${at},1\n`],
+    ['a column of abbreviations', `timestamp,TimeZone,t\n${at},MDT,1\n`],
     [
-      'a cell with a zone',
+      'a zone by its other name',
       `timestamp,site,t\n${at},Asia/Kolkata,1\n`,
       'Asia/Calcutta',
       '2026-07-01T04:00:00',
@@ -160,25 +150,27 @@ describe('times of a zone that is not UTC', () => {
       'Europe/Paris',
       '2026-07-01T07:30:00',
     ],
-    ['a day', `date(Europe/Paris),t\n2026-07-01,1\n`, 'Europe/Paris', '2026-06-30T22:00:00'],
-    [
-      '--date',
-      `time,tz,t\n09:30,Europe/Paris,1\n`,
-      'Europe/Paris',
-      '2026-07-01T07:30:00',
-      { date: '2026-07-01' },
-    ],
+    ['a day', `date,t\n2026-07-01,1\n`, 'Europe/Paris', '2026-06-30T22:00:00'],
+    ['hours', `date,hour,t\n2026-07-01,9.5,1\n`, 'Europe/Paris', '2026-07-01T07:30:00', '1h'],
+    ['--date', `time,t\n09:30,1\n`, 'Europe/Paris', '2026-07-01T07:30:00', undefined, '2026-07-01'],
   ])(
     'are refused without --tz: %s',
-    async (_, text, name = 'America/Denver', time = '2026-07-01T15:30:00', options: ReadOptions = {}) => {
-      await expect(readCsv(text, options)).rejects.toMatchObject({
+    async (_, text, name = 'America/Denver', time = '2026-07-01T15:30:00', timeUnit?: string, date?: string) => {
+      const options = { ...(timeUnit === undefined ? {} : { timeUnit, timeColumn: 'hour' }), date }
+      await expect(readCsv(text, { ...options, zone: undefined })).rejects.toMatchObject({
         status: 1,
-        message: expect.stringMatching(/^line 2: .* names no zone, but .* does: .*--tz/),
+        message: expect.stringMatching(/^line 2: .* names no zone: .*--tz UTC/),
       })
       const { records } = await readCsv(text, { ...options, ...(await inZone(name)) })
       expect(records.find(({ key }) => key === 't')?.datetime).toBe(`${time}.000Z`)
     },
   )
+
+  it('are refused in lines of JSON, too', async () => {
+    const line = `{"key":"t","value":1,"datetime":"${at}"}\n`
+    await expect(readNdjson(line, { zone: undefined })).rejects.toThrow(/^line 1: .* names no zone: .*--tz/)
+    expect((await readNdjson(line)).records[0]?.datetime).toBe('2026-07-01T09:30:00.000Z')
+  })
 
   it.each([
     ['another zone in a row', `time,tz,t\n${at},America/Denver,1\n${at},America/New_York,2\n`, 3],
@@ -191,23 +183,22 @@ describe('times of a zone that is not UTC', () => {
     })
   })
 
-  it.each(['time (UTC)', 'utc_time', 'Time GMT'])('are none of a column %s', async name => {
-    const text = `${name},t\n${at},1\n`
-    expect((await readCsv(text)).records).toHaveLength(1)
-    await expect(readCsv(text, await inZone('America/Denver'))).rejects.toThrow(/are UTC: leave --tz out/)
+  it.each([
+    ['a Z', `time,t\n2026-07-01T09:30:00Z,1\n`],
+    ['UTC', `time,t\n${at} UTC,1\n`],
+    ['an offset', `timestamp,tz,t\n2026-07-01T09:30:00+02:00,Europe/Berlin,1\n`],
+    ['an offset behind a time of day', `date,time,t\n2026-07-01,09:30+02:00,1\n`],
+    ['a Unix time', `time,t\n1782777600,1\n`, 's'],
+  ])('are none that have %s', async (_, text, timeUnit?: string) => {
+    const options = { zone: undefined, ...(timeUnit === undefined ? {} : { timeUnit }) }
+    expect((await readCsv(text, options)).records.length).toBeGreaterThan(0)
   })
 
   it.each([
-    ['a zone of its own', `timestamp,tz,t\n2026-07-01T09:30:00+02:00,Europe/Berlin,1\n`],
-    ['UTC', `Time (UTC),t\n${at},1\n`],
     ['a path that is no zone', `time,place,t\n${at},Home/Kitchen,1\n`],
     ['a room that is called zone', `time,zone,t\n${at},2,1\n`],
-    ['a zone of a garden', `time,zone,t\n${at},Lawn,1\n`],
-    ['an offset that is measured', `time,offset,t\n${at},+12.5,1\n`],
-    ['a direction', `time,wind,t\n${at},EAST,1\n`],
-    ['a place of the wind', `time,wind,t\n${at},WEST,1\n`],
-  ])('are none: %s', async (_, text) => {
-    expect((await readCsv(text)).records.length).toBeGreaterThan(0)
+  ])('are read with --tz beside %s', async (_, text) => {
+    expect((await readCsv(text, await inZone('America/Denver'))).records.length).toBeGreaterThan(0)
   })
 
   it('are refused where their clocks skip or repeat an hour', async () => {
