@@ -39,7 +39,10 @@ export const catalogue = {
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
-  invalid_write_id: { ...refusedContent, text: 'The write id is not 1 to 64 printable ASCII characters.' },
+  invalid_write_id: {
+    ...refusedContent,
+    text: 'The write id is not 1 to 64 printable ASCII characters, or the write has two different ones.',
+  },
   not_a_write_topic: {
     ...refusedContent,
     text: 'The client may not publish on this topic. Readings go to `things/<ref>/write`.',

@@ -13,7 +13,7 @@ const maximumNamedErrors = 20
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** What a request says beside its body: HTTP query flags and Idempotency-Key. They win over the body's. */
+/** What a request says beside its body: HTTP query flags, which win over the body's, and Idempotency-Key. */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined
@@ -46,8 +46,8 @@ export class WriteRefused extends ThingwireError {
 }
 
 /**
- * Reads a write by every rule of contract §2 and §3, from the bytes of its body or from what they would hold. A wrong flag or id in the body is refused even where the request's
- * own wins, since it is a mistake all the same.
+ * Reads a write by every rule of contract §2 and §3, from the bytes of its body or from what they would hold. A wrong flag in the body is refused even
+ * where the request's own wins, since it is a mistake all the same.
  *
  * @throws WriteRefused naming every bad record (up to 20) by index and field.
  */
@@ -57,6 +57,8 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
     id = writeId(context.options.id)
     const envelope = parseObject(body)
     const idOfBody = writeId(envelope.id)
+    if (id !== undefined && idOfBody !== undefined && id !== idOfBody)
+      throw new ThingwireError('invalid_write_id', 'the id of the body must be that of Idempotency-Key')
     id ??= idOfBody
     const forbidden = forbiddenMemberOf(envelope)
     if (forbidden)

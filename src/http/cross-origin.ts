@@ -13,12 +13,10 @@ export function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly st
   const any = allowedOrigins.includes('*')
   scope.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
-    if (origin !== undefined) {
-      if (!any) reply.header('vary', 'Origin')
-      if (any || allowedOrigins.includes(origin)) {
-        reply.header('access-control-allow-origin', any ? '*' : origin)
-        reply.header('access-control-expose-headers', `Date, Link, Retry-After, ${intervalHeader}`)
-      }
+    if (!any) reply.header('vary', 'Origin')
+    if (origin !== undefined && (any || allowedOrigins.includes(origin))) {
+      reply.header('access-control-allow-origin', any ? '*' : origin)
+      reply.header('access-control-expose-headers', `Date, Link, Retry-After, ${intervalHeader}`)
     }
     if (request.method !== 'OPTIONS') return done()
     const wanted = request.headers['access-control-request-headers']

@@ -24,8 +24,14 @@ export const hostOptions = {
   clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
   // A path with a broken percent-encoding or an endless part: Fastify would echo it.
   frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
-    const tooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
-    replyError(new ThingwireError(tooLong ? 'not_found' : 'bad_request'), request, reply)
+    const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+    const refusal = isTooLong
+      ? new ThingwireError('not_found')
+      : new ThingwireError(
+          'bad_request',
+          'the path has a % that begins no percent-encoded UTF-8: write % as %25',
+        )
+    replyError(refusal, request, reply)
   },
 } satisfies FastifyHttpOptions<Server>
 

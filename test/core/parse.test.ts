@@ -46,10 +46,15 @@ describe('parseWrite()', () => {
   })
 
   it('takes what the request says over what its body says', () => {
-    const body = { values: [record, {}], store: true, broadcast: true, partial: false, id: 'body' }
+    const body = { values: [record, {}], store: true, broadcast: true, partial: false }
     const options = { store: false, broadcast: false, partial: true, id: 'request' }
     expect(parse(body, options)).toMatchObject({ store: false, broadcast: false, id: 'request' })
     expect(parse({ values: [record], store: false, id: 'body' })).toMatchObject({ store: false, id: 'body' })
+  })
+
+  it('refuses two different write ids', () => {
+    expect(parse({ values: [record], id: 'a' }, { id: 'a' }).id).toBe('a')
+    expect(refusal({ values: [record], id: 'b' }, { id: 'a' }).reason).toBe('invalid_write_id')
   })
 
   it('refuses a wrong option of the body though the request has a right one', () => {

@@ -26,6 +26,25 @@ describe('hostOptions', () => {
     }
   })
 
+  it.each(['%zz', '%ff', '%', '%e2%28'])('names the %% of the path in which %s is no UTF-8', async text => {
+    const { inject, path } = await openHost()
+    const answer = await inject({ url: `${path}/resources/${text}` })
+    expect(answer.json()).toMatchObject({ reason: 'bad_request', message: expect.stringContaining('%25') })
+  })
+
+  it('takes an Idempotency-Key that comes twice for one, and refuses two', async () => {
+    const { app, path } = await openHost()
+    for (const [other, answer] of [
+      ['a', '201 Created'],
+      ['b', 'invalid_write_id'],
+    ] as const) {
+      const connection = await connectTo(app)
+      const keys = `Idempotency-Key: a\r\nIdempotency-Key: ${other}\r\n`
+      connection.send(postText(path, body).replace('Host: a\r\n', keys))
+      expect(await connection.received(answer)).toContain(answer)
+    }
+  })
+
   it('lets keys and settings paths be as long as they may', async () => {
     const { inject, path, write } = await openHost()
     const key = 'k'.repeat(128)

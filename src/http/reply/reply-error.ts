@@ -35,6 +35,8 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)
   }
+  // RFC 9110, 15.5.2.
+  if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
   // For who asks the operator what it was. Other answers do without, so that they stay small.
   if (refusal.status >= 500) reply.header('x-request-id', request.id)
   return replyJson(reply, refusal.status, errorText(refusal))

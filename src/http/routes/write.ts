@@ -45,7 +45,7 @@ export const writeRecords: Operation = {
     {
       name: 'Idempotency-Key',
       in: 'header',
-      description: 'Write id. It wins over `id` in the body.',
+      description: 'Write id. An `id` in the body must be the same.',
       schema: z.string().regex(writeIdForm),
       example: 'reading-4711',
     },
@@ -197,6 +197,20 @@ class Answer implements Ticket<WriteAnswer> {
   }
 }
 
+/** Taken as it is, quotes included. @throws ThingwireError invalid_write_id: there are several */
+function writeIdOf({ raw: { rawHeaders } }: RequestOfThing): string | undefined {
+  // Node joins the values of a header that is repeated.
+  const values = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'idempotency-key',
+  )
+  const [id, ...others] = new Set(values)
+  if (others.length === 0) return id
+  throw new ThingwireError(
+    'invalid_write_id',
+    'Idempotency-Key has more than one value: give the write one id',
+  )
+}
+
 function writeOptions(request: RequestOfThing): WriteOptions {
   const hasOptions = request.raw.url?.includes('?') || request.headers['idempotency-key'] !== undefined
   if (!hasOptions) return noOptions
@@ -205,7 +219,6 @@ function writeOptions(request: RequestOfThing): WriteOptions {
     store: query.flag('store'),
     broadcast: query.flag('broadcast'),
     partial: query.flag('partial'),
-    // Taken as it is, quotes included. Node joins a repeated header of this name; the result is one text like any other.
-    id: request.headers['idempotency-key']?.toString(),
+    id: writeIdOf(request),
   }
 }

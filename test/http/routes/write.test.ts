@@ -102,15 +102,18 @@ describe('POST /v2/things/<ref>', () => {
     },
   )
 
-  it('takes Idempotency-Key for the write id, before the one of the body', async () => {
+  it('takes Idempotency-Key for the write id, with the same one in the body or none', async () => {
     const { inject, path } = await openHost()
     const headers = { 'idempotency-key': 'a' }
-    const first = { id: 'b', values: [{ key: 'k', value: 1 }] }
+    const first = { id: 'a', values: [{ key: 'k', value: 1 }] }
     const again = { values: [{ key: 'k', value: 2 }] }
     await inject({ method: 'POST', url: path, body: first, headers })
     expect((await inject({ method: 'POST', url: path, body: again, headers })).statusCode).toBe(201)
     const stored = (await inject({ url: `${path}/resources/k?limit=9` })).json()
     expect(stored).toMatchObject([{ value: 1 }])
+    const other = { 'idempotency-key': 'c' }
+    const both = await inject({ method: 'POST', url: path, body: { ...again, id: 'b' }, headers: other })
+    expect(reasonOf(both)).toBe('invalid_write_id')
     for (const id of ['', 'x'.repeat(65), 'é']) {
       const answer = await inject({ method: 'POST', url: path, body, headers: { 'idempotency-key': id } })
       expect(reasonOf(answer)).toBe('invalid_write_id')

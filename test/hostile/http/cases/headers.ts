@@ -191,8 +191,8 @@ export const headers: readonly HttpCase[] = [
     answers: ['invalid_write_id'],
   },
   {
-    name: '64 Idempotency-Keys are one that is too long',
-    sends: write(goodBody, ...Array.from({ length: 64 }, () => 'Idempotency-Key: i')),
+    name: '64 Idempotency-Keys that differ are refused',
+    sends: write(goodBody, ...Array.from({ length: 64 }, (_, n) => `Idempotency-Key: ${n}`)),
     answers: ['invalid_write_id'],
   },
 ]
