@@ -92,7 +92,7 @@ async function startServer(
   onStoreLost: ServerParts['onStoreLost'],
 ): Promise<Server> {
   const observations = new Observations()
-  const forward = forwardingOf(options, log)
+  const forward = await forwardingOf(options, log)
   const keeping = await chooseStore(options, log, observations, error => {
     void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
   })

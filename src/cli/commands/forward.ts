@@ -85,7 +85,7 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
   const { forwardingOf } = await import('../../server/keeping/forwarding.ts')
   const { checkTarget } = await import('../../forward/check-target.ts')
   const silent = () => {}
-  const forwarded = forwardingOf(options, { info: silent, warn: silent, error: silent })
+  const forwarded = await forwardingOf(options, { info: silent, warn: silent, error: silent })
   if (!forwarded) return
   const { url } = forwarded.target
   const { faults, down, wrong } = await checkTarget(forwarded.target, forwarded.map)

@@ -12,7 +12,10 @@ import { isOwnAddress } from './own-address.ts'
  *
  * @throws Error with one line for the operator: an option is missing or not for this store, or a file cannot be used
  */
-export function forwardingOf(options: ServerOptions, log: ForwardLog): ForwardOptions | undefined {
+export async function forwardingOf(
+  options: ServerOptions,
+  log: ForwardLog,
+): Promise<ForwardOptions | undefined> {
   const { forward, forwardThings, forwardCa, forwardBytesPerSecond, forwardLogLimit } = options
   if (forward === undefined) return undefined
   if (options.redisUrl !== undefined)
@@ -22,7 +25,7 @@ export function forwardingOf(options: ServerOptions, log: ForwardLog): ForwardOp
       'forward is set but not forwardThings: give a file with the token of each thing at the central server (docs/use/forward.md)',
     )
   const target = readTarget(forward, forwardCa, new Redactor(options.adminKey))
-  if (isOwnAddress(target.url, options))
+  if (await isOwnAddress(target.url, options))
     throw new Error(`${target.url} is the address of this server itself: forward must be that of another one`)
   return {
     target,

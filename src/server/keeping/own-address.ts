@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { networkInterfaces } from 'node:os'
 import { isLoopback } from '../../access/limits/address-key.ts'
 import type { ServerOptions } from '../options/options.ts'
@@ -7,11 +8,12 @@ type Listeners = Pick<ServerOptions, 'host' | 'tlsHost' | 'httpPort' | 'httpsPor
 const wildcards = ['0.0.0.0', '::']
 
 /**
- * Whether a server with these options would itself listen at the URL. A name other than `localhost` is not looked up.
+ * Whether a server with these options would itself listen at the URL. A name that cannot be resolved now is the server's only if
+ * it is spelled like `host`.
  *
  * @param url with `mqtt`, `mqtts`, `ws` or `wss`
  */
-export function isOwnAddress(url: string, options: Listeners): boolean {
+export async function isOwnAddress(url: string, options: Listeners): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url)
   const { host, tlsHost = host, httpPort, httpsPort, mqttPort, mqttsPort } = options
   const listeners: Readonly<Record<string, { port: number; host: string; usual: number }>> = {
@@ -22,13 +24,17 @@ export function isOwnAddress(url: string, options: Listeners): boolean {
   }
   const listener = listeners[protocol]
   if (!listener || Number(port || listener.usual) !== listener.port) return false
-  const [target, own] = [addressOf(hostname), addressOf(listener.host)]
-  return target === own || (wildcards.includes(own) && isOfThisMachine(target))
+  const [targets, owns] = await Promise.all([addressesOf(hostname), addressesOf(listener.host)])
+  return targets.some(
+    target => owns.includes(target) || (owns.some(own => wildcards.includes(own)) && isOfThisMachine(target)),
+  )
 }
 
-function addressOf(host: string): string {
+/** The name itself is one of them. */
+async function addressesOf(host: string): Promise<string[]> {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase()
-  return name === 'localhost' ? '127.0.0.1' : name
+  const found = await lookup(name, { all: true }).catch(() => [])
+  return [name, ...found.map(({ address }) => address)]
 }
 
 function isOfThisMachine(address: string): boolean {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { isOwnAddress } from '../../../src/server/keeping/own-address.ts'
 import { completeOptions } from '../../../src/server/options/load-options.ts'
@@ -14,8 +15,11 @@ describe('isOwnAddress()', () => {
     ['mqtt://127.0.0.1', { host: '0.0.0.0' }],
     ['mqtt://[::1]', { host: '::' }],
     ['mqtt://shed.example', { host: 'shed.example' }],
-  ])('is so of %s with %j', (url, options) => {
-    expect(isOwnAddress(url, completeOptions(options))).toBe(true)
+    [`mqtt://${hostname()}`, { host: '0.0.0.0' }],
+    [`mqtt://${hostname()}`, { host: hostname() }],
+    ['mqtt://127.0.0.1', { host: 'localhost' }],
+  ])('is so of %s with %j', async (url, options) => {
+    expect(await isOwnAddress(url, completeOptions(options))).toBe(true)
   })
 
   it.each([
@@ -27,7 +31,8 @@ describe('isOwnAddress()', () => {
     ['mqtt://192.0.2.1', { host: '0.0.0.0' }],
     ['mqtt://central.example', {}],
     ['mqtt://central.example', { host: '::' }],
-  ])('is not so of %s with %j', (url, options) => {
-    expect(isOwnAddress(url, completeOptions(options))).toBe(false)
+    ['mqtt://central.invalid', { host: '0.0.0.0' }],
+  ])('is not so of %s with %j', async (url, options) => {
+    expect(await isOwnAddress(url, completeOptions(options))).toBe(false)
   })
 })
