@@ -211,3 +211,17 @@ function textsIn(folder: string): string {
   const texts = names.filter(name => /\.(ts|tsx|lua|html)$/.test(name))
   return texts.map(name => readFileSync(join(folder, name), 'utf8')).join('\n')
 }
+
+it('each page creates things of other names, so that all run on one server', () => {
+  const pages = files.filter(({ path }) => !path.startsWith('docs/reference/'))
+  const created = pages.flatMap(({ path, blocks }) =>
+    blocks.flatMap(({ text }) =>
+      [...text.matchAll(/things create ([\w-]+)/g)].map(([, name]) => ({ path, name })),
+    ),
+  )
+  const shared = created.filter(({ name, path }) =>
+    created.some(other => other.name === name && other.path !== path),
+  )
+  expect(created.length).toBeGreaterThan(15)
+  expect(shared).toEqual([])
+})
