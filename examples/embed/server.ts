@@ -7,8 +7,7 @@ const { ADMIN_KEY: adminKey = '', PORT: port = '8080', DATA_DIR: location = 'dat
 const things = await createThings({ store: createLevelStore({ location }), adminKey })
 things.on('reading', ({ key, value, datetime }) => console.log(key, 'is', value, 'at', datetime.toJSON()))
 
-const { things: known } = await things.registry.list({ name: 'pump', limit: 10 })
-const pump = known.find(({ name }) => name === 'pump') ?? (await things.registry.create({ name: 'pump' }))
+const [pump = await things.registry.create({ name: 'pump' })] = await things.registry.named('pump')
 await things.write(pump.thingId, [{ key: 'pressure_bar', value: 2.4, geo: { lat: 59.9, long: 23.4 } }])
 const app = fastify({ ...hostOptions })
 app.get('/pressures', async () => await things.read(pump.thingId, 'pressure_bar', { last: 10 }))

@@ -126,6 +126,8 @@ export interface ThingRegistry {
   }): Promise<{ readonly thingId: string; readonly thingToken: string }>
   /** @throws ThingwireError invalid_cursor */
   list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
+  /** All things of exactly this name, by thing id. */
+  named(name: string): Promise<readonly ThingSummary[]>
   /** Of the ids, those that no thing has. */
   missing(thingIds: readonly string[]): Promise<readonly string[]>
   /** @throws ThingwireError unknown_thing, invalid_body */

@@ -34,6 +34,10 @@ export function registryOfHost(registry: ThingRegistry): ThingRegistry {
       assertOptions('registry.list', query, asked, '{ limit: 100 }')
       return await registry.list(asked)
     },
+    named: async wanted => {
+      assertOptions('registry.named', { name: aText }, { name: wanted }, '')
+      return await registry.named(wanted)
+    },
     missing: async thingIds => {
       assertOptions('registry.missing', { thingIds: texts }, { thingIds }, '')
       return await registry.missing(thingIds)

@@ -25,7 +25,7 @@ export interface ThingsPageOptions {
    * own, for a host that serves no MQTT.
    */
   readonly broker?: Aedes | undefined
-  /** The port of MQTT that the page names to whoever connects a device, 1..65535. Default 1883. */
+  /** The port of MQTT that the page names to whoever connects a device, 1..65535. Default: none, for a host that serves no MQTT. */
   readonly mqttPort?: number | undefined
   /** The same with TLS, 1..65535. Default: none. */
   readonly mqttsPort?: number | undefined
@@ -59,7 +59,7 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
     if (!app.hasPlugin(httpPluginName)) {
       throw new Error('thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before')
     }
-    const { mqttPort = 1883, mqttsPort, maxPacketSize = 1_048_576 } = options
+    const { mqttPort, mqttsPort, maxPacketSize = 1_048_576 } = options
     const { broker, close } = options.broker
       ? { broker: options.broker, close: async () => {} }
       : await openOwnBroker(things, maxPacketSize)

@@ -281,6 +281,11 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
       'the options of registry.list must be an object such as { limit: 100 }: they are missing',
     ],
     [
+      'registry.named()',
+      ({ registry }) => (registry.named as Untyped)(),
+      'name of registry.named must be a text: it is missing',
+    ],
+    [
       'registry.missing()',
       ({ registry }) => (registry.missing as Untyped)(),
       'thingIds of registry.missing must be a list of thing ids: it is missing',

@@ -3,22 +3,26 @@ import { Aedes } from 'aedes'
 import fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import WebSocket from 'ws'
+import { createToken } from '../../src/core/token.ts'
 import { hostOptions, thingsHttp } from '../../src/http/index.ts'
 import { attachThings } from '../../src/mqtt/index.ts'
 import { type ThingsPageOptions, thingsPage } from '../../src/server/page.ts'
+import type { ThingsOptions } from '../../src/things.ts'
+import { runCommand } from '../cli/command.ts'
 import { thingsOfTest } from '../embed/host-things.ts'
 import { isMessageOn } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
 
 interface Prepared {
+  readonly things?: Partial<ThingsOptions>
   readonly options?: Omit<ThingsPageOptions, 'things'>
   readonly prefix?: string
   readonly prepare?: (app: FastifyInstance) => void
 }
 
 /** An app with the page that listens, and one thing. */
-async function openApp({ options = {}, prefix = '', prepare }: Prepared = {}) {
-  const service = await thingsOfTest()
+async function openApp({ things: given, options = {}, prefix = '', prepare }: Prepared = {}) {
+  const service = await thingsOfTest(given)
   const { things } = service
   const app = fastify({ ...hostOptions }) as FastifyInstance
   prepare?.(app)
@@ -59,7 +63,26 @@ describe('thingsPage', () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect(await (await fetch(`${url}/shop`)).text()).toBe('open')
     const facts = await (await fetch(`${url}/dashboard.json`)).json()
-    expect(facts).toEqual({ mqttPort: 1883, version: expect.any(String), loopback: true })
+    expect(facts).toEqual({ version: expect.any(String), loopback: true })
+  })
+
+  it('has no fault for the doctor', async () => {
+    const adminKey = createToken()
+    const { url, things, thingId, thingToken } = await openApp({ things: { adminKey } })
+    await things.write(thingId, [{ key: 'depth', value: 1 }])
+    for (const [args, token] of [
+      [[thingId], adminKey],
+      [[], thingToken],
+    ] as const) {
+      const ended = await runCommand(['doctor', ...args], {
+        server: { url },
+        environment: { THINGWIRE_TOKEN: token },
+      })
+      expect(ended).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/MQTT port +the server names none/),
+      })
+    }
   })
 
   it('brings live values through a broker of its own', async () => {

@@ -2,7 +2,7 @@ import type { Document, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import { createThingId } from '../../core/token.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { ThingRegistry, TokenSummary } from '../access.ts'
+import type { ThingQuery, ThingRegistry, ThingSummary, TokenSummary } from '../access.ts'
 import {
   type RemovedThingDocument,
   removedThingName,
@@ -46,6 +46,17 @@ export function createRegistry({
       const { thingId, token, put } = newThing(name, { topics })
       await documents.transact([thingName(thingId)], () => ({ put, result: undefined, purpose: 'register' }))
       return { thingId, thingToken: token.thingToken }
+    },
+
+    async named(name) {
+      const found: ThingSummary[] = []
+      let query: ThingQuery | undefined = { name, limit: 1_000 }
+      while (query !== undefined) {
+        const { things, next } = await list(query)
+        found.push(...things.filter(thing => thing.name === name))
+        query = next === undefined ? undefined : { name, limit: 1_000, cursor: next }
+      }
+      return found
     },
 
     async missing(thingIds) {

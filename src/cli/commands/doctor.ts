@@ -114,7 +114,15 @@ async function answered(
   }
 }
 
-async function examineMqtt(url: URL, credential: Credential | undefined, tell: Tell): Promise<void> {
+async function examineMqtt(
+  url: URL | undefined,
+  credential: Credential | undefined,
+  tell: Tell,
+): Promise<void> {
+  if (!url) {
+    const advice = 'if devices reach one: thingwire doctor --mqtt-url mqtt://host:1883'
+    return await tell([note('MQTT port', 'the server names none', advice)])
+  }
   const { findings, socket } = await checkConnection(endpointOf('MQTT', url, defaultMqttPort(url)))
   await tell(findings)
   if (socket && credential !== undefined) await tell([await checkMqttConnect(socket, credential.text)])
@@ -137,15 +145,16 @@ function parseMqttUrl(text: string): URL {
   throw usageError('--mqtt-url must be of the form mqtt://host:1883 or mqtts://host:8883')
 }
 
-/** On the host of the HTTP door, at the port that the server says, with TLS if HTTP has it. */
-async function mqttUrl(url: URL, base: string): Promise<URL> {
-  const scheme = url.protocol === 'https:' ? 'mqtts' : 'mqtt'
-  const ports = await fetch(`${base}/dashboard.json`)
+/** On the host of the HTTP door, at the port that the server says, with TLS if HTTP has it; undefined: it says that it has none. */
+async function mqttUrl(url: URL, base: string): Promise<URL | undefined> {
+  const isSecure = url.protocol === 'https:'
+  const said = await fetch(`${base}/dashboard.json`)
     .then(response => response.json() as Promise<{ mqttPort?: number; mqttsPort?: number }>)
-    .catch(() => undefined)
-  const own = ports?.[scheme === 'mqtts' ? 'mqttsPort' : 'mqttPort']
-  const port = own ?? (scheme === 'mqtts' ? 8883 : process.env.THINGWIRE_MQTT_PORT || 1883)
-  return new URL(`${scheme}://${url.hostname}:${port}`)
+    .catch(() => ({ mqttPort: Number(process.env.THINGWIRE_MQTT_PORT || 1883), mqttsPort: 8883 }))
+  // A proxy in front of the server may have the TLS of both doors.
+  const port = isSecure ? (said.mqttsPort ?? (said.mqttPort && 8883)) : said.mqttPort
+  if (!port) return undefined
+  return new URL(`${isSecure ? 'mqtts' : 'mqtt'}://${url.hostname}:${port}`)
 }
 
 function defaultMqttPort({ protocol }: URL): number {

@@ -1,4 +1,4 @@
-import type { ServerClient } from '../client/client.ts'
+import { orIfRefused, type ServerClient } from '../client/client.ts'
 import { readPrincipal } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, note, ok } from './finding.ts'
@@ -19,7 +19,10 @@ const sample =
 export async function checkRefusedCredentials(client: ServerClient): Promise<Finding[]> {
   // Asked for with another credential, it would be counted itself.
   if ((await readPrincipal(client)).kind !== 'admin') return []
-  const text = await (await client.open('/metrics')).text()
+  // A host program may serve none.
+  const metrics = await orIfRefused(client.open('/metrics'), 404, undefined)
+  if (metrics === undefined) return []
+  const text = await metrics.text()
   const refused = [...text.matchAll(sample)].flatMap(([, metric, why = '', count]) => {
     const isConnect = metric === 'mqtt_connects'
     if (count === '0' || !(isConnect ? refusingCodes : credentialReasons).has(why)) return []

@@ -30,7 +30,7 @@ const types: Readonly<Record<string, string>> = {
 interface DashboardParts {
   readonly version: string
   /** Where the MQTT door listens: a page tells it to whoever connects a device. */
-  readonly mqttPort: number
+  readonly mqttPort: number | undefined
   /** The same with TLS; undefined if it is not served. */
   readonly mqttsPort: number | undefined
   /** Whether MQTT is for programs on this machine alone; whether HTTP is, is asked of its own listener. */
@@ -40,7 +40,7 @@ interface DashboardParts {
 }
 
 /**
- * The dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort","mqttsPort"?,"version","loopback"}`: `loopback` means
+ * The dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`: `loopback` means
  * that a device elsewhere reaches the server through a proxy or not at all. The headers that bind a page to its own
  * server are on its files alone: a device gets none of them (contract §6). To be registered behind `thingsHttp`, which
  * answers what is no route.

@@ -128,3 +128,13 @@ describe('ThingRegistry.list()', () => {
     expect(await listed({ among: new Set() })).toEqual([])
   })
 })
+
+describe('ThingRegistry.named()', () => {
+  it('finds the things of exactly one name among thousands that contain it', async () => {
+    const { registry } = await openAccess()
+    const names = Array.from({ length: 1_100 }, (_, n) => `pump ${n}`)
+    await Promise.all([...names, 'pump', 'Pump', 'pump', ''].map(name => registry.create({ name })))
+    expect((await registry.named('pump')).map(({ name }) => name)).toEqual(['pump', 'pump'])
+    expect(await registry.named('pum')).toEqual([])
+  })
+})

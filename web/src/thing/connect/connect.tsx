@@ -24,12 +24,16 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
   const facts = useServerFacts(api)
   const [host, setHost] = useState(location.hostname)
   const [token, setToken] = useState(principal.kind === 'thing' ? credential : keptThingToken(thingId))
-  const [chosen, setChosen] = useState(snippets[0])
+  const [picked, setPicked] = useState(snippets[0])
+  const { mqttPort } = facts
+  // Those of HTTP have no TLS of MQTT.
+  const choices = mqttPort === undefined ? snippets.filter(({ tls }) => tls === undefined) : snippets
+  const chosen = choices.find(snippet => snippet === picked) ?? choices[0] ?? picked
   const device = deviceHost(host)
   const problem = reachProblem(device, location.hostname, facts.loopback)
   const endpoint = {
     host: device,
-    mqttPort: facts.mqttPort,
+    mqttPort: mqttPort ?? 1883,
     httpUrl: httpUrlAt(location, device) + prefixOf(),
     token: token ?? placeholder,
   }
@@ -40,9 +44,9 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
       </p>
       <h1 id="connect-heading">Connect your device</h1>
       <p>
-        Thing id <code>{thingId}</code>. MQTT on port {facts.mqttPort}
-        {facts.mqttsPort !== undefined && `, with TLS on port ${facts.mqttsPort}`}; HTTP at{' '}
-        <code>{endpoint.httpUrl}</code>.
+        Thing id <code>{thingId}</code>. {mqttPort !== undefined && `MQTT on port ${mqttPort}`}
+        {facts.mqttsPort !== undefined && `, with TLS on port ${facts.mqttsPort}`}
+        {mqttPort !== undefined && '; '}HTTP at <code>{endpoint.httpUrl}</code>.
       </p>
       <p class="host">
         <label for="device-host">Server address for the device</label>{' '}
@@ -67,12 +71,12 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
       />
       <fieldset class="choices">
         <legend>Program</legend>
-        {snippets.map(snippet => (
+        {choices.map(snippet => (
           <button
             key={snippet.name}
             type="button"
             aria-pressed={snippet === chosen}
-            onClick={() => setChosen(snippet)}
+            onClick={() => setPicked(snippet)}
           >
             {snippet.name}
           </button>

@@ -3,7 +3,8 @@ import type { Api } from '../../api/http.ts'
 
 /** The answer of `GET /dashboard.json`. */
 interface ServerFacts {
-  readonly mqttPort: number
+  /** Absent if the host serves no MQTT. */
+  readonly mqttPort?: number
   /** Absent without TLS. */
   readonly mqttsPort?: number
   /** Whether it listens on the addresses of its own machine alone. */
