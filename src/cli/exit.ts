@@ -1,3 +1,5 @@
+import { isToken } from '../core/token.ts'
+
 /** Exit statuses of the command, by what a script has to do next (docs/reference/command-line.md). */
 export const exitStatus = {
   /** Refused by the server, or failed. */
@@ -33,4 +35,14 @@ export function usageError(message: string): CommandError {
 /** What was asked for and did not succeed. */
 export function failure(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitStatus.failed, message, details)
+}
+
+/**
+ * Processes of other users see a command line.
+ *
+ * @param instead completes the sentence "do not put a token on the command line: …"
+ * @throws CommandError usage: the text is a token
+ */
+export function refuseToken(text: string, instead = 'set THINGWIRE_TOKEN'): void {
+  if (isToken(text)) throw usageError(`do not put a token on the command line: ${instead}`)
 }

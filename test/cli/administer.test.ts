@@ -202,6 +202,10 @@ describe('thingwire, as the operator,', () => {
       [['serve', '--redis-url', 'redis://:hidden@localhost'], {}, 1, /--redis-url .*set THINGWIRE_REDIS_URL/],
       [['wriet', 'boat', 'n=1', '--partial'], { server }, 2],
       [['write', server.adminKey, 'n=1'], { server }, 2],
+      [['write', 'boat', server.adminKey], { server }, 2, /do not put a token on the command line/],
+      [['sessions', 'revoke', server.adminKey], { server }, 2, /give the id of the session/],
+      [['tokens', 'revoke', 'boat', server.adminKey], { server }, 2, /give the id of the token/],
+      [['import', '-'], { server }, 2, /reads a file, not stdin/],
       [
         ['write', `-${server.adminKey}`, 'n=1'],
         { server },

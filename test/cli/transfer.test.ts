@@ -107,6 +107,10 @@ describe('thingwire backup, restore and check', () => {
       things: 1,
       faultCount: 0,
     })
+    expect(await runCommand(['import', file], { server })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is a backup of a store, which thingwire restore reads/),
+    })
     const ontoDirectory = await runCommand(['backup', directory], { server })
     expect(ontoDirectory).toMatchObject({
       code: 2,

@@ -1,5 +1,5 @@
-import { isThingId, isToken } from '../../core/token.ts'
-import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
+import { isThingId } from '../../core/token.ts'
+import { CommandError, exitStatus, failure, refuseToken, usageError } from '../exit.ts'
 import type { ServerClient } from './client.ts'
 import type { TopicGrant } from './topic-flags.ts'
 
@@ -56,7 +56,7 @@ export async function findThing(
 
 /** As `findThing`, of a thing that was named. */
 export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
-  if (isToken(named)) throw usageError('do not put a token on the command line: set THINGWIRE_TOKEN')
+  refuseToken(named)
   if (isThingId(named)) return { thingId: named, name: '' }
   const found = await findNamed(client, named)
   const [thing] = found

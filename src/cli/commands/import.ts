@@ -46,6 +46,7 @@ export function addImport(program: Command): void {
 }
 
 async function importFile(file: string, flags: Flags): Promise<void> {
+  if (file === '-') throw usageError('import goes on where it stopped, so it reads a file, not stdin')
   await stat(file).catch((error: Error) => {
     throw usageError(`cannot read ${file}: ${error.message}`)
   })
@@ -60,7 +61,7 @@ async function importFile(file: string, flags: Flags): Promise<void> {
   const progress = new Progress()
   async function* source(): AsyncGenerator<Addressed> {
     expected.clear()
-    for await (const line of jsonLines(decoded(createReadStream(file)))) {
+    for await (const line of jsonLines(decoded(exportIn(createReadStream(file))))) {
       const { thingId, name, record } = partsOf(line)
       const target = await targets.idFor({ thingId, name })
       expected.add(target, record)
@@ -91,6 +92,17 @@ async function importFile(file: string, flags: Flags): Promise<void> {
   const made = targets.made === 0 ? '' : `, ${counted(targets.made, 'thing')} created`
   const text = `${counted(records, 'record')} in ${counted(resources, 'resource')} are stored${made}`
   await printResult(flags, { records, before, resources, thingsMade: targets.made }, text)
+}
+
+/** @throws CommandError failed: it is a backup */
+async function* exportIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isBegin = true
+  for await (const chunk of chunks) {
+    if (isBegin && chunk.toString('latin1', 0, 17) === 'thingwire backup ')
+      throw failure('the file is a backup of a store, which thingwire restore reads')
+    isBegin = false
+    yield chunk
+  }
 }
 
 /** @throws CommandError failed, naming the line */

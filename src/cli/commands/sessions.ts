@@ -4,7 +4,7 @@ import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
-import { usageError } from '../exit.ts'
+import { refuseToken, usageError } from '../exit.ts'
 import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
@@ -161,6 +161,7 @@ async function uniqueNames(client: ServerClient): Promise<ReadonlyMap<string, st
 }
 
 async function revoke(sessionId: string, flags: ConnectionFlags): Promise<void> {
+  refuseToken(sessionId, 'give the id of the session, which thingwire sessions list shows')
   const client = await connect(flags, 'operator')
   await client.call(`/v2/admin/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
   await printResult(flags, { sessionId }, `session ${sessionId} is revoked`)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { thingCalled } from '../client/named-thing.ts'
+import { refuseToken } from '../exit.ts'
 import { printResult, table } from '../output.ts'
 import { teach } from '../teach.ts'
 
@@ -76,6 +77,7 @@ async function list(named: string, flags: ConnectionFlags): Promise<void> {
 }
 
 async function revoke(named: string, tokenId: string, flags: ConnectionFlags): Promise<void> {
+  refuseToken(tokenId, 'give the id of the token, which thingwire tokens list shows')
   const client = await connect(flags, 'operator')
   const { thingId } = await thingCalled(client, named)
   await client.call(`/v2/admin/things/${thingId}/tokens/${encodeURIComponent(tokenId)}`, { method: 'DELETE' })

@@ -1,5 +1,5 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
-import { usageError } from '../exit.ts'
+import { refuseToken, usageError } from '../exit.ts'
 import { fitsFloat, type WrittenRecord } from './sourced.ts'
 import { nearlyNumber, plainNumber } from './values.ts'
 
@@ -14,6 +14,7 @@ export function isReading(operand: string): boolean {
  * @throws CommandError usage
  */
 export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'> {
+  refuseToken(operand)
   if (!isReading(operand)) {
     throw usageError(`${operand} is not a reading: write key=value, such as temperature=21.5`)
   }

@@ -70,6 +70,7 @@ export function columnsOf(
   header: readonly string[],
   cells: readonly unknown[],
   options: FileOptions,
+  { onColumns }: FileListener,
   isRecord = false,
 ): Columns {
   const twice = header.find((name, at) => name !== '' && header.indexOf(name) !== at)
@@ -96,7 +97,7 @@ export function columnsOf(
   )
   if (!record && keys.length === 0 && !geo) throw usageError('there is no column of values')
   refuseBadKeys(keys.map(({ name }) => name))
-  return {
+  const columns = {
     ...{ all, time, date, geo, key: record?.key },
     values: record ? [record.value] : keys,
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
@@ -106,6 +107,8 @@ export function columnsOf(
       .find(place => place !== undefined),
     leftOut: others.filter(column => !keys.includes(column)),
   }
+  onColumns(columns)
+  return columns
 }
 
 /** The time, and the day beside it where it is a time of day alone. */
@@ -163,12 +166,7 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
     columns.filter(({ words }) => words.some(w => known.includes(w)) && !words.some(w => other.includes(w)))
   const lat = choose(withOne(latWords, longWords), latWords, 'the latitude', how)
   const long = choose(withOne(longWords, latWords), longWords, 'the longitude', how)
-  if (lat && long) return [lat, long]
-  const lone = lat ?? long
-  // A press can be long, too.
-  if (!lone || lone.words.length > 1) return undefined
-  const missing = lat ? 'longitude: call it long, lon, lng or longitude' : 'latitude: call it lat or latitude'
-  throw usageError(`there is a column ${shownName(lone.name)} but none of the ${missing}, or ${how}`)
+  return lat && long && [lat, long]
 }
 
 /** undefined: each column is a key of its own. */
@@ -236,16 +234,9 @@ function wordsOf(name: string): string[] {
 function refuseBadKeys(keys: readonly string[]): void {
   const bad = keys.filter(key => !isMagicKey(key) && !isOrdinaryKey(key))
   if (bad.length === 0) return
-  const which = bad.map(key => `${shownName(key)} (such as ${keyLike(key)})`).join(', ')
   throw usageError(
-    `a key is 1 to 128 letters, digits, ".", "-" or "_": give another name to ${which}, or none to leave it out`,
+    `a key is 1 to 128 letters, digits, ".", "-" or "_": give another name to ${namesText(bad)}, or none to leave it out`,
   )
-}
-
-/** A key that can stand in the place of a name that is none: `Temperature (°C)` becomes `Temperature_C`. */
-export function keyLike(name: string): string {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('ß', 'ss')
-  return plain.replace(/[^A-Za-z0-9.-]+/g, '_').replace(/^_+|_+$/g, '') || 'key'
 }
 
 /** A record as a line of NDJSON. */

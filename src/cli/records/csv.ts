@@ -17,11 +17,6 @@ export async function* csvRecords(
   listener: FileListener,
 ): AsyncGenerator<Sourced> {
   const reader = new RowReader(options, listener.notes, true)
-  const columnsIn = (header: readonly string[], cells: CsvRow['cells']): Columns => {
-    const columns = columnsOf(header, cells, options)
-    listener.onColumns(columns)
-    return columns
-  }
   let header: readonly string[] | undefined
   let columns: Columns | undefined
   let broken: Sourced | undefined
@@ -32,11 +27,11 @@ export async function* csvRecords(
     else if (!header) header = row.cells.map(name => name ?? '')
     // Files that were joined have their header again.
     else if (!isHeader(row, header)) {
-      columns ??= columnsIn(header, row.cells)
+      columns ??= columnsOf(header, row.cells, options, listener)
       yield { ...rowRecords(row, columns, reader), end: row.end }
     }
   }
-  if (header && !columns) columnsIn(header, [])
+  if (header && !columns) columnsOf(header, [], options, listener)
   if (broken) yield broken
 }
 

@@ -57,9 +57,7 @@ export async function* ndjsonRecords(
   const columnsIn = (names: readonly string[], cells: readonly unknown[]): Columns | string => {
     if (names.includes('values')) return wholeWrite
     try {
-      const columns = columnsOf(names, cells, options, true)
-      listener.onColumns(columns)
-      return columns
+      return columnsOf(names, cells, options, listener, true)
     } catch (error) {
       if (error instanceof CommandError) return error.message
       throw error

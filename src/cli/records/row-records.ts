@@ -17,13 +17,10 @@ export class RowReader {
   readonly #notes: TextNotes
   /** Of a query result: the table of a key. Two places that measure the same are two tables with one key. */
   readonly #tables = new Map<string, unknown>()
-  /** Of each key, the coarse times that it has a record of. */
-  readonly #coarse = new Map<string, Set<string>>()
+  /** Of each key, its values by their times. */
+  readonly #values = new Map<string, Map<string, unknown>>()
 
-  /**
-   * @param notes is told of texts that were probably meant as numbers
-   * @param isText whether cells are texts, out of which values are still to be read
-   */
+  /** @param isText whether cells are texts, out of which values are still to be read */
   constructor(options: FileOptions, notes: TextNotes, isText: boolean) {
     this.#times = new RowTimes(options)
     this.#decimal = options.decimal ?? '.'
@@ -58,6 +55,14 @@ export class RowReader {
       return faultAt(line, 'geo', 'one of latitude and longitude is empty')
     }
     const bad = degrees.find((each, at) => !isDegrees(each, at === 0 ? 90 : 180))
+    const signs = columns.geo?.map(({ at }) => cells[at + 1])
+    if (/^[NS],[EW]$/.test(String(signs))) {
+      return faultAt(
+        line,
+        'geo',
+        `${signs} stands beside the degrees: write those of south and west with a minus`,
+      )
+    }
     if (bad !== undefined)
       return faultAt(line, 'geo', `${JSON.stringify(bad)} is no latitude or longitude in degrees`)
     const table = cellOf(columns.series)
@@ -77,21 +82,23 @@ export class RowReader {
     }
     const own = lat === undefined || columns.key !== undefined ? [] : [{ key: '$geo', value: null }]
     const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
-    for (const { key } of records) this.#refuseTwice(line, key, found)
+    for (const record of records) this.#refuseTwice(line, record, found)
     return sourced(line, records)
   }
 
   /**
-   * Two rows of one key at a coarse time: the rest of the time is in another column, or nowhere.
+   * Two rows of one key at one time. If the time is coarse, the rest of it is in another column, or nowhere.
    *
    * @throws CommandError failed
    */
-  #refuseTwice(line: number, key: string, { datetime, isCoarse }: RowTime): void {
-    if (datetime === undefined || !isCoarse) return
-    const known = this.#coarse.get(key) ?? new Set()
-    this.#coarse.set(key, known)
+  #refuseTwice(line: number, { key, value }: Reading, { datetime, isCoarse }: RowTime): void {
+    if (datetime === undefined) return
+    const known = this.#values.get(key) ?? new Map()
+    this.#values.set(key, known)
     if (known.size >= timesInMemory) known.clear()
-    if (!known.has(datetime)) return void known.add(datetime)
+    if (!known.has(datetime)) return void known.set(datetime, value)
+    if (known.get(datetime) !== value) this.#notes.addTwice(line, key, datetime)
+    if (!isCoarse) return
     throw failure(
       `line ${line}: ${datetime} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,
     )

@@ -33,7 +33,7 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined })
   } catch {
-    throw failure('the input is not UTF-8 text: convert it, or give a binary value as base64')
+    throw failure('the input is not UTF-8 text: convert it, such as with iconv -f windows-1252 -t utf-8')
   }
 }
 

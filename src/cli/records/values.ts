@@ -38,9 +38,10 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
 /** Of one key; `nearly`: of the `count` texts those that are nearly numbers. */
 const noTexts = { numbers: 0, count: 0, nearly: 0, line: 0, first: '' }
 
-/** Counts the texts of each key that were probably meant as numbers. */
+/** Counts the texts of each key that were probably meant as numbers, and finds two series under one key. */
 export class TextNotes {
   readonly #keys = new Map<string, typeof noTexts>()
+  readonly #twice = new Map<string, string>()
 
   add(line: number, key: string, value: unknown): void {
     const texts = this.#keys.get(key) ?? { ...noTexts }
@@ -54,14 +55,22 @@ export class TextNotes {
     if (isNearly) texts.nearly++
   }
 
-  /** A line for each key with texts that look like numbers, or with both texts and numbers. */
+  /** Of another value at a time that the key has a value at. */
+  addTwice(line: number, key: string, datetime: string): void {
+    if (this.#twice.has(key)) return
+    const why = 'if the file has several series, write each as a key or a thing of its own'
+    this.#twice.set(key, `${key}: line ${line} has a second value at ${datetime}; ${why}`)
+  }
+
+  /** A line for each key with texts that look like numbers, or with both texts and numbers, or with two values at one time. */
   lines(): string[] {
-    return [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
+    const ofTexts = [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
       if (count === 0 || (nearly === 0 && numbers === 0)) return []
       const all = numbers > 0 ? count : nearly
       return [
         `${key}: ${counted(all, 'value')} stored as text, the first on line ${line}: ${first.slice(0, 40)}; a number is written as 21.5, or as 21,5 with --decimal ,; where there is none, leave the cell empty`,
       ]
     })
+    return [...ofTexts, ...this.#twice.values()]
   }
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { access, readdir, rename, rm } from 'node:fs/promises'
+import { access, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDirectory } from '../../core/files/make-directory.ts'
 import { restoreLevelStore } from '../../store/level/database/backup.ts'
@@ -13,6 +13,10 @@ import { storeLocation } from './choose-store.ts'
  */
 export async function restoreDataDir(backup: string, dataDir: string): Promise<void> {
   await access(backup)
+  const isNew = await access(dataDir).then(
+    () => false,
+    () => true,
+  )
   await makeDirectory(dataDir, 0o700)
   const [first] = await readdir(dataDir)
   if (first !== undefined)
@@ -24,6 +28,7 @@ export async function restoreDataDir(backup: string, dataDir: string): Promise<v
     await rename(incomplete, storeLocation(dataDir))
   } catch (error) {
     await rm(incomplete, { recursive: true, force: true })
+    if (isNew) await rmdir(dataDir)
     throw error
   }
 }

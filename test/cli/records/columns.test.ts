@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { keyLike } from '../../../src/cli/records/columns.ts'
 import { summaryOf } from '../../../src/cli/writing/file-reader.ts'
 import { type ReadOptions, readCsv } from './read-file.ts'
 
@@ -130,6 +129,21 @@ describe('the position of a CSV file', () => {
     expect(await summaryOfFile(text)).toMatchObject({ position: [lat, long] })
   })
 
+  it.each([
+    ['S', 'E'],
+    ['N', 'W'],
+    ['N', 'E'],
+  ])('is refused with its signs beside it: %s, %s', async (ns, ew) => {
+    const { records, faults } = await readCsv(`time,lat,ns,lon,ew\n${at},33.9,${ns},151.2,${ew}\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(/^2 geo: .*with a minus/)])
+  })
+
+  it('is read beside a direction of the wind', async () => {
+    const { records } = await readCsv(`time,lat,lon,wind\n${at},33.9,151.2,S\n`)
+    expect(records).toContainEqual({ key: 'wind', value: 'S', geo: { lat: 33.9, long: 151.2 }, datetime: at })
+  })
+
   it('is that of the plain names among several', async () => {
     const text = `time,latitude_error,latitude,lon\n${at},1,60,23\n`
     expect(await summaryOfFile(text)).toMatchObject({ position: ['latitude', 'lon'] })
@@ -142,16 +156,6 @@ describe('the position of a CSV file', () => {
       expect(await summaryOfFile(text)).toMatchObject({ position: [], keys: names.split(',') })
     },
   )
-})
-
-it('keyLike() makes a key of a name that is none', () => {
-  expect(['Temperature (°C)', 'Wind speed [m/s]', 'Außen', 'pH-Wert', '%'].map(keyLike)).toEqual([
-    'Temperature_C',
-    'Wind_speed_m_s',
-    'Aussen',
-    'pH-Wert',
-    'key',
-  ])
 })
 
 describe('the columns of a CSV file', () => {
@@ -193,14 +197,12 @@ describe('the columns of a CSV file', () => {
 
   it.each([
     ['time,timestamp,T\n', /time and timestamp could each be the time/],
-    ['time,lat,T\n', /a column lat but none of the longitude.*lon, lng/],
-    ['time,Lng,T\n', /a column Lng but none of the latitude/],
     ['time,lat,gps_lat,lon\n', undefined],
     ['time,gps_lat,pos_lat,lon\n', /gps_lat and pos_lat could each be the latitude.*--geo-columns/],
     ['time,value\n', /a column value needs a column key beside it.*--key/],
     ['time,T,T\n', /the column T is there twice/],
     ['time\n', /no column of values/],
-    ['time,de pth,Temp (°C)\n', /"de pth" \(such as de_pth\), "Temp \(°C\)" \(such as Temp_C\)/],
+    ['time,de pth,Temp (°C)\n', /another name to "de pth", "Temp \(°C\)"/],
     ['time,metric,variable,value\n', /metric and variable could each be the key/],
   ])('the header %j is refused with what to do', async (head, message) => {
     const reading = readCsv(head)

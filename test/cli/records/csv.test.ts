@@ -142,7 +142,8 @@ describe('csvRecords()', () => {
 })
 
 describe('a cell that was meant as a number', () => {
-  const file = (...cells: string[]) => ['time;T', ...cells.map(cell => `${at};${cell}`)].join('\n')
+  const file = (...cells: string[]) =>
+    ['time;T', ...cells.map((cell, row) => `${at.replace(':00.', `:0${row}.`)};${cell}`)].join('\n')
 
   it.each([
     '21,5',
@@ -225,7 +226,7 @@ describe('a cell that was meant as a number', () => {
   })
 
   it('is noted once for each key, in a column of values, too', async () => {
-    const text = `time;key;value\n${at};a;1,5\n${at};b;x\n${at};a;2,5\n${at};c;3,5\n`
+    const text = `time;key;value\n${at};a;1,5\n${at};b;x\n2026-11-20T09:31:00Z;a;2,5\n${at};c;3,5\n`
     expect((await readCsv(text)).notes).toEqual([
       expect.stringMatching(/^a: 2 values stored .* line 2: 1,5;.*--decimal ,/),
       expect.stringMatching(/^c: 1 value stored .* line 5: 3,5;/),
@@ -253,5 +254,21 @@ describe('a cell that was meant as a number', () => {
     const { records, notes } = await readCsv(file('1.234'), { decimal: ',' })
     expect(records[0]?.value).toBe('1.234')
     expect(notes).toEqual([expect.stringContaining('as 21,5 with --decimal ,')])
+  })
+})
+
+describe('a second value of a key at one time', () => {
+  it.each([
+    ['of two sensors', `time,sensor,T\n${at},cellar,12\n${at},attic,31\n`, {}],
+    ['of two rows of a key', `time,host,key,value\n${at},a,T,12\n${at},b,T,31\n`, {}],
+    ['of one key for all', `time,place,value\n${at},a,12\n${at},b,31\n`, { key: 'T' }],
+    ['behind others', `time,T\n2026-11-20T09:00:00Z,1\n${at},12\n2026-11-20T10:00:00Z,1\n${at},31\n`, {}],
+  ])('is noted: %s', async (_, text, options) => {
+    const { notes } = await readCsv(text, options)
+    expect(notes).toContainEqual(expect.stringMatching(/^T: line \d has a second value at 2026.*series/))
+  })
+
+  it('is none if the value is the same', async () => {
+    expect((await readCsv(`time,T\n${at},12\n${at},12\n`)).notes).toEqual([])
   })
 })

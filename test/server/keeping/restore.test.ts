@@ -70,6 +70,9 @@ describe('thingwire restore', () => {
     expect(stderr).toMatch(/^thingwire: [^\n]+\n$/)
     expect(stderr).toMatch(message)
     expect(await readdir(dataDir)).toEqual([])
+    const parent = await temporaryDirectory()
+    expect((await restore(content(), join(parent, 'new'))).code).toBe(1)
+    expect(await readdir(parent)).toEqual([])
   })
 
   it('names a backup that is not there', async () => {
