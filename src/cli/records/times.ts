@@ -58,7 +58,7 @@ const dayAndTime = new RegExp(`^(${dayForm})(?:[t_]|,? +)(${clockForm}${zoneForm
 const clockParts = /^(\d\d?):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?(?: ?([ap])m)?(.*)$/i
 const zoneAtEnd = new RegExp(`${zoneForm}$`, 'i')
 const number = /^\d+(?:[.,]\d+)?$/
-const unixMonth = 31 * milliseconds.d
+const unixYear = 365 * milliseconds.d
 const year1990 = Date.UTC(1990)
 
 /**
@@ -235,7 +235,7 @@ function ofUnix(text: string, { name, count }: TimeUnit): number | string {
   if (!number.test(text)) return none
   const value = Number(text.replace(',', '.'))
   const time = Math.floor(value * Number(count))
-  if (time >= unixMonth && time <= latestDatetime) return time
+  if (time >= unixYear && time <= latestDatetime) return time
   const newest = Date.now() + milliseconds.d
   const [unit, length] =
     Object.entries(unixUnits).find(([, each]) => value * each > year1990 && value * each < newest) ?? []

@@ -3,8 +3,8 @@ import { counted } from '../output.ts'
 /** The character before the decimals. */
 export type Decimal = '.' | ','
 
-const json = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
-const withComma = /^-?(0|[1-9]\d*)(,\d+)?([eE][+-]?\d+)?$/
+const json = /^-?(0|[1-9]\d*)(\.\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
+const withComma = /^-?(0|[1-9]\d*)(,\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 
 /**
  * One number, spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `−3`, `NaN`; also
@@ -13,7 +13,7 @@ const withComma = /^-?(0|[1-9]\d*)(,\d+)?([eE][+-]?\d+)?$/
 export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
 
-/** The number that a text is, as JSON spells it or with a decimal comma; else undefined. */
+/** The number that a text is, as JSON spells it or with a decimal comma; else undefined, also for a code such as `1E5`. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
   if (!(decimal === '.' ? json : withComma).test(text)) return undefined
   const number = Number(text.replace(',', '.'))

@@ -192,8 +192,8 @@ describe('a cell that was meant as a number', () => {
     },
   )
 
-  it.each(['89490200001234567891', '-9007199254740993', '12345678901234567890'])(
-    'and whose last digits a float would lose is text, and noted: %s',
+  it.each(['89490200001234567891', '-9007199254740993', '12345678901234567890', '1E5', '3e2'])(
+    'and whose digits a float would lose is text, and noted: %s',
     async cell => {
       const { records, notes } = await readCsv(file(cell))
       expect(records.map(({ value }) => value)).toEqual([cell])
@@ -207,7 +207,9 @@ describe('a cell that was meant as a number', () => {
     ['9007199254740991', 9007199254740991],
     ['12345678901234567000', 12345678901234567000],
     ['21.100000000000001421', 21.1],
-    ['1e21', 1e21],
+    ['1e+21', 1e21],
+    ['1.5E3', 1500],
+    ['2e-5', 2e-5],
     ['TRUE', true],
     ['False', false],
   ])('and is one is a value: %s', async (cell, value) => {

@@ -244,9 +244,10 @@ describe('Unix times in a unit that is not theirs', () => {
   it.each([
     ['12.5', 's'],
     ['45837', 's'],
+    ['20260630', 's'],
   ])('or in none are refused: %s in %s', async (time, timeUnit) => {
     const { faults } = await readCsv(`time,n\n${time},1\n`, { timeUnit })
-    expect(faults).toEqual([expect.stringMatching(/is 1970-01-01T.*a time since a start\?/)])
+    expect(faults).toEqual([expect.stringMatching(/is 1970-\d\d-\d\dT.*a time since a start\?/)])
   })
 })
 
@@ -254,14 +255,14 @@ describe('a number that no 64-bit float holds', () => {
   const time = '2026-11-20T09:30:00Z'
 
   it.each([
-    ['a cell', `time,n\n${time},1e400\n`, 'value'],
-    ['a negative one', `time,n\n${time},-1e309\n`, 'value'],
+    ['a cell', `time,n\n${time},1e+400\n`, 'value'],
+    ['a negative one', `time,n\n${time},-1e+309\n`, 'value'],
     ['many digits', `time,n\n${time},${'9'.repeat(400)}\n`, 'value'],
-    ['a cell beside a position', `time,lat,lon,n\n${time},60,23,1e400\n`, 'value'],
+    ['a cell beside a position', `time,lat,lon,n\n${time},60,23,1e+400\n`, 'value'],
     ['an object', `time,n\n${time},"{""x"":1e400}"\n`, 'value'],
     ['a list', `time,n\n${time},"[1,[1e400]]"\n`, 'value'],
-    ['a latitude', `time,lat,lon,n\n${time},1e400,23,1\n`, 'geo'],
-    ['a row of a key', `time,key,value\n${time},n,1e400\n`, 'value'],
+    ['a latitude', `time,lat,lon,n\n${time},1e+400,23,1\n`, 'geo'],
+    ['a row of a key', `time,key,value\n${time},n,1e+400\n`, 'value'],
   ])('is refused in CSV: %s', async (_, text, field) => {
     const { records, faults } = await readCsv(text)
     expect(records).toEqual([])
