@@ -21,7 +21,7 @@ const rest = 3_000
 const restFromStart = 15_000
 
 /** Milliseconds in which all records of the filled store are packed. */
-const packing = 300_000
+const compaction = 300_000
 
 /**
  * Resident megabytes of the product on the filled store, before anybody connects, when it does nothing any more.
@@ -48,7 +48,7 @@ async function runOn(dataDir: string, session: Session): Promise<number> {
   const product = await startProductOn(dataDir, session)
   try {
     await delay(restFromStart)
-    await settled(product, packing)
+    await settled(product, compaction)
     return residentMemory(product.processId)
   } finally {
     await product.stop()

@@ -1,4 +1,4 @@
-import type { Question, Summaries, SummaryFunction } from './questions.ts'
+import type { Question, Rollups, SummaryFunction } from './questions.ts'
 import { end, gap, partsOfOne, rowsOf } from './rows.ts'
 
 /** Of a bucket, in hundredths: whole numbers, so that no sum is rounded. */
@@ -34,7 +34,7 @@ export class FoldedRows {
     return rows
   }
 
-  #summaries({ functions, interval, from, to }: Summaries): number[][] {
+  #summaries({ functions, interval, from, to }: Rollups): number[][] {
     const folds: Fold[] = []
     for (let index = this.#indexAt(from); index < this.#indexAt(to); index++) {
       const datetime = this.#begin + index * gap

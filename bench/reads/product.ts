@@ -6,15 +6,15 @@ import type { NewRecord } from '../../src/core/record/record.ts'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { bytesOfStore } from '../../src/store/level/database/directory-size.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
-import { createPackingStore } from '../../src/store/level/store.ts'
+import { createCompactingStore } from '../../src/store/level/store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { openThings } from '../../src/things.ts'
 import { type Thing, write } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noPacking, type PackingTimes, packStore } from '../compaction/packed-store.ts'
 import type { LoadResult } from '../load/load.ts'
 import { LoadProcess } from '../load/load-process.ts'
 import type { MqttWrites } from '../load/mqtt-writers.ts'
-import { noPacking, type PackingTimes, packStore } from '../packing/packed-store.ts'
 import { host } from '../peers/peer.ts'
 import { endWithUs } from '../peers/program.ts'
 import { type Answered, HttpLooks } from './http-looks.ts'
@@ -39,7 +39,7 @@ export interface ProductSide extends Side {
   readonly recordsPerWrite: number
   /** On disk before it was packed, as `bytesPerRecord`. */
   readonly bytesPerRecordBefore: number
-  readonly packing: PackingTimes
+  readonly compaction: PackingTimes
   /** @param environment variables on top of its own */
   open(environment?: NodeJS.ProcessEnv): Promise<OpenProduct>
 }
@@ -76,14 +76,14 @@ export async function makeProductSide(
   const secondsToFill = (performance.now() - begin) / 1_000
   const location = storeLocation(kept.dataDir)
   const bytesPerRecordBefore = (await bytesOfStore(location)) / records
-  const packing = await packStore(location, timesRests)
+  const compaction = await packStore(location, timesRests)
   return {
     name: shape.name,
     recordsPerWrite: shape.recordsPerWrite,
     secondsToFill,
     bytesPerRecord: (await bytesOfStore(location)) / records,
     bytesPerRecordBefore,
-    packing,
+    compaction,
     open: async environment => open(await start(kept, environment), kept),
     remove: () => rm(kept.dataDir, { recursive: true }),
   }
@@ -105,7 +105,7 @@ async function fill(
   while (others.length < writers) others.push(await service.registry.create({}))
   await service.close()
 
-  const store = await openStore(createPackingStore({ location, durability: 'written' }, noPacking))
+  const store = await openStore(createCompactingStore({ location, durability: 'written' }, noPacking))
   const rows = rowsOf(records)
   let written = 0
   const sender = async () => {

@@ -1,7 +1,7 @@
 import { end, gap } from './rows.ts'
 
 /** What is asked for, in no side's language. Times are milliseconds, `to` is exclusive, answers are newest first. */
-export type Question = NewestRecords | Summaries | WholeRange
+export type Question = NewestRecords | Rollups | WholeRange
 
 export interface NewestRecords {
   readonly kind: 'records'
@@ -9,7 +9,7 @@ export interface NewestRecords {
   readonly to?: number
 }
 
-export interface Summaries {
+export interface Rollups {
   readonly kind: 'summaries'
   readonly functions: readonly SummaryFunction[]
   /** Sums as of decimals: by default a side may add doubles one by one, each rounded. */

@@ -45,22 +45,25 @@ export function looksTable(turns: readonly Turn[]): string {
   return aligned([header, ...rows])
 }
 
-/** What each side keeps, and what the packer needed for the product's. */
+/** What each side keeps, and what the compactor needed for the product's. */
 export function storesTable(sides: readonly (Side | ProductSide)[]): string {
   const header = [
     'store',
     'filled in s',
     'bytes a record',
-    'before packing',
+    'before compaction',
     'packed in s',
     'with its usual rests',
   ]
   const rows = sides.map(side => {
-    const packing =
-      'packing' in side
-        ? [side.bytesPerRecordBefore, side.packing.withoutRests, side.packing.withRests]
+    const compaction =
+      'compaction' in side
+        ? [side.bytesPerRecordBefore, side.compaction.withoutRests, side.compaction.withRests]
         : Array<number>(3).fill(Number.NaN)
-    return [side.name, ...[side.secondsToFill, side.bytesPerRecord, ...packing].map(each => figureText(each))]
+    return [
+      side.name,
+      ...[side.secondsToFill, side.bytesPerRecord, ...compaction].map(each => figureText(each)),
+    ]
   })
   return aligned([header, ...rows])
 }

@@ -106,7 +106,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
 
   /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
   alone<T>(task: () => Promise<T>): Promise<T> {
-    return this.#runIn(this.#queue, task)
+    return this.#chunkIn(this.#queue, task)
   }
 
   /**
@@ -114,10 +114,10 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
    * change nothing that is prepared without a read.
    */
   between<T>(task: () => Promise<T>): Promise<T> {
-    return this.#runIn(this.#between, task)
+    return this.#chunkIn(this.#between, task)
   }
 
-  #runIn<T>(tasks: { push(task: Task): unknown }, task: () => Promise<T>): Promise<T> {
+  #chunkIn<T>(tasks: { push(task: Task): unknown }, task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = async () => await task()
       tasks.push(() => run().then(resolve, reject))

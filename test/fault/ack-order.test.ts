@@ -57,7 +57,7 @@ test('checkAckOrder() takes nothing for earlier than it was, though the log goes
   })
 })
 
-test('checkAckOrder() takes the first time that a write is in the log, which packing writes again', () => {
+test('checkAckOrder() takes the first time that a write is in the log, which compaction writes again', () => {
   const packed = batchOf([{ key: 'r1', value: 'mark-1' }])
   const bytes = Buffer.concat([old, batch, removal, packed])
   const calls = [request, written, synced, answered, removed, callOf('write', path, packed, 2)]

@@ -1,5 +1,6 @@
 import { ClassicLevel } from 'classic-level'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
+import { namedRecords } from '../../src/store/level/chunks/record-chunk.ts'
 import {
   keysOf,
   namesInThingKey,
@@ -8,7 +9,6 @@ import {
   prefix,
   resourceInRecordKey,
 } from '../../src/store/level/keys.ts'
-import { namedRecords } from '../../src/store/level/runs/record-run.ts'
 
 /** A record of the load in its place of the commit order. */
 export interface Stored extends Position {

@@ -70,7 +70,7 @@ describe('the source', () => {
   it.each([
     ['src/core/a.ts', 'src/store/contract.ts'],
     ['src/core/a.ts', 'src/things.ts'],
-    ['src/store/level/runs/a.ts', 'src/access/index.ts'],
+    ['src/store/level/chunks/a.ts', 'src/access/index.ts'],
     ['src/http/routes/a.ts', 'src/mqtt/index.ts'],
     ['src/conformance/a.ts', 'src/http/index.ts'],
     ['src/live/a.ts', 'src/forward/forwarder.ts'],
@@ -84,7 +84,7 @@ describe('the source', () => {
 
   it.each([
     ['src/core/a.ts', 'src/errors.ts'],
-    ['src/store/level/runs/a.ts', 'src/core/ports.ts'],
+    ['src/store/level/chunks/a.ts', 'src/core/ports.ts'],
     ['src/embed/a.ts', 'src/http/reading/pages.ts'],
     ['src/server/a.ts', 'src/store/level/index.ts'],
     ['src/mqtt/doors/a.ts', 'src/mqtt/packets/encode.ts'],
@@ -125,10 +125,10 @@ describe('the embedded store', () => {
     expect(doesIterate(source)).toBe(expected)
   })
 
-  it('keeps to runs/ and the check of the format that several records may be one entry', () => {
-    const knowing = sources.filter(({ text }) => text.includes("record-run.ts'"))
+  it('keeps to chunks/ and the check of the format that several records may be one entry', () => {
+    const knowing = sources.filter(({ text }) => text.includes("record-chunk.ts'"))
     expect(new Set(knowing.map(({ file }) => dirname(file)))).toEqual(
-      new Set(['src/store/level/runs', 'src/store/level/check']),
+      new Set(['src/store/level/chunks', 'src/store/level/check']),
     )
   })
 })

@@ -6,6 +6,6 @@ describe('createLevelStore()', () => {
   storeConformance({ test, ...level })
 })
 
-describe('createPackingStore(), packing what is committed at once', () => {
+describe('createCompactingStore(), compaction what is committed at once', () => {
   storeConformance({ test, ...packingLevel })
 })

@@ -14,7 +14,7 @@ import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
-import { packAll } from './level/packing/packed-store.ts'
+import { packAll } from './level/compaction/packed-store.ts'
 import { interrupt, sourceOf, stageMigration, storeTimeout, targetOf } from './migrate/stage.ts'
 
 const redis = redisOfTests()

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { ConformanceOptions } from '../../src/conformance/index.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
+import { type Compaction, usualCompaction } from '../../src/store/level/compaction/compactor.ts'
 import { formatVersion } from '../../src/store/level/database/identity.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { formatKey } from '../../src/store/level/keys.ts'
-import { type Packing, usualPacking } from '../../src/store/level/packing/packer.ts'
-import { createPackingStore } from '../../src/store/level/store.ts'
+import { createCompactingStore } from '../../src/store/level/store.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import { formatVersion as redisFormatVersion } from '../../src/store/redis/connection/format.ts'
@@ -27,16 +27,16 @@ export const memory: StoreUnderTest = {
 export const level = levelWith(location => createLevelStore({ location }))
 
 /** Packs whatever follows each other, all the time, into runs of a few records. */
-export const eagerPacking: Packing = {
+export const eagerPacking: Compaction = {
   ...{ newest: 0, records: 8, least: 2, growth: 1, fewestOfDay: 1, firstLook: 0 },
   rests: { idle: 0, busy: 0 },
 }
 
 /** Leaves everything as it is written. */
-export const noPacking: Packing = { ...usualPacking, firstLook: 2 ** 31 - 1 }
+export const noPacking: Compaction = { ...usualCompaction, firstLook: 2 ** 31 - 1 }
 
 /** What is committed is packed at once. */
-export const packingLevel = levelWith(location => createPackingStore({ location }, eagerPacking))
+export const packingLevel = levelWith(location => createCompactingStore({ location }, eagerPacking))
 
 function levelWith(driverIn: (location: string) => StoreDriver): StoreUnderTest {
   const factory = async () => {

@@ -3,11 +3,11 @@ import { type AcceptedRecord, receive } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Append, Commit, CommitTicket, Latest, Receipt } from '../contract.ts'
 import type { ReceiptClock } from '../receipt-clock.ts'
+import { StagedRecords, type StagedRecordsParts } from './chunks/staged-records.ts'
 import type { Batch } from './database/database.ts'
 import type { Counters, Head } from './database/head.ts'
 import type { EncodedDocuments } from './documents.ts'
 import type { LevelCommitLog } from './log/commit-log.ts'
-import { StagedRecords, type StagedRecordsParts } from './runs/staged-records.ts'
 import { keysOfStates, stageStates } from './states.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
 
@@ -61,7 +61,7 @@ export class CommitGroup {
   readonly slices = new Slices()
   /** The group behind it goes on from these. */
   readonly records: StagedRecords
-  /** The documents and states that are put anew, and the runs that may be, as they were before. */
+  /** The documents and states that are put anew, and the chunks that may be, as they were before. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
   /** With its entry, each commit that the log will have. */
@@ -84,9 +84,9 @@ export class CommitGroup {
   async load(pending: readonly LevelPendingCommit[]): Promise<void> {
     for (const each of pending) this.#receive(each)
     const writes = pending.flatMap(({ write }) => write ?? [])
-    const runs = this.records.load(writes.filter(({ store }) => store))
-    await Promise.all([this.#loadKnownWrites(pending), this.#loadBefore(pending), runs])
-    for (const entry of await runs) this.#before.push([...entry])
+    const chunks = this.records.load(writes.filter(({ store }) => store))
+    await Promise.all([this.#loadKnownWrites(pending), this.#loadBefore(pending), chunks])
+    for (const entry of await chunks) this.#before.push([...entry])
   }
 
   #receive(pending: LevelPendingCommit): void {

@@ -14,14 +14,14 @@ export const prefix = {
   resourceByKey: 'b',
   /** Thing NUL key → state of a magic resource. */
   state: 's',
-  /** Resource (4) datetime (6) write number (6) place (2) → run of records that begins with that one. */
+  /** Resource (4) datetime (6) write number (6) place (2) → chunk of records that begins with that one. */
   record: 'r',
-  /** Resource (4) → position (14): how far it is packed; see packing/packed-mark.ts. */
+  /** Resource (4) → position (14): how far it is packed; see compaction/watermark.ts. */
   packed: 'p',
-  /** Resource (4) begin of a day of UTC (6) → summaries of its quarter hours; see summaries/day-summary.ts. */
-  summary: 'q',
+  /** Resource (4) begin of a day of UTC (6) → rollups of its quarter hours; see rollups/day-rollup.ts. */
+  rollup: 'q',
   /** Resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
-  crowd: 'd',
+  duplicate: 'd',
   /** Write number (6) → entry of the commit log. */
   log: 'l',
   /** Thing NUL digest of the write id (16) → ordinal, receipt time, answer. */
@@ -35,14 +35,14 @@ export const prefix = {
 } as const
 
 const recordPrefix = prefix.record.charCodeAt(0)
-const summaryPrefix = prefix.summary.charCodeAt(0)
-const crowdPrefix = prefix.crowd.charCodeAt(0)
+const rollupPrefix = prefix.rollup.charCodeAt(0)
+const duplicatePrefix = prefix.duplicate.charCodeAt(0)
 export const recordKeyLength = 19
 /** In a record key, behind its resource. */
 const positionStart = 5
 export const packedKeyLength = 5
 const timeKeyLength = 11
-const crowdKeyLength = 27
+const duplicateKeyLength = 27
 const largest48Bits = 2 ** 48 - 1
 const largest16Bits = 2 ** 16 - 1
 
@@ -216,32 +216,32 @@ export function recordKeys(resource: number, from?: number, to?: number): KeyRan
 }
 
 /** @param day its begin, milliseconds */
-export function summaryKey(resource: number, day: number): Buffer {
-  return timeKey(summaryPrefix, resource, day)
+export function rollupKey(resource: number, day: number): Buffer {
+  return timeKey(rollupPrefix, resource, day)
 }
 
-/** Keys of the summaries of days that begin from `from` (inclusive) to `to` (exclusive), milliseconds. */
-export function summaryKeys(resource: number, from?: number, to?: number): KeyRange {
-  return timeRange(summaryPrefix, resource, from, to)
+/** Keys of the rollups of days that begin from `from` (inclusive) to `to` (exclusive), milliseconds. */
+export function rollupKeys(resource: number, from?: number, to?: number): KeyRange {
+  return timeRange(rollupPrefix, resource, from, to)
 }
 
 /** @returns undefined if it has not the length of one */
-export function summaryParts(key: Buffer): { resource: number; day: number } | undefined {
+export function rollupParts(key: Buffer): { resource: number; day: number } | undefined {
   if (key.length !== timeKeyLength) return undefined
   return { resource: key.readUInt32BE(1), day: key.readUIntBE(5, 6) }
 }
 
-export function crowdKey(resource: number, datetime: number, digest: Buffer): Buffer {
-  return Buffer.concat([timeKey(crowdPrefix, resource, datetime), digest])
+export function duplicateKey(resource: number, datetime: number, digest: Buffer): Buffer {
+  return Buffer.concat([timeKey(duplicatePrefix, resource, datetime), digest])
 }
 
-export function crowdKeys(resource: number, from?: number, to?: number): KeyRange {
-  return timeRange(crowdPrefix, resource, from, to)
+export function duplicateKeys(resource: number, from?: number, to?: number): KeyRange {
+  return timeRange(duplicatePrefix, resource, from, to)
 }
 
 /** @returns undefined if it has not the length of one */
-export function crowdParts(key: Buffer): { resource: number; datetime: number } | undefined {
-  if (key.length !== crowdKeyLength) return undefined
+export function duplicateParts(key: Buffer): { resource: number; datetime: number } | undefined {
+  if (key.length !== duplicateKeyLength) return undefined
   return { resource: key.readUInt32BE(1), datetime: key.readUIntBE(5, 6) }
 }
 

@@ -4,8 +4,11 @@ import { GroupCommit } from '../group-commit.ts'
 import { Listeners } from '../listeners.ts'
 import { ReceiptClock } from '../receipt-clock.ts'
 import { weigh } from '../weigh.ts'
+import { OldRecords } from './chunks/old-records.ts'
 import type { LevelPendingCommit } from './commit-group.ts'
 import { LevelCommitter } from './committer.ts'
+import { type Compaction, Compactor } from './compaction/compactor.ts'
+import { Unpacked } from './compaction/unpacked.ts'
 import type { Database } from './database/database.ts'
 import type { DiskSpace } from './database/disk-space.ts'
 import { Head } from './database/head.ts'
@@ -14,15 +17,12 @@ import { scan } from './database/scan.ts'
 import { encodeDocuments } from './documents.ts'
 import { emptiedKey, keysOf, prefix, resourceByKeyKey, secondName, stateKey } from './keys.ts'
 import { LevelCommitLog } from './log/commit-log.ts'
-import { Packer, type Packing } from './packing/packer.ts'
-import { Unpacked } from './packing/unpacked.ts'
 import { aggregate } from './reading/aggregate.ts'
 import { emptyPage, readPage } from './reading/pages.ts'
 import { LevelSnapshot } from './reading/snapshot.ts'
 import { LevelRefusedWrites } from './refused-writes.ts'
 import { Removals } from './removals.ts'
 import { Resources } from './resources.ts'
-import { OldRecords } from './runs/old-records.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
@@ -38,7 +38,7 @@ export function createRecords(
   space: DiskSpace,
   sync: boolean,
   observer: Pick<Observer, 'committed'> | undefined,
-  packing: Packing,
+  compaction: Compaction,
 ) {
   const head = new Head()
   const clock = new ReceiptClock()
@@ -46,7 +46,7 @@ export function createRecords(
   const writeIds = new WriteIds(database)
   const refused = new LevelRefusedWrites(database, () => space.isShort)
   const log = new LevelCommitLog(database)
-  const unpacked = new Unpacked(packing.growth)
+  const unpacked = new Unpacked(compaction.growth)
   const listeners = new Listeners<(commit: Commit) => void>()
   const announce = (commit: Commit) => {
     for (const listener of listeners) listener(commit)
@@ -77,9 +77,9 @@ export function createRecords(
   const isShort = () => space.isShort
   const removals = new Removals({ ...parts, isShort, alone: task => commits.alone(task) })
   const old = new OldRecords({ ...parts, inTurn: task => removals.inTurn(() => commits.alone(task)) })
-  const packer = new Packer(
+  const compactor = new Compactor(
     { ...parts, isShort: () => space.isShortNow(), between: task => commits.between(task) },
-    packing,
+    compaction,
   )
 
   const records: DriverRecords = {
@@ -124,7 +124,7 @@ export function createRecords(
     trimLog: writeNumbers => database.use(() => log.trim(writeNumbers)),
     onCommit: listeners.listen,
   }
-  return { records, commits, head, clock, refused, packer }
+  return { records, commits, head, clock, refused, compactor }
 
   async function removeRest(thingId: string, logFrom: number): Promise<void> {
     await log.removeThing(thingId, logFrom)

@@ -1,13 +1,17 @@
 import { isMagicKey } from '../../core/record/key.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
+import { removeRecords, takeOut } from './chunks/remove-records.ts'
+import { entryOf, recordBefore, recordsIn } from './chunks/time-line.ts'
+import type { Unpacked } from './compaction/unpacked.ts'
+import { lowerWatermark } from './compaction/watermark.ts'
 import type { Database } from './database/database.ts'
 import type { Head } from './database/head.ts'
 import { removeKeys } from './database/remove-keys.ts'
 import type { Entry } from './database/scan.ts'
 import {
-  crowdKeys,
   datetimeInRecordKey,
+  duplicateKeys,
   emptiedKey,
   lastRecordKey,
   numberBytes,
@@ -19,12 +23,8 @@ import {
   resourceKey,
 } from './keys.ts'
 import type { LevelCommitLog } from './log/commit-log.ts'
-import { lowerMark } from './packing/packed-mark.ts'
-import type { Unpacked } from './packing/unpacked.ts'
 import type { Resources } from './resources.ts'
-import { removeRecords, takeOut } from './runs/remove-records.ts'
-import { entryOf, recordBefore, recordsIn } from './runs/time-line.ts'
-import { dropSummaries } from './summaries/drop-summaries.ts'
+import { dropRollups } from './rollups/drop-rollups.ts'
 
 interface RemovalParts {
   readonly database: Database
@@ -89,8 +89,8 @@ export class Removals {
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
     // First, so that nothing is held for stored because of a record that is gone.
-    const crowds = crowdKeys(resource, range.from, range.to)
-    await removeKeys(database, crowds, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
+    const index = duplicateKeys(resource, range.from, range.to)
+    await removeKeys(database, index, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
     const inFront = last && { gte: records.gte, lt: last }
     const removed = inFront ? await removeRecords({ database, alone, unpacked }, inFront, lastWrite) : 0
     await alone(() => this.#finish(removal, resource, last))
@@ -124,12 +124,12 @@ export class Removals {
     const ofResource = left ? [] : entriesOfResource(thingId, key, resource)
     for (const [name] of ofResource) batch.del(name)
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
-    const mark = left && holder && (await lowerMark(database, batch, holder[0]))
+    const watermark = left && holder && (await lowerWatermark(database, batch, holder[0]))
     const lastAt = last && datetimeInRecordKey(last)
     // What is newest then is no more in a day that is over.
-    if (!left) await dropSummaries(database, batch, resource)
+    if (!left) await dropRollups(database, batch, resource)
     else
-      await dropSummaries(
+      await dropRollups(
         database,
         batch,
         resource,
@@ -148,13 +148,13 @@ export class Removals {
       before: [
         ...(holder ? [holder] : []),
         ...ofResource,
-        ...(mark ? ([[packedKey(resource), positionBytes(mark)]] as const) : []),
+        ...(watermark ? ([[packedKey(resource), positionBytes(watermark)]] as const) : []),
       ],
     }
     await database.write(batch, { sync: isTold }, undo)
     head.counters = counters
     if (commit && entry) log.added(commit, entry[1])
-    if (left && holder) unpacked.changedAt(holder[0], mark)
+    if (left && holder) unpacked.changedAt(holder[0], watermark)
     if (!left) {
       resources.forget(thingId, key)
       unpacked.forget(resource)

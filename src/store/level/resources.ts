@@ -1,8 +1,8 @@
 import type { Append } from '../contract.ts'
+import { newestRecord } from './chunks/time-line.ts'
 import type { Database } from './database/database.ts'
 import { Cursor, scan } from './database/scan.ts'
 import { keysOf, prefix, resourceKey, secondName, thingInKey } from './keys.ts'
-import { newestRecord } from './runs/time-line.ts'
 
 /** What appending needs to know of a resource. */
 export interface Resource {

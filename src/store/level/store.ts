@@ -1,6 +1,7 @@
 import type { Observer } from '../../core/observer.ts'
 import { assertOptions } from '../../core/options/given-options.ts'
 import type { StoreDriver } from '../contract.ts'
+import { type Compaction, usualCompaction } from './compaction/compactor.ts'
 import { backUp } from './database/backup.ts'
 import { Database } from './database/database.ts'
 import { bytesOfStore } from './database/directory-size.ts'
@@ -8,7 +9,6 @@ import { DiskSpace } from './database/disk-space.ts'
 import { formatVersion } from './database/identity.ts'
 import { givenLevelStoreRules } from './database/option-rules.ts'
 import { createDocuments } from './documents.ts'
-import { type Packing, usualPacking } from './packing/packer.ts'
 import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
@@ -37,20 +37,20 @@ export interface LevelStoreOptions {
 /** The embedded store: LevelDB in this process, not open yet. @throws TypeError of an option that is missing, wrong or unknown */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   assertOptions('createLevelStore', givenLevelStoreRules, options, "{ location: './data' }")
-  return createPackingStore(options, usualPacking)
+  return createCompactingStore(options, usualCompaction)
 }
 
-/** @param packing when records are packed */
-export function createPackingStore(options: LevelStoreOptions, packing: Packing): StoreDriver {
+/** @param compaction when records are packed */
+export function createCompactingStore(options: LevelStoreOptions, compaction: Compaction): StoreDriver {
   const { observer, onCreated, onNewFormat, onLost } = options
   const space = new DiskSpace(options.location, options.minFreeSpace ?? 0)
   const database = new Database(options.location, { create: true, space, onLost })
-  const { records, commits, head, clock, refused, packer } = createRecords(
+  const { records, commits, head, clock, refused, compactor } = createRecords(
     database,
     space,
     options.durability !== 'written',
     observer,
-    packing,
+    compaction,
   )
   return {
     capabilities: { durable: true, shared: false, backup: true },
@@ -69,13 +69,13 @@ export function createPackingStore(options: LevelStoreOptions, packing: Packing)
       await head.load(database)
       clock.start(head.counters.newestReceipt)
       await space.start()
-      packer.start()
+      compactor.start()
       if (isCreated) onCreated?.()
       if (before !== undefined) onNewFormat?.({ before, now: String(formatVersion) })
     },
     async close() {
       clock.stop()
-      await packer.stop()
+      await compactor.stop()
       await space.stop()
       await commits.alone(async () => {})
       await database.close()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
+import { entryStart, singles } from '../level/chunks/time-line.ts'
 import { Database } from '../level/database/database.ts'
 import { type Counters, Head } from '../level/database/head.ts'
 import { type Entry, scan } from '../level/database/scan.ts'
@@ -16,7 +17,6 @@ import {
   recordKeyLength,
   resourceInRecordKey,
 } from '../level/keys.ts'
-import { entryStart, singles } from '../level/runs/time-line.ts'
 import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000

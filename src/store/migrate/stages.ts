@@ -65,7 +65,7 @@ const records: Stage = {
       const payload = encodePayload(decodeRecord('', datetime, bytes))
       members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
       // Those behind them are in the crowd, too.
-      if (before >= comparedOneByOne) crowd.push(datetime, crowdEntry(datetime, payload))
+      if (before >= comparedOneByOne) crowd.push(datetime, duplicateEntry(datetime, payload))
       before++
     }
     return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
@@ -152,7 +152,7 @@ const documents: Stage = {
 /** Everything that an embedded store holds, in the order in which it is moved. */
 export const stages: readonly Stage[] = [records, states, emptied, writeIds, refused, log, documents]
 
-function crowdEntry(datetime: number, payload: Buffer): Buffer {
+function duplicateEntry(datetime: number, payload: Buffer): Buffer {
   const head = Buffer.allocUnsafe(6)
   head.writeUIntBE(datetime, 0, 6)
   return Buffer.concat([head, identityOf(payload)])

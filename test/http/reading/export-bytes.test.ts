@@ -8,7 +8,7 @@ import type { Store } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { packAll, withStore } from '../../store/level/packing/packed-store.ts'
+import { packAll, withStore } from '../../store/level/compaction/packed-store.ts'
 
 const thingId = 'aaaaaaaaaaaaaaaa'
 const second = 1_000

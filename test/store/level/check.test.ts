@@ -5,11 +5,14 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { key, otherThing, thing } from '../../../src/conformance/writes.ts'
 import { checkLevelStore, type StoreCheck } from '../../../src/store/level/check/check.ts'
 import { faultsOfTable } from '../../../src/store/level/check/table-file.ts'
+import { type Chunk, chunkKey, joined } from '../../../src/store/level/chunks/chunk.ts'
+import { packedValue } from '../../../src/store/level/chunks/packed-chunk.ts'
+import { decodeChunk } from '../../../src/store/level/chunks/record-chunk.ts'
 import type { Entry } from '../../../src/store/level/database/scan.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import {
-  crowdKeys,
   documentKey,
+  duplicateKeys,
   formatKey,
   headKey,
   keysOf,
@@ -20,9 +23,6 @@ import {
   resourceKey,
   stateKey,
 } from '../../../src/store/level/keys.ts'
-import { packedValue } from '../../../src/store/level/runs/packed-run.ts'
-import { decodeRun } from '../../../src/store/level/runs/record-run.ts'
-import { joined, type Run, runKey } from '../../../src/store/level/runs/run.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { fill } from '../everything.ts'
@@ -231,15 +231,15 @@ describe('checkLevelStore()', () => {
     ],
     ['a record that is no JSON', firstEntryAs(() => '\0"cut'), /not JSON/, 'r'],
     [
-      'a run whose second record has no place',
+      'a chunk whose second record has no place',
       firstEntryAs(place => `\x04,${place}\x021\x011,70000\x022`),
-      /not a valid run of records/,
+      /not a valid chunk of records/,
       'r',
     ],
     [
-      'a run of which two records stand in the wrong order',
+      'a chunk of which two records stand in the wrong order',
       firstEntryAs(place => `\x045,${place}\x021\x010,0\x022`),
-      /not a valid run of records/,
+      /not a valid chunk of records/,
       'r',
     ],
     [
@@ -249,7 +249,7 @@ describe('checkLevelStore()', () => {
       'r',
     ],
     [
-      'a packed run with a byte that is another',
+      'a packed chunk with a byte that is another',
       async level => {
         const [first, ...others] = await level
           .iterator(recordKeys(await numberOf(level, thing, 'crowd')))
@@ -258,40 +258,40 @@ describe('checkLevelStore()', () => {
         bytes[bytes.length - 9] = (bytes.at(-9) ?? 0) ^ 1
         await level.put(name, bytes)
       },
-      /not a valid run of records/,
+      /not a valid chunk of records/,
       'r',
     ],
     [
-      'a packed run with a record of a write that was never',
+      'a packed chunk with a record of a write that was never',
       async level => {
         const [first, ...others] = await level
           .iterator(recordKeys(await numberOf(level, thing, 'crowd')))
           .all()
-        const run = packedRun([first ?? expect.unreachable('nothing is there'), ...others.slice(0, 9)])
-        const writeNumbers = run.writeNumbers.map((each, index) => (index === 9 ? 1e6 : each))
-        await level.put(runKey(run), packedValue({ ...run, writeNumbers }))
+        const chunk = packedRun([first ?? expect.unreachable('nothing is there'), ...others.slice(0, 9)])
+        const writeNumbers = chunk.writeNumbers.map((each, index) => (index === 9 ? 1e6 : each))
+        await level.put(chunkKey(chunk), packedValue({ ...chunk, writeNumbers }))
       },
       /above that of the head/,
       'r',
     ],
     [
-      'a mark of no resource',
+      'a watermark of no resource',
       async level => level.put(packedKey(77), Buffer.alloc(14)),
       /resource does not exist/,
       'p',
     ],
     [
-      'a mark that is cut off',
+      'a watermark that is cut off',
       async level => level.put(packedKey(await numberOf(level, thing, key)), Buffer.alloc(13)),
-      /not a valid mark/,
+      /not a valid watermark/,
       'p',
     ],
     ['a record without a value', firstEntryAs(() => ''), /not a valid record/, 'r'],
     [
-      'an entry of a crowd without its record',
+      'an entry of the duplicate index without its record',
       async level => {
         const crowd = await numberOf(level, thing, 'crowd')
-        const number = (await bytesOf(level, await firstKey(level, crowdKeys(crowd)))).readUIntBE(0, 6)
+        const number = (await bytesOf(level, await firstKey(level, duplicateKeys(crowd)))).readUIntBE(0, 6)
         const names = await level.keys(recordKeys(crowd)).all()
         await level.batch(
           names.filter(name => name.readUIntBE(11, 6) === number).map(name => ({ type: 'del', key: name })),
@@ -364,13 +364,13 @@ describe('checkLevelStore()', () => {
   })
 })
 
-function packedRun([first, ...others]: readonly [Entry, ...Entry[]]): Run {
-  return joined([decodeRun('', first), ...others.map(entry => decodeRun('', entry))])
+function packedRun([first, ...others]: readonly [Entry, ...Entry[]]): Chunk {
+  return joined([decodeChunk('', first), ...others.map(entry => decodeChunk('', entry))])
 }
 
 function packed(entries: readonly [Entry, ...Entry[]]): [name: Buffer, bytes: Buffer] {
-  const run = packedRun(entries)
-  return [runKey(run), packedValue(run)]
+  const chunk = packedRun(entries)
+  return [chunkKey(chunk), packedValue(chunk)]
 }
 
 async function bytesOf(level: Level, name: Buffer): Promise<Buffer> {

@@ -13,7 +13,7 @@ test('removeThing() leaves no key of the thing in the database', async () => {
   const appends = Array.from({ length: 600 }, (_, place) =>
     store.records.append({
       thingId,
-      // All at one datetime, so that there are crowd keys too.
+      // All at one datetime, so that there are duplicate keys too.
       records: [{ key: `key-${place % 3}`, datetime: 1, value: String(place), place: 0, explicit: true }],
       store: true,
       broadcast: true,

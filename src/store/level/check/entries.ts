@@ -1,8 +1,9 @@
 import { isMagicKey, isOrdinaryKey } from '../../../core/record/key.ts'
+import { isChunk, namedRecords } from '../chunks/record-chunk.ts'
 import { type Entry, type Level, lastEntry, scan } from '../database/scan.ts'
 import {
   batchKey,
-  crowdParts,
+  duplicateParts,
   everyKey,
   formatKey,
   headKey,
@@ -19,17 +20,16 @@ import {
   recordKeyLength,
   resourceByKeyKey,
   resourceInRecordKey,
+  rollupParts,
   stateKey,
-  summaryParts,
   thingInKey,
 } from '../keys.ts'
 import { decodeCommit } from '../log/commit-log.ts'
-import { isRun, namedRecords } from '../runs/record-run.ts'
+import { dayOf } from '../rollups/days.ts'
+import { rollupOf } from '../rollups/roll-up.ts'
 import { decodeState } from '../states.ts'
-import { dayOf } from '../summaries/days.ts'
-import { summaryOf } from '../summaries/summarise.ts'
 import type { Faults } from './faults.ts'
-import { faultOfLogEntry, faultOfRecord, faultOfRun, isObject, parseJson } from './values.ts'
+import { faultOfChunk, faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'
 
 /** A resource by what `k` says of it, and what was found of it. */
 interface Found {
@@ -90,9 +90,9 @@ export class EntryCheck {
     [prefix.resourceByKey]: (key, bytes) => this.#checkByKey(key, bytes),
     [prefix.state]: (key, bytes) => this.#checkState(key, bytes),
     [prefix.record]: (key, bytes) => this.#checkRecord(key, bytes),
-    [prefix.packed]: (key, bytes) => this.#checkMark(key, bytes),
-    [prefix.summary]: (key, bytes) => this.#checkSummary(key, bytes),
-    [prefix.crowd]: (key, bytes) => this.#checkCrowd(key, bytes),
+    [prefix.packed]: (key, bytes) => this.#checkWatermark(key, bytes),
+    [prefix.rollup]: (key, bytes) => this.#checkRollup(key, bytes),
+    [prefix.duplicate]: (key, bytes) => this.#checkDuplicate(key, bytes),
     [prefix.log]: (key, bytes) => this.#checkLog(key, bytes),
     [prefix.writeId]: (key, bytes) => this.#checkWriteId(key, bytes),
     [prefix.writeIdOrder]: (key, bytes) =>
@@ -177,7 +177,7 @@ export class EntryCheck {
     const resource = this.#resources.get(resourceInRecordKey(key))
     if (!resource) return 'a record without a resource'
     resource.isWritten = true
-    const fault = isRun(bytes) ? faultOfRun([key, bytes]) : faultOfRecord(undefined, bytes)
+    const fault = isChunk(bytes) ? faultOfChunk([key, bytes]) : faultOfRecord(undefined, bytes)
     return fault ?? this.#checkPlaces([key, bytes])
   }
 
@@ -195,37 +195,38 @@ export class EntryCheck {
     return isInOrder ? undefined : 'its records do not follow the records before it'
   }
 
-  #checkMark(key: Buffer, bytes: Buffer): string | undefined {
+  #checkWatermark(key: Buffer, bytes: Buffer): string | undefined {
     const number = key.length === packedKeyLength ? key.readUInt32BE(1) : undefined
-    if (number === undefined || !keyOfPosition(number, bytes)) return 'it is not a valid mark of a resource'
+    if (number === undefined || !keyOfPosition(number, bytes))
+      return 'it is not a valid watermark of a resource'
     return this.#resources.has(number) ? undefined : 'its resource does not exist'
   }
 
-  async #checkSummary(key: Buffer, bytes: Buffer): Promise<string | undefined> {
-    const parts = summaryParts(key)
-    if (!parts || parts.day !== dayOf(parts.day)) return 'it is not a valid summary of a day'
+  async #checkRollup(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const parts = rollupParts(key)
+    if (!parts || parts.day !== dayOf(parts.day)) return 'it is not a valid rollup of a day'
     if (!this.#resources.has(parts.resource)) return 'its resource does not exist'
     // Where they are damaged that is a fault of their own.
-    const isOfRecords = await summaryOf({ level: this.#level }, parts.resource, parts.day).then(
-      summary => summary.equals(bytes),
+    const isOfRecords = await rollupOf({ level: this.#level }, parts.resource, parts.day).then(
+      rollup => rollup.equals(bytes),
       () => true,
     )
     return isOfRecords ? undefined : 'it differs from the records of its day'
   }
 
-  async #checkCrowd(key: Buffer, bytes: Buffer): Promise<string | undefined> {
-    const parts = crowdParts(key)
-    if (!parts || bytes.length !== 6) return 'it is not a valid entry of a crowd'
+  async #checkDuplicate(key: Buffer, bytes: Buffer): Promise<string | undefined> {
+    const parts = duplicateParts(key)
+    if (!parts || bytes.length !== 6) return 'it is not a valid entry of the duplicate index'
     const { resource, datetime } = parts
     const number = bytes.readUIntBE(0, 6)
     const range = {
       gte: recordKey(resource, datetime, number, 0),
       lt: recordKey(resource, datetime, number + 1, 0),
     }
-    // They may be in a run that begins before them, and are the last of it or in an entry of their own.
+    // They may be in a chunk that begins before them, and are the last of it or in an entry of their own.
     const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
     const entry = await lastEntry({ level: this.#level }, before)
-    const isDamaged = entry && isRun(entry[1]) && faultOfRun(entry) !== undefined
+    const isDamaged = entry && isChunk(entry[1]) && faultOfChunk(entry) !== undefined
     const isThere = entry && !isDamaged && namedRecords('', entry).some(({ name }) => isWithin(name, range))
     return isThere ? undefined : 'its record does not exist'
   }

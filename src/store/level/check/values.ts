@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../../core/record/record.ts'
 import type { Commit } from '../../contract.ts'
 import { decodeRecord } from '../../record-value.ts'
+import { namedRecords } from '../chunks/record-chunk.ts'
 import type { Entry } from '../database/scan.ts'
-import { namedRecords } from '../runs/record-run.ts'
 
 /** Higher first bytes of a record's value are of no kind that there is (record-value.ts). */
 const highestKind = 2
@@ -35,17 +35,17 @@ export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload:
   }
 }
 
-/** What is wrong with a run of several records. */
-export function faultOfRun(entry: Entry): string | undefined {
+/** What is wrong with a chunk of several records. */
+export function faultOfChunk(entry: Entry): string | undefined {
   try {
     // Throws where a datetime or a place is out of bounds.
     const named = namedRecords('', entry)
-    const isRun =
+    const isChunk =
       named[0]?.name.equals(entry[0]) && named.every(({ record }) => Number.isSafeInteger(record.datetime))
-    if (!isRun) return 'its value is not a valid run of records'
+    if (!isChunk) return 'its value is not a valid chunk of records'
     return named.map(({ record }) => faultOfContent(record)).find(fault => fault !== undefined)
   } catch {
-    return 'its value is not a valid run of records'
+    return 'its value is not a valid chunk of records'
   }
 }
 

@@ -4,7 +4,7 @@ import { everyKey, formatKey, identityKey, keysOf, prefix } from '../keys.ts'
 import { type Level, lastEntry } from './scan.ts'
 
 /**
- * Version of the layout in keys.ts, ../runs (record-run.ts), ../../record-value.ts and of what documents contain. Each new kind of
+ * Version of the layout in keys.ts, ../chunks (record-chunk.ts), ../../record-value.ts and of what documents contain. Each new kind of
  * entry has a new one, which none before has had: a build takes a number that it knows for its own layout. docs/reference/storage.md
  * lists them all.
  */

@@ -2,10 +2,10 @@ import type { AbstractSnapshot } from 'abstract-level'
 import { readSlices } from '../../../core/async/slices.ts'
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { AggregateQuery, Aggregates } from '../../contract.ts'
+import { type FoldedRange, foldEntry } from '../chunks/fold-entry.ts'
+import { entriesIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { emptiedKey, recordKeys, resourceKey } from '../keys.ts'
-import { type FoldedRange, foldEntry } from '../runs/fold-entry.ts'
-import { entriesIn } from '../runs/time-line.ts'
 import { partsOfRange } from './parts-of-range.ts'
 
 /**
@@ -48,7 +48,7 @@ async function fold(
     for (const part of parts) {
       closing.throwIfAborted()
       const takesMore =
-        'summary' in part ? answer.merge(part.summary.start, part.summary) : await foldRecords(part.toFold)
+        'rollup' in part ? answer.merge(part.rollup.start, part.rollup) : await foldRecords(part.toFold)
       if (!takesMore) return answer.end()
     }
   }

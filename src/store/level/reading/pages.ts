@@ -2,12 +2,12 @@ import { maximumPageText } from '../../../core/ports.ts'
 import type { StoredRecord } from '../../../core/record/record.ts'
 import { ThingwireError } from '../../../errors.ts'
 import type { Page, PageQuery } from '../../contract.ts'
+import { type Chunk, nameIn } from '../chunks/chunk.ts'
+import { chunksIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
-import { nameIn, type Run } from '../runs/run.ts'
-import { runsIn } from '../runs/time-line.ts'
 
-/** As long is a packed record at least; a page of few must not read many runs, each with what was removed for it. */
+/** As long is a packed record at least; a page of few must not read many chunks, each with what was removed for it. */
 const bytesOfRecord = 4
 const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 
@@ -36,14 +36,14 @@ export async function readPage(
   const reverse = order === 'desc'
   const records: StoredRecord[] = []
   let characters = 0
-  let last: { readonly run: Run; readonly index: number } | undefined
+  let last: { readonly chunk: Chunk; readonly index: number } | undefined
   const isFull = () => records.length === limit || characters >= maximumPageText
   const bytes = Math.min(bytesAtOnce.most, Math.max(bytesAtOnce.least, limit * bytesOfRecord))
   const options = { limit: limit + 1, reverse, bytesAtOnce: bytes }
-  for await (const runs of runsIn(database, key, wanted, options)) {
-    for (const run of runs) {
+  for await (const chunks of chunksIn(database, key, wanted, options)) {
+    for (const chunk of chunks) {
       if (last && isFull()) return { records, next: positionIn(last) }
-      const found = reverse ? run.records.toReversed() : run.records
+      const found = reverse ? chunk.records.toReversed() : chunk.records
       let taken = 0
       for (const record of found) {
         if (isFull()) break
@@ -51,15 +51,15 @@ export async function readPage(
         characters += record.value.length
         taken++
       }
-      last = { run, index: reverse ? found.length - taken : taken - 1 }
+      last = { chunk, index: reverse ? found.length - taken : taken - 1 }
       if (taken < found.length) return { records, next: positionIn(last) }
     }
   }
   return { records }
 }
 
-function positionIn({ run, index }: { readonly run: Run; readonly index: number }): string {
-  return positionText(nameIn(run, index))
+function positionIn({ chunk, index }: { readonly chunk: Chunk; readonly index: number }): string {
+  return positionText(nameIn(chunk, index))
 }
 
 /** A cursor is the position of the last record given. */

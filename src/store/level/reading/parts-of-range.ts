@@ -1,14 +1,14 @@
 import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { latestDatetime } from '../../../core/record/datetime.ts'
 import type { AggregateQuery } from '../../contract.ts'
+import type { FoldedRange } from '../chunks/fold-entry.ts'
 import { type Readable, type ScanOptions, scan } from '../database/scan.ts'
-import { summaryKeys, summaryParts } from '../keys.ts'
-import type { FoldedRange } from '../runs/fold-entry.ts'
-import { type DaySummary, decodeDay } from '../summaries/day-summary.ts'
-import { dayLength, dayOf, quarterHour } from '../summaries/days.ts'
+import { rollupKeys, rollupParts } from '../keys.ts'
+import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
+import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
-/** A piece of time of which all is known by a summary, or whose records have to be read. */
-export type PartOfRange = { readonly summary: BucketSummary } | { readonly toFold: FoldedRange }
+/** A piece of time of which all is known by a rollup, or whose records have to be read. */
+export type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
 
 /** The parts of the range of a query, in its order, a day's at a time; those without records are left out where that is known. */
 export async function* partsOfRange(
@@ -26,16 +26,16 @@ export async function* partsOfRange(
   let { from, to } = range
   const { start, end } = buckets.at(Math.min(from, latestDatetime))
   if (end - start >= quarterHour) {
-    const days = summaryKeys(resource, dayOf(from), to)
+    const days = rollupKeys(resource, dayOf(from), to)
     for await (const entries of scan(database, days, { snapshot, reverse: !isForwards })) {
       for (const [key, bytes] of entries) {
-        const summary = decodeDay(summaryParts(key)?.day ?? 0, bytes)
+        const rollup = decodeDay(rollupParts(key)?.day ?? 0, bytes)
         // Its records are folded then.
-        if (!summary) continue
-        const { day } = summary
+        if (!rollup) continue
+        const { day } = rollup
         const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
         if (before.from < before.to) yield [{ toFold: before }]
-        const parts = partsOfDay(summary, range, query)
+        const parts = partsOfDay(rollup, range, query)
         yield isForwards ? parts : parts.reverse()
         if (isForwards) from = day + dayLength
         else to = day
@@ -47,7 +47,7 @@ export async function* partsOfRange(
 
 /** In the order of time. */
 function partsOfDay(
-  { day, quarters, unsummed }: DaySummary,
+  { day, quarters, withoutRollup }: DayRollup,
   range: FoldedRange,
   { buckets }: Pick<AggregateQuery, 'buckets'>,
 ): PartOfRange[] {
@@ -57,10 +57,10 @@ function partsOfDay(
   let next = 0
   for (let start = day; start < day + dayLength; start += quarterHour) {
     const quarter = quarters[next]
-    const summary = quarter?.start === start ? quarter : undefined
-    if (summary) next++
-    if (summary && isUsable(summary)) parts.push({ summary })
-    else if (summary || unsummed.has(start)) pushToFold(parts, start, range)
+    const rollup = quarter?.start === start ? quarter : undefined
+    if (rollup) next++
+    if (rollup && isUsable(rollup)) parts.push({ rollup })
+    else if (rollup || withoutRollup.has(start)) pushToFold(parts, start, range)
   }
   return parts
 }

@@ -2,6 +2,7 @@ import type { AbstractSnapshot } from 'abstract-level'
 import { isMagicKey } from '../../../core/record/key.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../../contract.ts'
 import { latestPages } from '../../latest-pages.ts'
+import { NewestRecords } from '../chunks/newest-records.ts'
 import type { Database } from '../database/database.ts'
 import { scan } from '../database/scan.ts'
 import {
@@ -14,7 +15,6 @@ import {
   secondName,
   stateKey,
 } from '../keys.ts'
-import { NewestRecords } from '../runs/newest-records.ts'
 import { decodeState } from '../states.ts'
 
 const readAtOnce = 64

@@ -8,7 +8,7 @@ import { type Reply, Script } from '../script.ts'
 const aggregateScript = new Script('aggregate', 'time-line')
 
 /** Of one piece. */
-const mostSummaries = 256
+const mostRollups = 256
 /** Buckets of which a piece is told the edges: few pieces have records of more. */
 const bucketsAhead = 128
 
@@ -68,7 +68,7 @@ async function readPiece(
   after: Buffer | undefined,
 ): Promise<Piece | undefined> {
   const { order, from, to, limit } = query
-  const wanted = Math.min(mostSummaries, limit + 1)
+  const wanted = Math.min(mostRollups, limit + 1)
   const begin = after?.readUIntBE(0, datetimeLength) ?? beginOf(query)
   const edges = begin === undefined ? [] : edgesFrom(begin, query)
   const args = [thingId, key, order, from ?? '', to ?? '', wanted, asOf ?? '', after ?? '', ...edges]

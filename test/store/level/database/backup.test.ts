@@ -2,19 +2,19 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Store } from '../../../../src/store/contract.ts'
+import { packedForm } from '../../../../src/store/level/chunks/packed-chunk.ts'
 import { checkLevelStore, createLevelStore, restoreLevelStore } from '../../../../src/store/level/index.ts'
-import { packedMark } from '../../../../src/store/level/runs/packed-run.ts'
-import { createPackingStore } from '../../../../src/store/level/store.ts'
+import { createCompactingStore } from '../../../../src/store/level/store.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
 import { noPacking } from '../../store-places.ts'
-import { entriesOf, packAll } from '../packing/packed-store.ts'
+import { entriesOf, packAll } from '../compaction/packed-store.ts'
 
 const thingId = 'aaaaaaaaaaaaaaaa'
 
 test('backup() gives what restoreLevelStore() makes the same store of', async () => {
   const directory = await temporaryDirectory()
-  const store = await openStore(createPackingStore({ location: join(directory, 'store') }, noPacking))
+  const store = await openStore(createCompactingStore({ location: join(directory, 'store') }, noPacking))
   await append(store, 0, 2_500)
   await store.documents.transact([], () => ({
     put: { 'things/a': { name: 'boat' } },
@@ -22,7 +22,7 @@ test('backup() gives what restoreLevelStore() makes the same store of', async ()
     purpose: 'keep',
   }))
   const { keys } = await restoreLevelStore(store.backup(), join(directory, 'copy'))
-  // Resource, its index, runs of records, head, number of the batch, format, identity and document.
+  // Resource, its index, chunks of records, head, number of the batch, format, identity and document.
   expect(keys).toBe(2 + Math.ceil(2_500 / 128) + 5)
 
   const copy = await openStore(createLevelStore({ location: join(directory, 'copy') }))
@@ -34,20 +34,20 @@ test('backup() gives what restoreLevelStore() makes the same store of', async ()
   await Promise.all([copy.close(), store.close()])
 })
 
-test('backup() gives what is packed, and what is not, with the marks', async () => {
+test('backup() gives what is packed, and what is not, with the watermarks', async () => {
   const directory = await temporaryDirectory()
   const [location, copied] = [join(directory, 'store'), join(directory, 'copy')]
   const filling = await openStore(createLevelStore({ location }))
   await append(filling, 0, 2_500)
   await filling.close()
   await packAll(location)
-  const store = await openStore(createPackingStore({ location }, noPacking))
+  const store = await openStore(createCompactingStore({ location }, noPacking))
   await append(store, 2_500, 10)
   await restoreLevelStore(store.backup(), copied)
   await store.close()
   const entries = await entriesOf(copied)
   expect(entries).toEqual(await entriesOf(location))
-  expect(entries.some(([, bytes]) => bytes[0] === packedMark)).toBe(true)
+  expect(entries.some(([, bytes]) => bytes[0] === packedForm)).toBe(true)
   expect(await checkLevelStore(copied)).toMatchObject({ records: 2_510, faults: [] })
   await packAll(copied)
   expect(await entriesOf(copied)).toEqual(entries)

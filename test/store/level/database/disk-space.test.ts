@@ -36,13 +36,13 @@ test('a store short of disk refuses what it would keep, and goes on with all els
   expect(await short.records.append({ ...write, id: 'known' })).toMatchObject({ writeNumber: 0 })
   expect(await short.records.append({ ...write, store: false })).toMatchObject({ answer: {} })
   expect((await short.records.read(thingId, 'depth', { order: 'asc', limit: 9 }))?.records).toHaveLength(1)
-  const documents = { mark: { is: 1 } }
+  const documents = { watermark: { is: 1 } }
   await expect(short.records.append({ ...write, documents })).rejects.toMatchObject(storeFull)
-  expect(await short.documents.get('mark')).toBeUndefined()
+  expect(await short.documents.get('watermark')).toBeUndefined()
   await short.records.append({ ...write, id: 'known', documents })
-  expect(await short.documents.get('mark')).toEqual({ is: 1 })
-  await short.documents.put({ mark: null }, 'keep')
-  expect(await short.documents.get('mark')).toBeUndefined()
+  expect(await short.documents.get('watermark')).toEqual({ is: 1 })
+  await short.documents.put({ watermark: null }, 'keep')
+  expect(await short.documents.get('watermark')).toBeUndefined()
   expect(short.isReady()).toBe(true)
   await short.close()
 })
@@ -257,7 +257,7 @@ test('reads go on while a store that has lacked space is opened anew', async () 
     store.records.read(thingId, 'depth', { order: 'asc', limit: 9 }),
     store.records.resources(thingId),
     store.refused.list(thingId, 9),
-    store.documents.get('mark'),
+    store.documents.get('watermark'),
   ]
   steps.emit('goesOn')
   expect(await Promise.all(reads)).toMatchObject([{ records: [{ value: '1' }] }, ['depth'], [], undefined])

@@ -101,7 +101,7 @@ describe('a store whose directory', () => {
     const opened = await open()
     await rename(opened.location, `${opened.location}.old`)
     const now = performance.now()
-    // No timer runs in between, as behind a pause: the completion of the write comes first.
+    // No timer chunks in between, as behind a pause: the completion of the write comes first.
     vi.spyOn(performance, 'now').mockImplementation(() => now + 10_000)
     const appended = opened.store.records.append(write(2)).then(
       () => 'acknowledged',

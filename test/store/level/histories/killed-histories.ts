@@ -1,8 +1,8 @@
 import { act, History, Random } from '../../../../src/conformance/histories.ts'
-import { createPackingStore } from '../../../../src/store/level/store.ts'
+import { createCompactingStore } from '../../../../src/store/level/store.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { eagerPacking } from '../../store-places.ts'
-import { dieAtBatch } from '../packing/die-at-batch.ts'
+import { dieAtBatch } from '../compaction/die-at-batch.ts'
 import type { Life } from './killed-life.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Life } from './killed-life.ts'
 
 const { location, seeds, number, records, dying } = JSON.parse(process.argv[2] ?? '') as Life
 
-const store = await openStore(createPackingStore({ location }, { ...eagerPacking, records }))
+const store = await openStore(createCompactingStore({ location }, { ...eagerPacking, records }))
 dieAtBatch(dying)
 await Promise.all(seeds.map(goOn))
 await store.close()

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Child } from '../../../helpers/child.ts'
-import type { DyingBatch } from '../packing/die-at-batch.ts'
+import type { DyingBatch } from '../compaction/die-at-batch.ts'
 
 /** Of a store, from its opening to kill -9. */
 export interface Life {
@@ -9,7 +9,7 @@ export interface Life {
   readonly seeds: readonly number[]
   /** How many lives were before. */
   readonly number: number
-  /** Most records of a packed run. */
+  /** Most records of a packed chunk. */
   readonly records: number
   readonly dying: DyingBatch
 }

@@ -3,8 +3,8 @@ import { History, Random } from '../../../../src/conformance/histories.ts'
 import { count, readAll } from '../../../../src/conformance/writes.ts'
 import type { Store } from '../../../../src/store/contract.ts'
 import { checkLevelStore } from '../../../../src/store/level/index.ts'
-import { deaths } from '../packing/die-at-batch.ts'
-import { withStore } from '../packing/packed-store.ts'
+import { deaths } from '../compaction/die-at-batch.ts'
+import { withStore } from '../compaction/packed-store.ts'
 import { ExpectedRecords } from './expected-records.ts'
 import { type Lived, live } from './killed-life.ts'
 
@@ -26,7 +26,7 @@ interface Known {
   readonly expected: ExpectedRecords
 }
 
-/** Runs histories in a store that is packed meanwhile and killed three times, and looks at all of it behind each kill. */
+/** Chunks histories in a store that is packed meanwhile and killed three times, and looks at all of it behind each kill. */
 export async function runHistories(directory: string, firstSeed: number): Promise<HistoriesRun> {
   const location = join(directory, `store${firstSeed}`)
   const random = new Random(firstSeed)
@@ -35,8 +35,12 @@ export async function runHistories(directory: string, firstSeed: number): Promis
   let kills = 0
   const faults: string[] = []
   for (const number of count(lives)) {
-    const isOfPacker = random.below(2) === 0
-    const dying = { death: random.of(deaths), number: 1 + random.below(isOfPacker ? 200 : 300), isOfPacker }
+    const isOfCompactor = random.below(2) === 0
+    const dying = {
+      death: random.of(deaths),
+      number: 1 + random.below(isOfCompactor ? 200 : 300),
+      isOfCompactor,
+    }
     const life = { location, seeds, number, records: random.of([8, 64, 512]), dying }
     const { isKilled, lived, errors } = await live(life)
     if (isKilled) kills++

@@ -1,0 +1,94 @@
+import type { Unpacked } from '../compaction/unpacked.ts'
+import { lowerWatermark } from '../compaction/watermark.ts'
+import type { Batch, Database } from '../database/database.ts'
+import { type Entry, firstEntries } from '../database/scan.ts'
+import {
+  behind,
+  datetimeInRecordKey,
+  isWithin,
+  type KeyRange,
+  positionInRecordKey,
+  resourceInRecordKey,
+} from '../keys.ts'
+import { dropRollups } from '../rollups/drop-rollups.ts'
+import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
+import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
+import { entryStart } from './time-line.ts'
+
+/** So few that taking them apart holds nobody up. */
+const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
+
+interface RemovalParts {
+  readonly database: Database
+  /** Runs a task while nothing is committed: what is read of a run must still hold when it is put anew. */
+  readonly alone: <T>(task: () => Promise<T>) => Promise<T>
+  readonly unpacked: Unpacked
+}
+
+/** Removes the records of a range that were written up to a write, in pieces; durable when it resolves. */
+export async function removeRecords(
+  parts: RemovalParts,
+  { gte, lt }: KeyRange,
+  lastWrite: number,
+): Promise<number> {
+  let removed = 0
+  for (let next: Buffer | undefined = gte; next; ) {
+    const from: Buffer = next
+    const piece = await parts.alone(() => removePiece(parts, { gte: from, lt }, lastWrite))
+    removed += piece.count
+    next = piece.next
+  }
+  return removed
+}
+
+async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange, lastWrite: number) {
+  const { gte, lt } = range
+  if (Buffer.compare(gte, lt) >= 0) return { count: 0 }
+  const start = await entryStart(database, gte)
+  const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (!first || !last) return { count: 0 }
+  const batch = database.batch()
+  let count = 0
+  for (const entry of entries) {
+    const isMeant = ({ name }: NamedRecord) =>
+      isWithin(name, range) && positionInRecordKey(name).writeNumber <= lastWrite
+    count += takeOut(batch, entry, isMeant).count
+  }
+  if (count > 0) {
+    const watermark = await lowerWatermark(database, batch, first[0])
+    const from = Math.max(datetimeInRecordKey(first[0]), datetimeInRecordKey(gte))
+    const to = Math.min(datetimeInRecordKey(newestName(last)), datetimeInRecordKey(lt))
+    await dropRollups(database, batch, resourceInRecordKey(gte), from, to)
+    await database.write(batch, { sync: true })
+    unpacked.changedAt(first[0], watermark)
+  } else {
+    await batch.close()
+  }
+  return { count, next: behind(newestName(last)) }
+}
+
+/**
+ * Takes records out of an entry, and puts what is left of it.
+ *
+ * @returns how many were taken out, and the keys of what is put under others than that of the entry
+ */
+export function takeOut(
+  batch: Batch,
+  entry: Entry,
+  isTaken: (record: NamedRecord) => boolean,
+): { readonly count: number; readonly added: readonly Buffer[] } {
+  const [entryName, bytes] = entry
+  const chunk = decodeChunk('', entry)
+  let count = 0
+  const parts = partsOf(chunk, (name, record) => {
+    const isLeft = !isTaken({ name, record })
+    if (!isLeft) count++
+    return isLeft
+  })
+  if (count === 0) return { count, added: [] }
+  batch.del(entryName)
+  if (!isChunk(bytes)) return { count, added: [] }
+  for (const part of parts) batch.put(chunkKey(part), Buffer.from(chunkValue(part)))
+  return { count, added: parts.map(chunkKey).filter(name => !name.equals(entryName)) }
+}

@@ -1,0 +1,203 @@
+import { type AcceptedRecord, measurement, type StoredRecord } from '../../../core/record/record.ts'
+import type { Append } from '../../contract.ts'
+import { comparedOneByOne, digestOf } from '../../resend.ts'
+import { readWatermark } from '../compaction/watermark.ts'
+import type { Database } from '../database/database.ts'
+import { Cursor, type Entry } from '../database/scan.ts'
+import { duplicateKey, positionInRecordKey, recordKey, recordKeys } from '../keys.ts'
+import type { Resource, Resources } from '../resources.ts'
+import { type Chunk, firstDatetime, lastDatetime } from './chunk.ts'
+import { decodeChunk, newestIn } from './record-chunk.ts'
+
+/**
+ * The resend check (contract §4, resend (a)): is this record stored already?
+ *
+ * A record newer than everything in its resource cannot be, and costs no read. Any other has the records of its
+ * datetime read and compared. Datetimes at which one resource has very many records (a device that stamps all of a
+ * day alike) would make that slow: from the 257th on, each record also leaves a digest in an index of its own (a
+ * duplicate key), so that the check costs one read more, however many records have the datetime.
+ */
+
+const pageSize = 64
+
+/** The records that are stored at one datetime of one resource. */
+export interface Point {
+  count: number
+  readonly measurements: Set<string>
+}
+
+/** A chunk, and the entry that it is. */
+interface StoredChunk {
+  readonly entry: Entry
+  readonly chunk: Chunk
+}
+
+/** What is stored of a resource around the records of a group. */
+export interface Surroundings {
+  /** By datetime. */
+  readonly points: Map<number, Point>
+  /** Chunks of records between which one may come to stand. */
+  readonly chunks: readonly StoredChunk[]
+  /** Of the resource (../compaction/watermark.ts). */
+  readonly watermark: Buffer | undefined
+}
+
+/** What is stored around all records of these writes that may be stored already, by resource number. */
+export async function loadSurroundings(
+  database: Database,
+  resources: Resources,
+  writes: readonly Append[],
+): Promise<Map<number, Surroundings>> {
+  const suspects = new Map<number, Map<number, AcceptedRecord[]>>()
+  for (const { thingId, records } of writes) {
+    for (const record of records) {
+      const resource = resources.cached(thingId, record.key)
+      if (!resource || !mayBeStored(record, resource)) continue
+      const ofResource = suspects.get(resource.number) ?? new Map<number, AcceptedRecord[]>()
+      const ofPoint = ofResource.get(record.datetime) ?? []
+      ofPoint.push(record)
+      suspects.set(resource.number, ofResource.set(record.datetime, ofPoint))
+    }
+  }
+  const surroundings = new Map<number, Surroundings>()
+  const loading = [...suspects].map(async ([resource, byDatetime]) => {
+    surroundings.set(resource, await loadSurroundingsOf(database, resource, byDatetime))
+  })
+  await Promise.all(loading)
+  return surroundings
+}
+
+/** Whether a read is needed to know that. */
+export function mayBeStored(record: AcceptedRecord, resource: Resource): boolean {
+  if (record.datetime !== resource.newest) return record.datetime < resource.newest
+  return record.explicit || resource.atNewest === undefined
+}
+
+async function loadSurroundingsOf(
+  database: Database,
+  resource: number,
+  suspects: ReadonlyMap<number, readonly AcceptedRecord[]>,
+): Promise<Surroundings> {
+  const datetimes = [...suspects.keys()].sort((a, b) => a - b)
+  const [{ points, chunks }, watermark] = await Promise.all([
+    compareOneByOne(database, resource, datetimes),
+    readWatermark(database, resource),
+  ])
+  for (const [datetime, { count, measurements }] of points) {
+    if (count < comparedOneByOne) continue
+    const candidates = (suspects.get(datetime) ?? []).map(measurement)
+    const keys = candidates.map(candidate => duplicateKey(resource, datetime, digestOf(candidate)))
+    const found = await database.level.getMany(keys)
+    for (const [index, candidate] of candidates.entries()) {
+      if (found[index]) measurements.add(candidate)
+    }
+  }
+  return { points, chunks, watermark }
+}
+
+/** One pass over the time line, which leaps where the next datetime is far: late records may be dense or sparse. */
+async function compareOneByOne(
+  database: Database,
+  resource: number,
+  datetimes: readonly number[],
+): Promise<Omit<Surroundings, 'watermark'>> {
+  const points = new Map(datetimes.map(datetime => [datetime, { count: 0, measurements: new Set<string>() }]))
+  const parted = new PartedChunks(datetimes)
+  const line = new TimeLine(database, resource, (datetimes.at(-1) ?? 0) + 1)
+  try {
+    let wanted = 0
+    await line.goTo(recordKey(resource, datetimes[0] ?? 0, 0, 0))
+    for (let page = await line.next(); page.length > 0; page = await line.next()) {
+      let datetime = 0
+      for (const entry of page) {
+        const chunk = decodeChunk('', entry)
+        parted.look({ entry, chunk })
+        for (const record of chunk.records) {
+          datetime = record.datetime
+          const point = points.get(datetime)
+          if (!point || point.count === comparedOneByOne) continue
+          point.count++
+          point.measurements.add(measurement(record))
+        }
+      }
+      const hasIndex = points.get(datetime)?.count === comparedOneByOne
+      while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (hasIndex ? 1 : 0)) wanted++
+      // The rest of the records of an indexed datetime is leapt over, and its last record may be in a chunk that goes on behind it.
+      const last = hasIndex ? await line.before(recordKey(resource, datetime + 1, 0, 0)) : undefined
+      if (last) parted.look({ entry: last, chunk: decodeChunk('', last) })
+      const next = datetimes[wanted]
+      if (next === undefined) break
+      if (next > datetime) await line.goTo(recordKey(resource, next, 0, 0))
+    }
+  } finally {
+    await line.close()
+  }
+  return { points, chunks: parted.found }
+}
+
+/** The entries of a resource, read on from anywhere. */
+class TimeLine {
+  readonly #forward: Cursor
+  readonly #backward: Cursor
+
+  /** @param end datetime behind all that is read */
+  constructor(database: Database, resource: number, end: number) {
+    this.#forward = new Cursor(database, recordKeys(resource, 0, end))
+    // A cursor finds nothing from a key that is out of its range.
+    this.#backward = new Cursor(database, recordKeys(resource), { reverse: true })
+  }
+
+  /** To the entry in which a record with this key would be. */
+  async goTo(key: Buffer): Promise<void> {
+    const before = await this.before(key)
+    const isInside =
+      before !== undefined && newestIn('', before).datetime >= positionInRecordKey(key).datetime
+    this.#forward.seek(isInside ? before[0] : key)
+  }
+
+  next(): Promise<readonly Entry[]> {
+    return this.#forward.nextOf(pageSize)
+  }
+
+  /** The last entry whose key is lower. */
+  before(key: Buffer): Promise<Entry | undefined> {
+    this.#backward.seek(key)
+    return this.#backward.next()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#forward.close(), this.#backward.close()])
+  }
+}
+
+/** Gathers the chunks that a record of one of some datetimes would part. */
+class PartedChunks {
+  readonly found: StoredChunk[] = []
+  readonly #datetimes: readonly number[]
+  /** Those in front of this one are in front of every chunk to come. */
+  #next = 0
+
+  /** @param datetimes ascending */
+  constructor(datetimes: readonly number[]) {
+    this.#datetimes = datetimes
+  }
+
+  /** @param stored not in front of those that were looked at before */
+  look(stored: StoredChunk): void {
+    const [first, last] = [firstDatetime(stored.chunk), lastDatetime(stored.chunk)]
+    while ((this.#datetimes[this.#next] ?? first) < first) this.#next++
+    const isParted = (this.#datetimes[this.#next] ?? last) < last
+    if (isParted && !this.found.at(-1)?.entry[0].equals(stored.entry[0])) this.found.push(stored)
+  }
+}
+
+/** The duplicate key that a record leaves if `count` records of its datetime are there before it. */
+export function duplicateKeyOf(record: AcceptedRecord, resource: number, count: number): Buffer | undefined {
+  if (count < comparedOneByOne) return undefined
+  return duplicateKeyAt(resource, record.datetime, record)
+}
+
+/** The duplicate key that a record of this datetime has left, if it has left one. */
+export function duplicateKeyAt(resource: number, datetime: number, record: StoredRecord): Buffer {
+  return duplicateKey(resource, datetime, digestOf(measurement(record)))
+}

@@ -1,0 +1,245 @@
+import { isMagicKey } from '../../../core/record/key.ts'
+import type { AcceptedRecord } from '../../../core/record/record.ts'
+import type { Append, Commit } from '../../contract.ts'
+import { recordValue } from '../../record-value.ts'
+import type { Unpacked } from '../compaction/unpacked.ts'
+import { putWatermark } from '../compaction/watermark.ts'
+import { type Batch, type Database, putBytes } from '../database/database.ts'
+import type { Entry } from '../database/scan.ts'
+import {
+  counterBytes,
+  numberBytes,
+  packedKey,
+  positionBytes,
+  recordKey,
+  recordKeyLength,
+  resourceByKeyKey,
+  resourceKey,
+  rollupKey,
+  writeRecordKey,
+} from '../keys.ts'
+import type { Resource, Resources } from '../resources.ts'
+import { type Chunk, chunkKey } from './chunk.ts'
+import { ChunkDraft, chunkValue } from './record-chunk.ts'
+import { duplicateKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
+import { StagedResource } from './staged-resource.ts'
+
+/** The key of a record while it is put: the batch copies it. */
+const keyBytes = Buffer.allocUnsafe(recordKeyLength)
+
+export interface StagedRecordsParts {
+  readonly database: Database
+  readonly resources: Resources
+  readonly unpacked: Unpacked
+}
+
+/**
+ * The records of a group as they are put into its batch, and their resources as they will be once it is committed: which
+ * records are new, which stand together in a chunk, and which part one.
+ */
+export class StagedRecords {
+  /** Of the next resource that is made. */
+  nextResource: number
+  readonly #parts: StagedRecordsParts
+  readonly #batch: Batch
+  /** Of the group before this one, while it is being written. */
+  #behind: StagedRecords | undefined
+  /** By thing, then by key. */
+  readonly resources = new Map<string, Map<string, StagedResource>>()
+  #surroundings: ReadonlyMap<number, Surroundings> = new Map()
+  /** Resources with a draft of the write that is being staged. */
+  readonly #drafted = new Set<StagedResource>()
+  /** How many resources each thing has that is given more by the group, where that is counted. */
+  #growing = new Map<string, number>()
+  /** The keys that are put and were not there before, but for those of the writes' records. */
+  readonly #added: Buffer[] = []
+
+  constructor(parts: StagedRecordsParts, batch: Batch, nextResource: number, behind?: StagedRecords) {
+    this.#parts = parts
+    this.#batch = batch
+    this.nextResource = nextResource
+    this.#behind = behind
+  }
+
+  /** Reads what has to be known to stage these. @returns the chunks and watermarks that may be put anew, as they are */
+  async load(writes: readonly Append[]): Promise<Entry[]> {
+    const { database, resources } = this.#parts
+    this.#growing = await resources.load(writes)
+    this.#surroundings = await loadSurroundings(database, resources, writes)
+    return [...this.#surroundings].flatMap(([resource, { chunks, watermark }]): Entry[] => [
+      ...chunks.map(({ entry }) => entry),
+      ...(watermark ? ([[packedKey(resource), positionBytes(watermark)]] as const) : []),
+    ])
+  }
+
+  /** Whether all of its records are new for certain, without a read. */
+  areNew({ thingId, records }: Append): boolean {
+    return records.every(record => this.#staged(thingId, record.key)?.mayBeStored(record) === false)
+  }
+
+  makesTooManyResources({ thingId, records, maximumResources }: Append): boolean {
+    const count = this.#growing.get(thingId)
+    if (count === undefined || maximumResources === undefined) return false
+    const added = new Set<string>()
+    for (const { key } of records) if (!this.#isResource(thingId, key)) added.add(key)
+    return added.size > 0 && count + added.size > maximumResources
+  }
+
+  /**
+   * @param records all of the write, or the next ones of it
+   * @returns those that are new
+   */
+  stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
+    let repeated: Set<AcceptedRecord> | undefined
+    const isOnly = write.records.length === 1
+    for (const record of records) {
+      if (this.#stageRecord(write.thingId, record, writeNumber, isOnly)) continue
+      repeated ??= new Set()
+      repeated.add(record)
+    }
+    // Mostly all are new: then they are a commit's as they came.
+    return repeated ? records.filter(record => !repeated.has(record)) : records
+  }
+
+  /** All records of a write are staged. */
+  endWrite(): void {
+    if (this.#drafted.size === 0) return
+    for (const resource of this.#drafted) this.#putDraft(resource)
+    this.#drafted.clear()
+  }
+
+  /** Puts, one by one, what is left of the chunks that were parted and is not put yet: once all writes are staged. */
+  *putParts(): Generator<void> {
+    for (const ofThing of this.resources.values()) {
+      for (const resource of ofThing.values()) {
+        const watermark = resource.loweredWatermark
+        if (watermark) putWatermark(this.#batch, watermark.to)
+        for (const day of resource.staleDays) this.#batch.del(rollupKey(resource.number, day))
+        for (const part of resource.takeParts()) {
+          this.#putChunk(part)
+          this.#added.push(chunkKey(part))
+          yield
+        }
+      }
+    }
+  }
+
+  /** What was not there before. */
+  put(key: Buffer, value: Buffer): void {
+    putBytes(this.#batch, key, value)
+    this.#added.push(key)
+  }
+
+  /** Nothing is staged from now on. */
+  end(): void {
+    this.#behind = undefined
+  }
+
+  /** They are committed. */
+  remember(): void {
+    const { resources, unpacked } = this.#parts
+    for (const [thingId, ofThing] of this.resources) {
+      for (const [key, resource] of ofThing) {
+        const { number, newest, atNewest, added, late } = resource
+        resources.remember(thingId, key, { number, newest, atNewest })
+        if (added > 0) unpacked.grew(number, added)
+        if (late) unpacked.changed(number, late, resource.loweredWatermark?.from)
+      }
+    }
+    for (const [thingId, count] of this.#growing) resources.rememberCount(thingId, count)
+    resources.evict()
+  }
+
+  /**
+   * All keys that were put and not there before, for when that has failed: to make those of records twice costs less than to
+   * keep them.
+   */
+  *addedKeys(commits: Iterable<Commit>): Generator<Buffer> {
+    yield* this.#added
+    for (const { thingId, writeNumber, records, stored } of commits) {
+      if (!stored) continue
+      for (const { key, datetime, place } of records) {
+        yield recordKey(this.#resource(thingId, key).number, datetime, writeNumber, place)
+      }
+    }
+  }
+
+  /** @param isOnly whether it is the only one of its write @returns whether the record is new */
+  #stageRecord(thingId: string, record: AcceptedRecord, writeNumber: number, isOnly: boolean): boolean {
+    const resource = this.#resource(thingId, record.key)
+    const { count, isStored } = resource.look(record)
+    if (isStored) return false
+    if (record.datetime < resource.newest) this.#stageLate(resource, record, writeNumber)
+    else if (isOnly) this.#putAlone(resource, record, writeNumber)
+    else this.#draft(resource, record, writeNumber)
+    const duplicate = duplicateKeyOf(record, resource.number, count)
+    if (duplicate) this.put(duplicate, counterBytes(writeNumber))
+    resource.add(record, count)
+    return true
+  }
+
+  #putAlone({ number }: StagedResource, record: AcceptedRecord, writeNumber: number): void {
+    writeRecordKey(keyBytes, number, record.datetime, writeNumber, record.place)
+    putBytes(this.#batch, keyBytes, recordValue(record))
+  }
+
+  #draft(resource: StagedResource, record: AcceptedRecord, writeNumber: number): void {
+    if (resource.draft?.add(record, record.place)) return
+    if (resource.draft) this.#putDraft(resource)
+    else this.#drafted.add(resource)
+    resource.draft = new ChunkDraft(resource.number, writeNumber)
+    resource.draft.add(record, record.place)
+  }
+
+  /** One that does not stand behind all others may part a chunk. */
+  #stageLate(resource: StagedResource, record: AcceptedRecord, writeNumber: number): void {
+    this.#putDraft(resource)
+    resource.part(record.datetime)
+    this.#putAlone(resource, record, writeNumber)
+  }
+
+  #putDraft(resource: StagedResource): void {
+    if (!resource.draft) return
+    this.#putChunk(resource.draft)
+    resource.hold(resource.draft)
+    resource.draft = undefined
+  }
+
+  #putChunk(chunk: Chunk): void {
+    putBytes(this.#batch, chunkKey(chunk), chunkValue(chunk))
+  }
+
+  #resource(thingId: string, key: string): StagedResource {
+    return this.#staged(thingId, key) ?? this.#add(thingId, key, this.#newResource(thingId, key))
+  }
+
+  /** Undefined if the resource is not known. */
+  #staged(thingId: string, key: string): StagedResource | undefined {
+    const staged = this.resources.get(thingId)?.get(key)
+    if (staged) return staged
+    const before = this.#behind?.resources.get(thingId)?.get(key)
+    const committed = before ?? this.#parts.resources.cached(thingId, key)
+    return committed && this.#add(thingId, key, committed)
+  }
+
+  #add(thingId: string, key: string, committed: Resource): StagedResource {
+    const resource = new StagedResource(committed, this.#surroundings.get(committed.number))
+    const ofThing = this.resources.get(thingId) ?? new Map<string, StagedResource>()
+    this.resources.set(thingId, ofThing.set(key, resource))
+    return resource
+  }
+
+  #isResource(thingId: string, key: string): boolean {
+    const isStaged = this.resources.get(thingId)?.has(key) === true
+    return isStaged || this.#parts.resources.cached(thingId, key) !== undefined
+  }
+
+  #newResource(thingId: string, key: string): Resource {
+    const count = this.#growing.get(thingId)
+    if (count !== undefined) this.#growing.set(thingId, count + 1)
+    const number = this.nextResource++
+    this.put(resourceKey(thingId, key), numberBytes(number))
+    if (!isMagicKey(key)) this.put(resourceByKeyKey(key, thingId), numberBytes(number))
+    return { number, newest: -1, atNewest: undefined }
+  }
+}

@@ -1,0 +1,155 @@
+import { type EventLoopUtilization, performance } from 'node:perf_hooks'
+import { isPassing } from '../database/level-errors.ts'
+import { type Entry, firstEntries } from '../database/scan.ts'
+import { behind, type KeyRange, keysOf, prefix } from '../keys.ts'
+import { type PackedSizes, ResourceCompactor, type ResourceCompactorParts } from './resource-compactor.ts'
+
+/** When what is packed. */
+export interface Compaction extends PackedSizes {
+  /** So many records make a resource worth a look. */
+  readonly growth: number
+  /** Milliseconds from the start to the first look: what is opened for a moment needs none. */
+  readonly firstLook: number
+  /** How many times as long as a step took the compactor rests, on an event loop with nothing else to do, and on a full one. */
+  readonly rests: { readonly idle: number; readonly busy: number }
+}
+
+export const usualCompaction: Compaction = {
+  newest: 256,
+  records: 512,
+  least: 512,
+  growth: 512,
+  fewestOfDay: 2_048,
+  firstLook: 1_000,
+  rests: { idle: 4, busy: 32 },
+}
+
+interface CompactorParts extends ResourceCompactorParts {
+  /** Whether the disk has too little room: compaction takes some before it gives more. */
+  readonly isShort: () => Promise<boolean>
+}
+
+/** Milliseconds until a failed step is tried again, or a short disk is looked at. */
+const retryDelay = 1_000
+const resourcesAtOnce = 64
+
+/**
+ * Packs while there is time for it. After the start it looks at every resource once, then at those of which `Unpacked` is told.
+ */
+export class Compactor {
+  readonly #parts: CompactorParts
+  readonly #compaction: Compaction
+  #isStopped = false
+  #running: Promise<void> = Promise.resolve()
+  /** Ends the pause under way, or the wait for something to do. */
+  #endPause: () => void = () => {}
+  #endWait: () => void = () => {}
+  #load: EventLoopUtilization = performance.eventLoopUtilization()
+  readonly #resources: ResourceCompactor
+
+  constructor(parts: CompactorParts, compaction: Compaction) {
+    this.#parts = parts
+    this.#compaction = compaction
+    this.#resources = new ResourceCompactor(parts, compaction, {
+      rest: worked => this.#rest(worked),
+      isOver: async () => this.#isStopped || (await parts.isShort()),
+    })
+  }
+
+  start(): void {
+    this.#parts.unpacked.onDue = () => this.#endWait()
+    this.#running = this.#run()
+  }
+
+  /** Resolves when the step under way is done. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#endPause()
+    this.#endWait()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    await this.#pause(this.#compaction.firstLook)
+    await this.packAll()
+    while (!this.#isStopped) {
+      await this.#wait()
+      if (this.#parts.unpacked.takeForgetful()) await this.packAll()
+      await this.#packDueAndCompact()
+    }
+  }
+
+  /** Looks at every resource once, and at those that become due meanwhile. Never rejects. */
+  async packAll(): Promise<void> {
+    const { gte, lt } = keysOf(prefix.resource)
+    for (let from: Buffer | undefined = gte; from && !this.#isStopped; ) {
+      const range: KeyRange = { gte: from, lt }
+      const read = () => firstEntries(this.#parts.database, range, { limit: resourcesAtOnce })
+      const entries: readonly Entry[] | undefined = await this.#attempt(read)
+      if (!entries) continue
+      for (const [, number] of entries) {
+        await this.#packDue()
+        await this.#look(number.readUInt32BE(0))
+      }
+      const last = entries.at(-1)
+      from = last && behind(last[0])
+    }
+    await this.#packDueAndCompact()
+  }
+
+  async #packDueAndCompact(): Promise<void> {
+    do await this.#packDue()
+    while (!this.#isStopped && (await this.#attempt(() => this.#resources.compactNext())))
+  }
+
+  async #packDue(): Promise<void> {
+    const { unpacked } = this.#parts
+    while (!this.#isStopped) {
+      const resource = unpacked.takeDue()
+      if (resource === undefined) return
+      await this.#look(resource)
+    }
+  }
+
+  async #look(resource: number): Promise<void> {
+    while (!this.#isStopped && (await this.#parts.isShort())) await this.#pause(retryDelay)
+    if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
+  }
+
+  /** @param resource to be looked at again if the task fails and may not fail again @returns undefined: it has failed */
+  async #attempt<T>(task: () => Promise<T>, resource?: number): Promise<T | undefined> {
+    try {
+      return await task()
+    } catch (error) {
+      // What is damaged is left alone, and named by the check.
+      if (resource !== undefined && isPassing(error)) this.#parts.unpacked.putBack(resource)
+      await this.#pause(retryDelay)
+      return undefined
+    }
+  }
+
+  async #rest(worked: number): Promise<void> {
+    const load = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(load, this.#load)
+    this.#load = load
+    const { idle, busy } = this.#compaction.rests
+    await this.#pause(worked * (idle + (busy - idle) * utilization ** 2))
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    if (this.#isStopped) return
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>(resolve => {
+      this.#endPause = resolve
+      timer = setTimeout(resolve, milliseconds).unref()
+    })
+    clearTimeout(timer)
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#isStopped || this.#parts.unpacked.isAnyDue) return
+    await new Promise<void>(resolve => {
+      this.#endWait = resolve
+    })
+  }
+}

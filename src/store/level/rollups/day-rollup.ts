@@ -1,0 +1,70 @@
+import { crc32 } from 'node:zlib'
+import type { BucketSummary } from '../../../core/record/buckets.ts'
+import { ColumnReader, ColumnWriter } from '../chunks/columns.ts'
+import { quarterHour } from './days.ts'
+
+/**
+ * Rollups of the quarter hours of a day that have records, in one entry, by column. A quarter hour whose first or last value is
+ * long has none: it is folded when it is asked for.
+ */
+export interface DayRollup {
+  /** Begin of the day, milliseconds. */
+  readonly day: number
+  /** In order. */
+  readonly quarters: readonly BucketSummary[]
+  /** Begins of those that have records and no rollup. */
+  readonly withoutRollup: ReadonlySet<number>
+}
+
+/** Characters of a value that is kept with a rollup. */
+const longestText = 64
+const textEnd = '\x01'
+const sumLength = 4
+
+/** @param quarters all of the day that have records, in order */
+export function encodeDay(day: number, quarters: readonly BucketSummary[]): Buffer {
+  const isLong = ({ first, last }: BucketSummary) => first.length > longestText || last.length > longestText
+  const summed = quarters.filter(quarter => !isLong(quarter))
+  const withoutRollup = quarters.filter(isLong)
+  const writer = new ColumnWriter()
+  for (const some of [summed, withoutRollup]) {
+    writer.natural(some.length)
+    for (const { start } of some) writer.natural((start - day) / quarterHour)
+  }
+  for (const { count, numbers } of summed) {
+    writer.natural(count)
+    writer.natural(numbers)
+  }
+  for (const member of ['sum', 'compensation', 'min', 'max'] as const) {
+    writer.doubles(Float64Array.from(summed, quarter => quarter[member]))
+  }
+  writer.text(summed.flatMap(({ first, last }) => [first, last]).join(textEnd))
+  return writer.end(crc32)
+}
+
+/** @returns undefined if it is damaged */
+export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
+  const end = bytes.length - sumLength
+  if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return undefined
+  const reader = new ColumnReader(bytes, 0, end)
+  const readStarts = () =>
+    Array.from({ length: reader.natural() }, () => day + reader.natural() * quarterHour)
+  const starts = readStarts()
+  const withoutRollup = new Set(readStarts())
+  const counts = starts.map(() => ({ count: reader.natural(), numbers: reader.natural() }))
+  const [sums, compensations, minima, maxima] = Array.from({ length: 4 }, () => reader.doubles(starts.length))
+  const texts = reader.text().split(textEnd)
+  const quarters = starts.map((start, index) => ({
+    start,
+    end: start + quarterHour,
+    count: counts[index]?.count ?? 0,
+    numbers: counts[index]?.numbers ?? 0,
+    sum: sums?.[index] ?? 0,
+    compensation: compensations?.[index] ?? 0,
+    min: minima?.[index] ?? Number.POSITIVE_INFINITY,
+    max: maxima?.[index] ?? Number.NEGATIVE_INFINITY,
+    first: texts[2 * index] ?? 'null',
+    last: texts[2 * index + 1] ?? 'null',
+  }))
+  return { day, quarters, withoutRollup }
+}
