@@ -9,6 +9,11 @@ import type { Relay } from './relay/relay.ts'
 
 const attached = new WeakSet<Aedes>()
 
+/** Whether `attachThings` was called for the broker, and its `detach` was not. */
+export function isAttached(broker: Aedes): boolean {
+  return attached.has(broker)
+}
+
 /**
  * Opens the MQTT door (contract §7) on a broker that the caller owns: topics under `things/` and `v2/` are handled
  * here, the broker's own hooks are called for everything else.

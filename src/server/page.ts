@@ -10,6 +10,7 @@ import { ifGiven, objectWith, ofFastify, wholeNumber } from '../core/options/opt
 import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
 import { ThingwireError } from '../errors.ts'
 import { httpPluginName } from '../http/plugin.ts'
+import { isAttached } from '../mqtt/attach.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
 import { refuse } from './connections/refuse.ts'
 import { dashboardRoutes } from './http/dashboard.ts'
@@ -50,7 +51,7 @@ const ping = 25_000
  * the admin key.
  *
  * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
- * @throws Error if `thingsHttp` is not registered, or if the app has a route `/` already
+ * @throws Error if `thingsHttp` is not registered, if `broker` has no things, or if the app has a route `/` already
  */
 export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
   async (app: FastifyInstance, options: ThingsPageOptions) => {
@@ -58,6 +59,9 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
     const things = partsOf('thingsPage', options.things)
     if (!app.hasPlugin(httpPluginName)) {
       throw new Error('thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before')
+    }
+    if (options.broker && !isAttached(options.broker)) {
+      throw new Error('thingsPage needs a broker with the things: attachThings(broker, things) before')
     }
     const { mqttPort, mqttsPort, maxPacketSize = 1_048_576 } = options
     const { broker, close } = options.broker

@@ -221,6 +221,16 @@ describe('thingwire doctor', () => {
     expect(found.map(({ check }) => check)).toContain('HTTP credential')
   })
 
+  it('asks for the address of the server where it is called with a path', async () => {
+    const found = await findings(['--mqtt-url', server.mqttUrl], server.adminKey, `${server.url}/v2`)
+    expect(found.filter(({ isOk }) => !isOk)).toEqual([
+      expect.objectContaining({
+        check: 'server',
+        advice: expect.stringContaining('the address of the server'),
+      }),
+    ])
+  })
+
   it.each([
     ['breaks off', 0],
     ['says 404', 404],

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll, type ServerAddress, write } from '../helpers/http-client.ts'
@@ -98,6 +98,9 @@ describe('thingwire backup, restore and check', () => {
     const file = join(directory, 'all.backup')
     expect(await jsonOf(['backup', file], { server })).toMatchObject({ file })
     expect((await stat(file)).mode & 0o077).toBe(0)
+    const both = await Promise.all([1, 2].map(() => runCommand(['backup', file], { server })))
+    expect(both.map(({ code }) => code)).toEqual([0, 0])
+    expect(await readdir(directory)).toEqual(['all.backup'])
     const held = await runCommand(['check', '--data-dir', dataDir])
     expect(held).toMatchObject({ code: 1, stdout: '' })
     const restored = join(directory, 'restored')

@@ -142,4 +142,28 @@ describe('thingsPage', () => {
       'thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before',
     )
   })
+
+  it('wants a broker that has the things', async () => {
+    const { things } = await thingsOfTest()
+    const broker = await Aedes.createBroker()
+    onTestFinished(() => new Promise<void>(resolve => broker.close(resolve)))
+    const app = fastify()
+    await app.register(thingsHttp, { things })
+    await expect(app.register(thingsPage, { things, broker })).rejects.toThrow(
+      'thingsPage needs a broker with the things: attachThings(broker, things) before',
+    )
+  })
+
+  it('wants its prefix from a scope', async () => {
+    const { things } = await thingsOfTest()
+    const options = { things, prefix: '/readings' }
+    await expect(fastify().register(thingsHttp, options)).rejects.toThrow(
+      'prefix of thingsHttp must be that of a scope: app.register(',
+    )
+    const app = fastify()
+    await app.register(thingsHttp, { things })
+    await expect(app.register(thingsPage, options)).rejects.toThrow(
+      'prefix of thingsPage must be that of a scope',
+    )
+  })
 })

@@ -43,9 +43,10 @@ export async function checkReady(url: string): Promise<Finding[]> {
   return [fault('server', `no Thingwire server answers at ${url}: ${what}`, advice)]
 }
 
-/** Every answer of the server under these paths has a status; an error has a reason, too. */
+/** Every answer of the server under these paths has a status; an error has a reason, too. Below another path of the server there is nothing. */
 function isThingwire(answer: Readiness | null | undefined): answer is Readiness {
-  return answer?.status === 'ready' || (answer?.status === 'error' && typeof answer.reason === 'string')
+  if (answer?.status === 'ready') return true
+  return answer?.status === 'error' && typeof answer.reason === 'string' && answer.reason !== 'not_found'
 }
 
 function readyFinding(status: number, answer: Readiness): Finding {
@@ -102,5 +103,5 @@ function credentialAdvice(error: CommandError): string {
   if (error instanceof RefusedError && error.retryAfter !== undefined) {
     return 'the credential could not be tested: try again later'
   }
-  return 'was the token changed or revoked? The operator can create a new one: thingwire tokens add <thing>'
+  return 'was the credential changed or revoked, or is it of another server? The operator can create a new one: thingwire tokens add <thing>'
 }

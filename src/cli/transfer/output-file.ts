@@ -17,7 +17,8 @@ export async function writeWhole<Result>(
   file: string,
   fill: (append: (part: string | Uint8Array) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
-  const incomplete = `${file}.incomplete`
+  // Two commands may write one file at a time.
+  const incomplete = `${file}.${process.pid}.incomplete`
   const handle = await open(incomplete, 'w', 0o600).catch((error: Error) => {
     throw failure(`cannot write ${incomplete}: ${error.message}`)
   })

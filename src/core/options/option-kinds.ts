@@ -92,7 +92,11 @@ export function ifGiven({ schema, rule }: OptionRule): OptionRule {
 
 /** What Fastify itself takes of the options of each plugin. */
 export const ofFastify = {
-  prefix: { schema: z.unknown(), rule: '' },
+  // Fastify does not apply it to a plugin that belongs to the scope around it.
+  prefix: {
+    schema: z.undefined(),
+    rule: 'that of a scope: app.register(async scope => { await scope.register(…) }, { prefix })',
+  },
   logLevel: { schema: z.unknown(), rule: '' },
   logSerializers: { schema: z.unknown(), rule: '' },
 } as const
