@@ -128,9 +128,9 @@ async function registerDoor(
       keepOutOfCaches(v2)
       refuseUnknown(v2, bodies, redactor)
       v2.setErrorHandler((error, request, reply) => {
-        const judged =
-          error instanceof ThingwireError ? things.limits.judge(error, addressOf(request)) : error
-        return replyError(judged, request, reply)
+        const counted =
+          error instanceof ThingwireError ? things.limits.countFailure(error, addressOf(request)) : error
+        return replyError(counted, request, reply)
       })
       baseRoute(v2)
       writeRoute(v2, things, bodyLimit)

@@ -24,7 +24,7 @@ export function isAttached(broker: Aedes): boolean {
  *
  * @param things what `createThings` gives; `detach` does not close it
  * @param relay of topics beside those of things that clients of ours may use; of the ready server alone
- * @returns `detach`: finishes the writes in hand, closes the connections that Thingwire has authenticated, and puts
+ * @returns `detach`: finishes pending writes, closes the connections that Thingwire has authenticated, and puts
  * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
  * @throws Error if the broker does not listen, or is attached to already
  * @throws TypeError if the broker is no Aedes, `things` is no service, or of an option that is wrong or unknown

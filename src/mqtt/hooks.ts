@@ -18,7 +18,7 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const putBack = replaceMembers<Members>(broker, {
     // A server that was given this function goes on using it.
     handle: (stream, request) =>
-      isAttached ? door.welcome(stream, side => handle(side, request)) : handle(stream, request),
+      isAttached ? door.onConnection(stream, side => handle(side, request)) : handle(stream, request),
 
     preConnect: (client, packet, callback) => {
       if (!door.knows(client)) {
@@ -34,10 +34,10 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     // From here on the broker asks its persistence, which is nothing to a client of ours.
     authenticate: (client, username, password, callback) => {
-      const judged = door.letIn(client)
-      if (judged === 'host') authenticate.call(broker, client, username, password, callback)
-      else if (judged === 'let in') callback(null, true)
-      else callback(judged as AuthenticateError, false)
+      const decision = door.accept(client)
+      if (decision === 'host') authenticate.call(broker, client, username, password, callback)
+      else if (decision === 'accepted') callback(null, true)
+      else callback(decision as AuthenticateError, false)
     },
 
     // Publishes on topics of ours never come so far, but for those of clients that were there before the door.

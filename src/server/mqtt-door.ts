@@ -32,7 +32,7 @@ export interface MqttServer {
   isListening(): boolean
   /** Takes a connection that came in another way, with the request that it began as. */
   handle(connection: Duplex, request: IncomingMessage): void
-  /** Stops listening, finishes the writes in hand, and resolves when the last connection is closed. */
+  /** Stops listening, finishes pending writes, and resolves when the last connection is closed. */
   close(): Promise<void>
 }
 

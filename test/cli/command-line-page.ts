@@ -1,7 +1,7 @@
 import { Command, type Option } from 'commander'
 import { withConnection } from '../../src/cli/client/connection.ts'
+import { exitOf, exitText, helpOf } from '../../src/cli/help.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { exitOf, exitText, lessonOf } from '../../src/cli/teach.ts'
 
 /** Rows that many commands share stand once, in the intro. */
 const commonFlags: ReadonlySet<string> = new Set([
@@ -42,13 +42,13 @@ export function commandLinePage(): string {
 
 function section(command: Command): string {
   const path = pathOf(command)
-  const lesson = lessonOf(command)
-  if (!lesson) throw new Error(`${path} has no examples`)
-  const examples = lesson.examples.map(([line, does]) => `# ${does}\nthingwire ${line}`).join('\n')
-  const notes = (lesson.notes ?? []).map(note => `${escaped(note)}\n\n`).join('')
+  const helpText = helpOf(command)
+  if (!helpText) throw new Error(`${path} has no examples`)
+  const examples = helpText.examples.map(([line, does]) => `# ${does}\nthingwire ${line}`).join('\n')
+  const notes = (helpText.notes ?? []).map(note => `${escaped(note)}\n\n`).join('')
   const rows = optionRows(command)
   const exit =
-    exitOf(lesson) === exitText ? '' : `${rows === '' ? '' : '\n'}Exit status: ${exitOf(lesson)}.\n`
+    exitOf(helpText) === exitText ? '' : `${rows === '' ? '' : '\n'}Exit status: ${exitOf(helpText)}.\n`
   return `## thingwire ${path}
 
 ${command.description()}

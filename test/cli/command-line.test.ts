@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { helpOf } from '../../src/cli/help.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { lessonOf } from '../../src/cli/teach.ts'
 import { runCommand } from './command.ts'
 import { commandLinePage } from './command-line-page.ts'
 
@@ -18,8 +18,8 @@ describe('the command line', () => {
     await expect(commandLinePage()).toMatchFileSnapshot('../../docs/reference/command-line.md')
   })
 
-  it.each(paths)('$path teaches with two examples of commands that there are', ({ command }) => {
-    const examples = command ? lessonOf(command)?.examples : undefined
+  it.each(paths)('$path has two examples of commands that there are', ({ command }) => {
+    const examples = command ? helpOf(command)?.examples : undefined
     expect(examples?.length).toBeGreaterThanOrEqual(2)
     for (const [line] of examples ?? []) {
       const words = line.split(' ')

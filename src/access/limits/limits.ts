@@ -86,7 +86,7 @@ export class Limits {
    * @returns what to answer: the error, or `too_many_failed_credentials` in its place where the address has presented
    * too many credentials that are not valid
    */
-  judge(error: ThingwireError, address: string): ThingwireError {
+  countFailure(error: ThingwireError, address: string): ThingwireError {
     if (!failedCredential.has(error.reason) || !this.failedCredentials.note(address)) return error
     this.count('too_many_failed_credentials')
     return new ThingwireError('too_many_failed_credentials', undefined, { retryAfter: 60 })

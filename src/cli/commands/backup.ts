@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { withHelp } from '../help.ts'
 import { printResult } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
-import { teach } from '../teach.ts'
 import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
 
 /** `thingwire backup`. */
 export function addBackup(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'backup', 'Copy the whole store of a running server into a file.')
       .argument(
         '<file>',

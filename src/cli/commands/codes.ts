@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
-import { teach } from '../teach.ts'
 
 interface ListedCode {
   readonly activationCode: string
@@ -16,7 +16,7 @@ export function addCodes(program: Command): void {
     .command('codes')
     .description('Activation codes: a device registers itself with a code and gets its token.')
 
-  teach(
+  withHelp(
     withConnection(codes, 'create', 'Create activation codes.')
       .option('--count <n>', 'how many codes, 1 to 1000', '1')
       .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
@@ -29,7 +29,7 @@ export function addCodes(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(codes, 'list', 'List the codes that can still be used.')
       .option('--json', 'one JSON document')
       .action(list),
@@ -40,7 +40,7 @@ export function addCodes(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(codes, 'delete', 'Delete a code; the things that used it stay.')
       .argument('<code>', 'code, as codes list shows it')
       .option('--json', 'one JSON document')

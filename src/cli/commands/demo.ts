@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ServerOptions } from '../../server/options/options.ts'
 import { usageError } from '../exit.ts'
-import { teach } from '../teach.ts'
+import { withHelp } from '../help.ts'
 
 interface Flags {
   readonly host?: string
@@ -13,7 +13,7 @@ interface Flags {
 
 /** `thingwire demo`. */
 export function addDemo(program: Command): void {
-  teach(
+  withHelp(
     program
       .command('demo')
       .description('Run a server with the data of a real sailing voyage. The data is removed at the end.')

@@ -12,8 +12,8 @@ import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
 import { checkCredential, checkReady } from '../doctor/service.ts'
 import { checkThing } from '../doctor/thing.ts'
 import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, printJson, printLine } from '../output.ts'
-import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags {
   readonly mqttUrl?: string
@@ -21,7 +21,7 @@ interface Flags extends ConnectionFlags {
 
 /** `thingwire doctor`. */
 export function addDoctor(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'doctor', 'Find out why a device gets no readings through.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: the server tells it')

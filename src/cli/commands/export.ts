@@ -3,11 +3,11 @@ import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { describeThing, findThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, grouped, print } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { listResources, resourcePath } from '../reading/read-records.ts'
 import { decoded, linesOf } from '../records/text.ts'
-import { teach } from '../teach.ts'
 import { exportLine } from '../transfer/exported.ts'
 import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
 import { settingsRecords } from '../transfer/settings.ts'
@@ -21,7 +21,7 @@ type Append = (part: string) => Promise<void>
 
 /** `thingwire export`. */
 export function addExport(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'export', 'Write all records of things as NDJSON.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .option('--all', 'all things that the credential may read')

@@ -3,9 +3,9 @@ import { printable } from '../../core/json/printable.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
 import { failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, printResult, table } from '../output.ts'
 import { durationText, sizeText } from '../progress.ts'
-import { teach } from '../teach.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
 
 const sendLater =
@@ -13,7 +13,7 @@ const sendLater =
 
 /** `thingwire forward` and `thingwire forwarding`. */
 export function addForward(program: Command): void {
-  teach(
+  withHelp(
     program
       .command('forward')
       .description('Run a server that hands its records on to a central server.')
@@ -44,7 +44,7 @@ export function addForward(program: Command): void {
       exit: '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 wrong command line',
     },
   )
-  teach(
+  withHelp(
     withConnection(program, 'forwarding', 'Show how far forwarding to the central server has come.')
       .option('--json', 'one JSON document')
       .action(forwarding),

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import type { Addressed } from '../load/batches.ts'
 import { LoadState } from '../load/load-state.ts'
 import { load } from '../load/loader.ts'
@@ -13,7 +14,6 @@ import { Progress } from '../progress.ts'
 import { type JsonLine, jsonLines } from '../records/ndjson.ts'
 import { sourced, type WrittenRecord } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
-import { teach } from '../teach.ts'
 import { ExpectedCounts } from '../transfer/expected-counts.ts'
 import type { ExportedRecord } from '../transfer/exported.ts'
 import { Targets } from '../transfer/targets.ts'
@@ -24,7 +24,7 @@ interface Flags extends ConnectionFlags {
 
 /** `thingwire import`. */
 export function addImport(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'import', 'Write the records of an export, and compare the counts at the end.')
       .argument('<file>', 'NDJSON of thingwire export')
       .option(

@@ -4,6 +4,7 @@ import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
 import { limitOf, queryOf, type ReadOptions, refuseOthers } from '../reading/read-options.ts'
 import {
@@ -15,7 +16,6 @@ import {
   resourcePath,
 } from '../reading/read-records.ts'
 import { sparklineOf } from '../reading/sparkline.ts'
-import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags, ReadOptions {
   readonly csv?: true
@@ -34,7 +34,7 @@ const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
 /** `thingwire read`. */
 export function addRead(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'read', 'Read records of a resource, newest first.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .argument(

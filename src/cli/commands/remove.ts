@@ -11,6 +11,7 @@ import {
   readPrincipal,
 } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, grouped, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
 import {
@@ -20,7 +21,6 @@ import {
   removeInRange,
   resourcesOf,
 } from '../removing/resource.ts'
-import { teach } from '../teach.ts'
 import { type TimeRange, timeRange } from '../time.ts'
 
 interface Flags extends ConnectionFlags {
@@ -42,7 +42,7 @@ type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRan
 
 /** `thingwire remove`. */
 export function addRemove(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'remove', 'Remove records of a thing, or of all things.')
       .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")
       .argument('[keys...]', 'keys of the resources')

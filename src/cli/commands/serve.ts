@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
 import type { TypedNames } from '../../server/options/load-options.ts'
 import { failure, usageError } from '../exit.ts'
-import { teach } from '../teach.ts'
+import { withHelp } from '../help.ts'
 
 /** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
 
@@ -19,7 +19,7 @@ export function addServe(program: Command): void {
     .helpOption(false)
     .allowUnknownOption()
     .action((_operands: string[], _flags: object, command: Command) => run(command))
-  teach(serve, {
+  withHelp(serve, {
     examples: [
       ['serve --data-dir ./try --http-port 8081', 'HTTP on 8081, MQTT on 1883, all data in ./try'],
       ['serve --config config/cluster.json', 'one of several nodes, on the Redis of THINGWIRE_REDIS_URL'],

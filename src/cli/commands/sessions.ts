@@ -5,8 +5,8 @@ import { type ConnectionFlags, connect, withConnection } from '../client/connect
 import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
 import { refuseToken, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
-import { teach } from '../teach.ts'
 
 interface CreateFlags extends ConnectionFlags, TopicFlags {
   readonly all?: true
@@ -39,7 +39,7 @@ export function addSessions(program: Command): void {
     .command('sessions')
     .description('Credentials for people, pages and apps, limited to some things, some rights and a time.')
 
-  teach(
+  withHelp(
     withTopics(withConnection(sessions, 'create', 'Create a session and show its token once.'))
       .argument('[things...]', "ids or unique names; not needed with a thing's own token")
       .option('--all', 'for all things, also later ones')
@@ -61,7 +61,7 @@ export function addSessions(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(sessions, 'list', 'List the live sessions, without their tokens.')
       .option('--json', 'one JSON document')
       .action(list),
@@ -72,7 +72,7 @@ export function addSessions(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(sessions, 'revoke', 'End a session; its connections close within a second.')
       .argument('<sessionId>', 'id, as sessions list shows it')
       .option('--json', 'one JSON document')

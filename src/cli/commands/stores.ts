@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, grouped, printJson, printLine } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
-import { teach } from '../teach.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
 
 /** Commands on a data directory that no server holds: `thingwire restore|migrate|check`. */
 export function addStores(program: Command): void {
-  teach(
+  withHelp(
     program
       .command('restore')
       .description('Create a data directory from a backup.')
@@ -25,7 +25,7 @@ export function addStores(program: Command): void {
       exit: '0 restored; 1 failed, with a line on stderr, and the directory is unchanged; 2 wrong command line',
     },
   )
-  teach(
+  withHelp(
     program
       .command('migrate')
       .description('Move the store of a data directory into the Redis of THINGWIRE_REDIS_URL.')
@@ -48,7 +48,7 @@ export function addStores(program: Command): void {
       exit: '0 both stores are equal; 1 failed, with advice on stderr; 2 wrong command line',
     },
   )
-  teach(
+  withHelp(
     program
       .command('check')
       .description('Read a whole store, and report damage. No server may use the store.')

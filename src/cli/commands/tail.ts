@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, readPrincipal } from '../client/named-thing.ts'
+import { withHelp } from '../help.ts'
 import { printLine, valueText } from '../output.ts'
 import { eventsOf } from '../reading/event-source.ts'
 import type { ReadRecord } from '../reading/read-records.ts'
-import { teach } from '../teach.ts'
 
 interface Flags extends ConnectionFlags {
   readonly ndjson?: true
@@ -13,7 +13,7 @@ interface Flags extends ConnectionFlags {
 
 /** `thingwire tail`. */
 export function addTail(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'tail', 'Show new readings of a thing as they arrive.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
       .argument('[keys...]', 'show only these keys')

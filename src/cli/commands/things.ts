@@ -18,8 +18,8 @@ import {
   withTopics,
 } from '../client/topic-flags.ts'
 import { failure, usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { counted, printJson, printLine, printResult, table } from '../output.ts'
-import { teach } from '../teach.ts'
 
 /** `thingwire things create|list|rename|topics|delete`. */
 export function addThings(program: Command): void {
@@ -27,7 +27,7 @@ export function addThings(program: Command): void {
     .command('things')
     .description('Create, list, rename and delete things, and give them topics.')
 
-  teach(
+  withHelp(
     withTopics(withConnection(things, 'create', 'Create a thing and show its token once.'))
       .argument('[name]', 'name for people; need not be unique')
       .option('--json', 'one JSON document')
@@ -45,7 +45,7 @@ export function addThings(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(things, 'list', 'List the things that the credential may read.')
       .option('--name <text>', 'only things with this text in their name, in any case')
       .option('--bbox <west,south,east,north>', 'only things with a position in this box, in degrees')
@@ -58,7 +58,7 @@ export function addThings(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(things, 'rename', 'Rename a thing.')
       .argument('<thing>', 'id, or a name that is unique')
       .argument('<name>', 'new name')
@@ -71,7 +71,7 @@ export function addThings(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withTopics(
       withConnection(
         things,
@@ -95,7 +95,7 @@ export function addThings(program: Command): void {
       notes: ['Connections of a thing that had more before are closed; the device connects again.'],
     },
   )
-  teach(
+  withHelp(
     withConnection(things, 'delete', 'Delete a thing with its tokens and its records.')
       .argument('<id>', 'id of the thing; a name is not enough')
       .option('--json', 'one JSON document')

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { thingCalled } from '../client/named-thing.ts'
 import { refuseToken } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
-import { teach } from '../teach.ts'
 
 interface ListedToken {
   readonly tokenId: string
@@ -17,7 +17,7 @@ const thing = ['<thing>', 'id, or a name that is unique'] as const
 export function addTokens(program: Command): void {
   const tokens = program.command('tokens').description('Add, list and revoke the tokens of a thing.')
 
-  teach(
+  withHelp(
     withConnection(tokens, 'add', 'Add a token to a thing and show it once.')
       .argument(...thing)
       .option('--json', 'one JSON document')
@@ -32,7 +32,7 @@ export function addTokens(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(tokens, 'list', 'List the ids of the tokens of a thing.')
       .argument(...thing)
       .option('--json', 'one JSON document')
@@ -44,7 +44,7 @@ export function addTokens(program: Command): void {
       ],
     },
   )
-  teach(
+  withHelp(
     withConnection(tokens, 'revoke', 'End a token; its connections close within a second.')
       .argument(...thing)
       .argument('<tokenId>', 'id, as tokens list shows it')

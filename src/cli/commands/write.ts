@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { withConnection } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
+import { withHelp } from '../help.ts'
 import { isReading } from '../records/argument.ts'
-import { teach } from '../teach.ts'
 import type { Flags } from '../writing/flags.ts'
 import { writeReadings } from '../writing/write-readings.ts'
 
 /** `thingwire write`. */
 export function addWrite(program: Command): void {
-  teach(
+  withHelp(
     withConnection(program, 'write', 'Write readings: from arguments, a file or stdin.')
       .usage('[thing] [key=value...] [options]')
       .argument('[thing]', "id or unique name; left out with a thing's own token")

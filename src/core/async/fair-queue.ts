@@ -32,7 +32,7 @@ export class FairQueue {
     }
   }
 
-  /** The same items, each of which is a piece of work: none is under way while the reader has one in hand. */
+  /** The same items, each of which is a piece of work: none is under way while the reader holds one. */
   async *stream<Item>(name: string, items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
     const iterator = items[Symbol.asyncIterator]()
     try {

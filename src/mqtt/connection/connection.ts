@@ -34,9 +34,9 @@ export interface PacketHandler {
 /**
  * To be called with what a request of a connection was refused with.
  *
- * @returns what to answer, as `Limits.judge`
+ * @returns what to answer, as `Limits.countFailure`
  */
-export type Judge = (connection: Connection, error: ThingwireError) => ThingwireError
+export type CountFailure = (connection: Connection, error: ThingwireError) => ThingwireError
 
 /** What all connections share. */
 export interface ConnectionParts {
@@ -73,7 +73,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   protocolVersion: Connect['protocolVersion'] = 4
   /** On the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
-  /** Whom its credential names; known before it is decided whether it is let in. */
+  /** Whom its credential names; known before it is decided whether to accept it. */
   principal: Principal | undefined
   /** From CONNECT on, before it is answered. */
   admission: Admission | undefined
@@ -81,9 +81,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   admitting: Promise<void> | undefined
   /** How CONNECT is to be answered, if not well. */
   refusal: ConnectRefused | undefined
-  /** The CONNECT as the broker has it, until a client that is none of the host's is let in. */
+  /** The CONNECT as the broker has it, until a client of Thingwire is accepted. */
   connectPacket: ConnectPacket | undefined
-  /** CONNACK is sent, and says that the client is let in. */
+  /** CONNACK 0 is sent. */
   isConnected = false
   session: MqttSession | undefined
   /** Its client may use topics beside those of things. */
@@ -93,14 +93,14 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   locksOfThings: Map<string, Lock> | undefined
   /** It is closed for what others have done: another connection has taken its client over, its credential or topics were withdrawn. */
-  isDismissed = false
+  isEvicted = false
   /** It is gone, and nothing of it is under way any more. */
   isLeft = false
   will: KeptWill | undefined
   /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
-  hasTakenLeave = false
+  hasDisconnected = false
   /** By thing id, the spelling of its latest subscription (contract §7). */
-  readonly spellings = new Map<string, string>()
+  readonly aliases = new Map<string, string>()
   /** Those that it has used. */
   readonly tokens = new UsedTokens()
 
@@ -143,20 +143,20 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** Lets the client in: it is none of the host's. */
-  letIn(): void {
+  accept(): void {
     this.broker.becomeOurs(this.relayed !== undefined)
     // The broker hears nothing before its persistence has answered. Whether the client lives is watched here.
     if (this.connectPacket) this.connectPacket.keepalive = 0
     this.connectPacket = undefined
     // Of a session that was present, MQTT 3.1 knows nothing.
     this.socket.write(encodeConnack(0, this.protocolVersion > 3 && this.session?.wasPresent))
-    this.goOn()
+    this.resume()
   }
 
-  /** The client is let in. */
-  goOn(): void {
+  /** Deals with what came behind CONNECT. */
+  resume(): void {
     this.isConnected = true
-    this.inbound.goOn()
+    this.inbound.resume()
   }
 
   /** The client has gone in order. */
@@ -263,8 +263,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** How the client spells a thing. */
-  spellingOf(thingId: string): string {
-    return this.spellings.get(thingId) ?? thingId
+  aliasOf(thingId: string): string {
+    return this.aliases.get(thingId) ?? thingId
   }
 
   get reader(): string {
@@ -293,7 +293,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** Whether its client has shown a credential that counts. */
-  get hasProven(): boolean {
+  get hasAuthenticated(): boolean {
     return this.principal !== undefined || this.locksOfThings !== undefined
   }
 

@@ -4,19 +4,19 @@ import type { Packet } from '../packets/packet.ts'
 import type { ReadingTime } from './reading-time.ts'
 
 /** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
-const maximumInHand = 256
+const maximumPending = 256
 /**
  * Most bytes of them: about one read of a socket. With 1 MiB, the packets of ten connections outlive two collections, which
  * then take 16 % of the time in place of 8 %.
  */
-const maximumBytesInHand = 64 * 1024
+const maximumPendingBytes = 64 * 1024
 /**
- * Most packets of all connections together; beyond it each has `leastInHand` at most. More of them make no disk faster, and
+ * Most packets of all connections together; beyond it each has `leastPending` at most. More of them make no disk faster, and
  * what lives for as long as they do has to be moved about by the collector.
  */
-const maximumInHandOfAll = 1_024
+const maximumPendingOfAll = 1_024
 /** Enough for a connection to hear when one is done, and to read on; and for 500 a second where a sync takes 30 ms. */
-const leastInHand = 16
+const leastPending = 16
 /** How many of one connection count at most, so that a few that flood do not leave the others with the least. */
 const largestShare = 64
 /** Bytes that are read at once: of these, what is not decoded yet is given back, and read again. */
@@ -26,7 +26,7 @@ const readSize = 16 * 1024
 export interface Reading {
   /** Largest length that a packet may announce, bytes. */
   readonly maxPacketSize: number
-  readonly inHandOfAll: { packets: number }
+  readonly pendingOfAll: { packets: number }
   readonly time: ReadingTime
 }
 
@@ -59,8 +59,8 @@ export class Inbound implements PacketSink {
   readonly #reading: Reading
   readonly #decoder: Decoder
   readonly #idle: (() => void)[] = []
-  #inHand = 0
-  #bytesInHand = 0
+  #pending = 0
+  #pendingBytes = 0
   /** Bytes that were given back to the socket. */
   #givenBack = 0
   #isHeld = false
@@ -91,44 +91,44 @@ export class Inbound implements PacketSink {
     return this.#decoder.unfinishedBytes
   }
 
-  /** A packet is in hand. To be `finished` once. @param bytes for which it counts */
+  /** A packet is pending until it is `finished`. @param bytes for which it counts */
   begun(bytes: number): void {
-    this.#changeInHand(1)
-    this.#bytesInHand += bytes
+    this.#changePending(1)
+    this.#pendingBytes += bytes
   }
 
-  /** Packets that were in hand are acknowledged. @param bytes of all of them */
+  /** Pending packets are acknowledged. @param bytes of all of them */
   finished(packets: number, bytes: number): void {
-    this.#changeInHand(-packets)
-    this.#bytesInHand -= bytes
-    if (this.#inHand === 0) for (const resolve of this.#idle.splice(0)) resolve()
+    this.#changePending(-packets)
+    this.#pendingBytes -= bytes
+    if (this.#pending === 0) for (const resolve of this.#idle.splice(0)) resolve()
     this.read()
   }
 
-  /** Nothing is looked at until `goOn`. */
+  /** Nothing is looked at until `resume`. */
   hold(): void {
     this.#isHeld = true
   }
 
-  goOn(): void {
+  resume(): void {
     this.#isHeld = false
     if (this.#isReleased) this.#owner.relay(this.#decoder.takeUnfinished())
     this.read()
   }
 
-  /** Reads nothing more. What is in hand goes on. */
+  /** Reads nothing more. Pending packets are still answered. */
   stop(): void {
     this.#isStopped = true
   }
 
   /** Resolves when every packet that was taken is dealt with. */
   whenIdle(): Promise<void> {
-    return this.#inHand === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
+    return this.#pending === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
   }
 
   /** Whether nothing waits, read or unread. */
   get isIdle(): boolean {
-    return this.#inHand === 0 && this.#socket.readableLength === 0
+    return this.#pending === 0 && this.#socket.readableLength === 0
   }
 
   /** Whether the client is not read because of a limit. */
@@ -141,9 +141,9 @@ export class Inbound implements PacketSink {
     return !this.#isStopped && !this.#isDraining && !this.#socket.writableNeedDrain
   }
 
-  /** The connection is gone. What is in hand goes on. */
+  /** The connection is gone. Pending packets are still stored. */
   letGo(): void {
-    this.#reading.inHandOfAll.packets -= Math.min(this.#inHand, largestShare)
+    this.#reading.pendingOfAll.packets -= Math.min(this.#pending, largestShare)
     this.#isGone = true
   }
 
@@ -151,7 +151,7 @@ export class Inbound implements PacketSink {
   release(): void {
     this.#isReleased = true
     this.#isStopped = false
-    if (!this.#isDealing) this.goOn()
+    if (!this.#isDealing) this.resume()
   }
 
   mayTake(): boolean {
@@ -166,8 +166,8 @@ export class Inbound implements PacketSink {
       !this.#isDraining &&
       !this.#hasUnread() &&
       this.#owner.hasRoom &&
-      this.#inHand < this.#mostInHand() &&
-      this.#bytesInHand < maximumBytesInHand
+      this.#pending < this.#mostPending() &&
+      this.#pendingBytes < maximumPendingBytes
     )
   }
 
@@ -186,20 +186,20 @@ export class Inbound implements PacketSink {
     dealing.then(
       () => {
         this.#isDealing = false
-        this.goOn()
+        this.resume()
       },
       (error: Error) => this.#owner.onFailed(error),
     )
   }
 
-  #changeInHand(packets: number): void {
-    const before = Math.min(this.#inHand, largestShare)
-    this.#inHand += packets
-    if (!this.#isGone) this.#reading.inHandOfAll.packets += Math.min(this.#inHand, largestShare) - before
+  #changePending(packets: number): void {
+    const before = Math.min(this.#pending, largestShare)
+    this.#pending += packets
+    if (!this.#isGone) this.#reading.pendingOfAll.packets += Math.min(this.#pending, largestShare) - before
   }
 
-  #mostInHand(): number {
-    return this.#reading.inHandOfAll.packets < maximumInHandOfAll ? maximumInHand : leastInHand
+  #mostPending(): number {
+    return this.#reading.pendingOfAll.packets < maximumPendingOfAll ? maximumPending : leastPending
   }
 
   /** Takes what is there, as far as it may. */

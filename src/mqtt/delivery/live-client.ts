@@ -35,7 +35,7 @@ export interface Receiver {
   /** The next packet id, 1..65,535. */
   nextMessageId(): number
   /** How it spells a thing: token or id. */
-  spellingOf(thingId: string): string
+  aliasOf(thingId: string): string
   /** In whose name it reads: as `principalName`, or of this connection alone. */
   readonly reader: string
   /** Whether it may see a thing. @throws ThingwireError if that cannot be told now */
@@ -312,7 +312,7 @@ export class LiveClient implements Subscriber {
       retained.sent(id)
     }
     return encodePublish({
-      topic: topic(receiver.spellingOf(thingId)),
+      topic: topic(receiver.aliasOf(thingId)),
       payload,
       isRetained: retained !== undefined,
       messageId: id,

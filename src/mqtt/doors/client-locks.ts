@@ -67,7 +67,7 @@ export class ClientLocks {
   }
 
   #close(connection: Connection, name: string): void {
-    connection.isDismissed = true
+    connection.isEvicted = true
     this.#onReplaced(connection, name)
     connection.close(new Error('the client has connected again'))
   }

@@ -3,14 +3,14 @@ import type { ConnectPacket } from 'aedes'
 import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
 import { type Admission, admit, ConnectRefused } from '../connection/admission.ts'
-import type { Connection, Judge } from '../connection/connection.ts'
+import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { Wills } from '../wills/wills.ts'
-import { restoreSpellings } from './granting.ts'
+import { restoreAliases } from './granting.ts'
 import { type Ownership, ownerOf } from './ownership.ts'
 import type { RejectedConnections } from './rejected-connections.ts'
 
@@ -26,8 +26,8 @@ export interface ConnectDoorParts {
   readonly ownsBroker: boolean
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
-  readonly judge: Judge
-  /** Whether nobody is let in any more. */
+  readonly countFailure: CountFailure
+  /** Whether new clients are refused. */
   readonly isClosing: () => boolean
   /** Told of errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
@@ -85,7 +85,7 @@ export class ConnectDoor {
     }
     // It may have gone, or been refused for being late, while the store was asked.
     if (connection.refusal || connection.socket.destroyed) return
-    restoreSpellings(connection)
+    restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
     if (kind === 'anonymous' && ownsBroker && !will) ownership.expectProof(connection)
   }
@@ -137,7 +137,7 @@ export class ConnectDoor {
   /** An address that presents one bad credential after another is told so (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
-    const error = this.#parts.judge(connection, new ThingwireError('invalid_session'))
+    const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
     return error.reason === 'invalid_session' ? refusal : new ConnectRefused(5, error.message)
   }
 }

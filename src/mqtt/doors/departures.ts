@@ -68,14 +68,14 @@ export class Departures {
     await connection.admitting
     // What was published before comes before the will, and is covered by the lock.
     await connection.inbound.whenIdle()
-    const { session, will, hasTakenLeave, refusal } = connection
+    const { session, will, hasDisconnected, refusal } = connection
     connection.session = undefined
     connection.will = undefined
     const left = session && sessions.leave(session)
     await Promise.all([
       left,
       this.#endRelay(connection),
-      will && this.#leaveWill(will, hasTakenLeave || refusal !== undefined),
+      will && this.#leaveWill(will, hasDisconnected || refusal !== undefined),
     ])
     connection.isLeft = true
     ownership.release(connection)

@@ -113,13 +113,13 @@ function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>)
 }
 
 /** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
-export function restoreSpellings({ spellings, principal, admission, session }: Connection): void {
+export function restoreAliases({ aliases, principal, admission, session }: Connection): void {
   const credential = admission?.credential
   // It knows nothing of the tokens of others.
   if (principal?.kind !== 'thing' || credential === undefined) return
   for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
     const thingId = parseThingFilter(filter)?.ref
-    if (thingId === principal.thingId) spellings.set(thingId, isSpelledAsToken ? credential : thingId)
+    if (thingId === principal.thingId) aliases.set(thingId, isSpelledAsToken ? credential : thingId)
   }
 }
 

@@ -7,7 +7,7 @@ import { isNarrower } from '../../core/topics/topic-grant.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
-import { Connection, type ConnectionParts, type Judge } from '../connection/connection.ts'
+import { Connection, type ConnectionParts, type CountFailure } from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import { RefusedMessages } from '../delivery/refused-messages.ts'
 import type { MqttThings } from '../mqtt-things.ts'
@@ -62,7 +62,8 @@ export class MqttDoor {
     this.#rejections = rejections
     this.#locks = clientLocks
     this.#departures = new Departures({ sessions, wills, ownership, relay, retries, onFailed })
-    const judge: Judge = ({ client }, error) => things.limits.judge(error, addressOf(client))
+    const countFailure: CountFailure = ({ client }, error) =>
+      things.limits.countFailure(error, addressOf(client))
     this.#connecting = new ConnectDoor({
       things,
       sessions,
@@ -71,7 +72,7 @@ export class MqttDoor {
       rejections,
       ownsBroker,
       relay,
-      judge,
+      countFailure,
       isClosing: () => this.#isClosing || options.isDraining(),
       onDefect,
     })
@@ -88,14 +89,14 @@ export class MqttDoor {
         rate: things.limits.rate,
         observer: things.observer,
         ownership,
-        judge,
+        countFailure,
         onElsewhere,
       },
-      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, judge, onElsewhere }),
+      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, countFailure, onElsewhere }),
       forgetWill: connection => this.#departures.forgetWill(connection),
     }
     const { maxPacketSize } = options
-    const reading = { maxPacketSize, inHandOfAll: { packets: 0 }, time: new ReadingTime() }
+    const reading = { maxPacketSize, pendingOfAll: { packets: 0 }, time: new ReadingTime() }
     this.#parts = { things, options, reading }
     this.#stops = [
       ...this.#tellRefused(),
@@ -124,7 +125,7 @@ export class MqttDoor {
           relayed.grants = grants
           continue
         }
-        connection.isDismissed = true
+        connection.isEvicted = true
         connection.close(new Error('topics were withdrawn'))
       }
       await relay.restrictAll(thingId, grants)
@@ -149,7 +150,7 @@ export class MqttDoor {
   }
 
   /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
-  welcome(socket: Duplex, accept: (stream: Duplex) => Client): Client {
+  onConnection(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
     connection.handleWith(new PacketDoor(connection, this.#packets))
@@ -167,7 +168,7 @@ export class MqttDoor {
     return client
   }
 
-  /** Whether the door has welcomed the client. */
+  /** Whether the client came in through the door. */
   knows(client: Client): boolean {
     return this.#connections.has(client)
   }
@@ -194,21 +195,21 @@ export class MqttDoor {
     if (connection) await this.#connecting.connect(connection, packet)
   }
 
-  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to judge; an error: it is refused */
-  letIn(client: Client): 'host' | 'let in' | ConnectRefused {
+  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to countFailure; an error: it is refused */
+  accept(client: Client): 'host' | 'accepted' | ConnectRefused {
     const connection = this.#connections.get(client)
     if (connection?.refusal) return connection.refusal
     if (!connection || connection.isHosts) return 'host'
-    connection.letIn()
+    connection.accept()
     this.#begin(connection)
-    return 'let in'
+    return 'accepted'
   }
 
-  /** A client of the host is let in. */
+  /** The broker has accepted a client of the host. */
   onReady(client: Client): void {
     const connection = this.#connections.get(client)
     if (!connection?.isHosts) return
-    connection.goOn()
+    connection.resume()
     this.#begin(connection)
   }
 
@@ -226,13 +227,13 @@ export class MqttDoor {
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
       if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
-      connection.isDismissed = true
+      connection.isEvicted = true
       connection.close(new Error('the credential was revoked'))
     }
     for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
   }
 
-  /** Finishes what is in hand, and lets go of every connection. */
+  /** Finishes pending packets, and closes every connection. */
   async close(putHooksBack: () => void): Promise<void> {
     this.#isClosing = true
     const connections = [...this.#connections.values()]

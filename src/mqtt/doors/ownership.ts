@@ -23,7 +23,7 @@ export interface OwnershipParts {
 export class Ownership {
   readonly #parts: OwnershipParts
   /** The newest anonymous ones that have used a token, by `ownerOf`. */
-  readonly #proven = new Map<string, Connection>()
+  readonly #authenticated = new Map<string, Connection>()
   /** By connection and thing id, while the client is taken over. */
   readonly #proving = new Map<Connection, Map<string, Promise<void>>>()
   readonly #deadlines = new Map<Connection, NodeJS.Timeout>()
@@ -67,7 +67,7 @@ export class Ownership {
     this.#proving.set(connection, proving)
     const underWay = proving.get(thingId)
     if (underWay) return underWay
-    const beginning = this.#prove(connection, ownerOf(admission, thingId), thingId).finally(() => {
+    const beginning = this.#authenticate(connection, ownerOf(admission, thingId), thingId).finally(() => {
       proving.delete(thingId)
       if (proving.size === 0) this.#proving.delete(connection)
     })
@@ -75,14 +75,14 @@ export class Ownership {
     return beginning
   }
 
-  async #prove(connection: Connection, owner: string, thingId: string): Promise<void> {
+  async #authenticate(connection: Connection, owner: string, thingId: string): Promise<void> {
     this.#forgetDeadline(connection)
-    const other = this.#proven.get(owner)
+    const other = this.#authenticated.get(owner)
     if (other && other.place > connection.place) {
-      connection.isDismissed = true
+      connection.isEvicted = true
       throw new Error('the same client has connected again')
     }
-    if (!connection.socket.destroyed) this.#proven.set(owner, connection)
+    if (!connection.socket.destroyed) this.#authenticated.set(owner, connection)
     const lock = await this.takeOver(connection, owner)
     connection.locksOfThings ??= new Map()
     connection.locksOfThings.set(thingId, lock)
@@ -97,7 +97,7 @@ export class Ownership {
     const things = [...(locksOfThings?.keys() ?? []), ...(this.#proving.get(connection)?.keys() ?? [])]
     for (const thingId of things) {
       const owner = ownerOf(admission, thingId)
-      if (this.#proven.get(owner) === connection) this.#proven.delete(owner)
+      if (this.#authenticated.get(owner) === connection) this.#authenticated.delete(owner)
     }
   }
 

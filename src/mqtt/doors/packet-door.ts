@@ -74,7 +74,7 @@ export class PacketDoor implements PacketHandler {
   /** The will is gone before the connection is closed: a client that sees it closed has none any more, even if the process dies. */
   #takeLeave(): Promise<void> | undefined {
     const connection = this.#connection
-    connection.hasTakenLeave = true
+    connection.hasDisconnected = true
     // Nothing may follow (MQTT-3.14.4-1).
     connection.inbound.stop()
     const forgetting = this.#parts.forgetWill(connection)

@@ -8,7 +8,7 @@ import type { DocumentStore, WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
-import type { Connection, Judge } from '../connection/connection.ts'
+import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
@@ -31,7 +31,7 @@ export interface PublishDoorParts {
   readonly rate: WriteRate
   readonly observer: Observer | undefined
   readonly ownership: Ownership
-  readonly judge: Judge
+  readonly countFailure: CountFailure
   /** A client has published where it may not, and writes for no one thing on whose list that could be. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
@@ -177,14 +177,14 @@ export class PublishDoor {
    */
   #authorise(topic: string): Authorised {
     const { ref } = this.#addressOf(topic)
-    if (ref === undefined) return this.#prove(undefined)
+    if (ref === undefined) return this.#authenticate(undefined)
     const thingId = this.#parts.access.authorise(ref, this.#connection.admission?.credential, 'write')
-    const isProven = typeof thingId === 'string' && this.#connection.actsFor(thingId)
-    return isProven ? thingId : this.#prove(thingId)
+    const isAuthenticated = typeof thingId === 'string' && this.#connection.actsFor(thingId)
+    return isAuthenticated ? thingId : this.#authenticate(thingId)
   }
 
-  async #prove(authorised: string | Promise<string> | undefined): Promise<string | undefined> {
-    const { ownership, judge } = this.#parts
+  async #authenticate(authorised: string | Promise<string> | undefined): Promise<string | undefined> {
+    const { ownership, countFailure } = this.#parts
     try {
       if (authorised === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
       const thingId = await authorised
@@ -192,9 +192,9 @@ export class PublishDoor {
       return thingId
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
-      judge(this.#connection, error)
+      countFailure(this.#connection, error)
       // Closed, a client would come again with it for ever, and nothing behind it would be stored.
-      if (this.#connection.hasProven && !error.retryable) return undefined
+      if (this.#connection.hasAuthenticated && !error.retryable) return undefined
       throw error
     }
   }

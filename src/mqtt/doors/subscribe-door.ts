@@ -3,7 +3,7 @@ import { readSlices } from '../../core/async/slices.ts'
 import { isTopicFilter } from '../../core/topics/topic-filter.ts'
 import { mayRead } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Connection, Judge } from '../connection/connection.ts'
+import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { encodeAck, encodeSuback } from '../packets/encode.ts'
 import { type AskedFilter, type Subscribe, types, type Unsubscribe } from '../packets/packet.ts'
@@ -25,7 +25,7 @@ export interface SubscribeDoorParts {
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
   readonly ownership: Ownership
-  readonly judge: Judge
+  readonly countFailure: CountFailure
   /** A client was refused a filter, and is for no one thing on whose list that could be. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
@@ -207,7 +207,7 @@ export class SubscribeDoor {
     if (granted.length === 0 || !session) return spelled
     for (const { spelled, thingId } of granted) {
       if (thingId === undefined) continue
-      connection.spellings.set(thingId, refOfThingTopic(spelled) ?? thingId)
+      connection.aliases.set(thingId, refOfThingTopic(spelled) ?? thingId)
       await ownership.prove(connection, thingId)
     }
     const added = granted.map(({ subscription }) => subscription)
@@ -228,7 +228,7 @@ export class SubscribeDoor {
   /** Of an activation the answer is sent on its topic, to this connection alone (contract §7); nothing of it is kept. */
   async #decide(connection: Connection, asked: AskedFilter): Promise<Granted | 'activated' | 'refused'> {
     const { access, activationCodes } = this.#parts.things
-    const onUnknown = (error: ThingwireError) => void this.#parts.judge(connection, error)
+    const onUnknown = (error: ThingwireError) => void this.#parts.countFailure(connection, error)
     const { topic, qos } = asked
     const code = activationCodeOf(topic)
     if (code === undefined) {

@@ -44,7 +44,7 @@ export function metricsRoute(app: FastifyInstance, sources: MetricSources): void
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
     if (!publicMetrics && !isLocal(request)) {
       await access.authoriseAdmin(credentialOf(request)).catch((error: unknown) => {
-        throw error instanceof ThingwireError ? limits.judge(error, request.ip) : error
+        throw error instanceof ThingwireError ? limits.countFailure(error, request.ip) : error
       })
     }
     registry ??= createRegistry(sources)

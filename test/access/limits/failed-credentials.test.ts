@@ -48,7 +48,7 @@ describe('FailedCredentials', () => {
     expect(fail(1, '192.0.2.2')).toEqual([false])
   })
 
-  it('note() counts the addresses of an IPv6 network, and both spellings of IPv4, as one', () => {
+  it('note() counts the addresses of an IPv6 network, and both aliases of IPv4, as one', () => {
     fail(perMinute, '2001:db8::1')
     expect(fail(1, '2001:db8::ffff:2')).toEqual([true])
     expect(fail(1, '2001:db8:0:1::1')).toEqual([false])

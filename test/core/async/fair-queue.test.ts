@@ -56,7 +56,7 @@ describe('a fair queue', () => {
     }
     const found: number[] = []
     for await (const item of queue.stream('a', items())) {
-      // Nothing is under way while it is in hand.
+      // Nothing is under way while it is held.
       found.push(item, await queue.run('a', async () => 10 * item))
     }
     expect(found).toEqual([1, 10, 2, 20])

@@ -16,17 +16,17 @@ import { createGate } from '../observed-store.ts'
 import { type SlowService, startSlowService } from '../slow-service.ts'
 
 /** Contract §9. */
-const maximumInHand = 256
-const maximumInHandOfAll = 1_024
-const leastInHand = 32
+const maximumPending = 256
+const maximumPendingOfAll = 1_024
+const leastPending = 32
 /** How many of one connection count for that. */
 const largestShare = 64
 const flooders = 80
 const writesOfEach = 200
 const deadline = 50_000
-/** Packets in hand are bounded by their bytes too. */
-const maximumBytesInHand = 64 * 1024
-/** What may lie between a socket and a packet in hand: streams, the frame of a WebSocket, a packet half read. */
+/** Pending packets are bounded by their bytes too. */
+const maximumPendingBytes = 64 * 1024
+/** What may lie between a socket and a pending packet: streams, the frame of a WebSocket, a packet half read. */
 const buffers = 256 * 1024
 
 const transports = { TCP: 'mqttUrl', WebSocket: 'webSocketUrl' } as const
@@ -86,7 +86,7 @@ function bytesRead(): () => number[] {
 
 describe('a connection that floods a slow store', () => {
   it.each(floods)(
-    'has at most 256 writes in hand and is not read ahead: %s',
+    'has at most 256 pending writes and is not read ahead: %s',
     async (_flood, { address, padding, writes, packets }) => {
       const gate = createGate()
       const service = await startSlowService({ ...gate, after: () => delay(5) })
@@ -97,13 +97,13 @@ describe('a connection that floods a slow store', () => {
       const bytes = writesTo(writes).map(value => bytesOfWrite(thing, value, padding, qosOf(value, writes)))
       const flooding = flood(client, bytes, packets)
       const size = bytes.at(-1)?.length ?? 0
-      const fewest = Math.min(10, Math.floor(maximumBytesInHand / size))
+      const fewest = Math.min(10, Math.floor(maximumPendingBytes / size))
       await service.store.called(fewest)
       // The server takes many turns, in each of which it could read 64 KiB.
       for (let turn = 0; turn < 150; turn++) await other.ping()
       const [taken = 0, ...others] = read()
       expect(others).toEqual([])
-      const inHand = Math.min(maximumInHand * size, maximumBytesInHand)
+      const inHand = Math.min(maximumPending * size, maximumPendingBytes)
       // A message of a WebSocket is read as a whole: one that is being parsed, and the next.
       const messages = address === 'webSocketUrl' ? 2 * packets * size : 0
       expect(taken).toBeLessThan(inHand + messages + buffers)
@@ -112,7 +112,7 @@ describe('a connection that floods a slow store', () => {
       await client.next(isOf('puback', writes))
       await flooding
       expect(service.store.mostPending).toBeGreaterThanOrEqual(fewest)
-      expect(service.store.mostPending).toBeLessThanOrEqual(maximumInHand)
+      expect(service.store.mostPending).toBeLessThanOrEqual(maximumPending)
       expect(await stored(service, thing, 'n')).toEqual(writesTo(writes))
       await client.disconnect()
       await other.disconnect()
@@ -121,7 +121,7 @@ describe('a connection that floods a slow store', () => {
 })
 
 describe('connections that flood a slow store together', () => {
-  it('have 1,024 writes in hand, 64 of each counted, and then 32 each', async () => {
+  it('have 1,024 pending writes, 64 of each counted, and then 32 each', async () => {
     const gate = createGate()
     const service = await startSlowService(gate)
     const thing = await createThing(service)
@@ -142,10 +142,10 @@ describe('connections that flood a slow store together', () => {
       )
       client.sendBytes(Buffer.concat(writes))
     }
-    await service.store.called(maximumInHandOfAll)
+    await service.store.called(maximumPendingOfAll)
     for (let turn = 0; turn < 50; turn++) await other.ping()
-    const full = maximumInHandOfAll / largestShare
-    const most = full * writesOfEach + (flooders - full) * leastInHand
+    const full = maximumPendingOfAll / largestShare
+    const most = full * writesOfEach + (flooders - full) * leastPending
     expect(service.store.mostPending).toBeLessThanOrEqual(most)
 
     gate.open()
@@ -159,7 +159,7 @@ describe('connections that flood a slow store together', () => {
 })
 
 describe.each(Object.entries(transports))(
-  'a client over %s that has left, with more writes behind it than were in hand',
+  'a client over %s that has left, with more writes behind it than were pending',
   (_transport, address) => {
     // Those at QoS 1 are acknowledged to somebody who takes nothing any more.
     it.each([0, 1] as const)('at QoS %i, has all of them stored, and no will written', async qos => {
@@ -173,7 +173,7 @@ describe.each(Object.entries(transports))(
       const writes = writesTo(1_000)
       client.sendBytes(Buffer.concat(writes.map(value => bytesOfWrite(thing, value, 0, qos))))
       const left = client.disconnect()
-      await service.store.called(maximumInHand)
+      await service.store.called(maximumPending)
       gate.open()
       await service.store.called(writes.length)
       await left

@@ -18,8 +18,8 @@ async function start() {
   const service = await DoorService.start()
   const thing = await service.createThing()
   const other = await addToken(service, thing)
-  const spellings = { token: thing.thingToken, id: thing.thingId, 'second token': other.thingToken }
-  return { service, thing, other, spellings }
+  const aliases = { token: thing.thingToken, id: thing.thingId, 'second token': other.thingToken }
+  return { service, thing, other, aliases }
 }
 
 /** Has one record, one whole write and one refused write told, and gives the refs in the topics that a client sees. */
@@ -43,9 +43,9 @@ describe('a thing', () => {
   it.each(['token', 'id', 'second token'] as const)(
     'is seen by the %s if the subscriptions to it were spelled so: live, and retained',
     async spelling => {
-      const { service, thing, spellings } = await start()
+      const { service, thing, aliases } = await start()
       await post(service, thing, reading(0))
-      const ref = spellings[spelling]
+      const ref = aliases[spelling]
       const admin = { username: 'operator', password: service.adminKey }
       for (const client of [await service.connectThing(thing), await service.connect(admin)]) {
         await client.subscribeAll(filtersOf(ref))
@@ -58,24 +58,24 @@ describe('a thing', () => {
   )
 
   it('is seen as its latest subscription spells it, whatever that selects, until the next one', async () => {
-    const { service, thing, spellings } = await start()
+    const { service, thing, aliases } = await start()
     const client = await service.connectThing(thing)
-    await client.subscribeAll(filtersOf(spellings.id))
-    for (const ref of [spellings.token, spellings['second token'], spellings.id, spellings.token]) {
+    await client.subscribeAll(filtersOf(aliases.id))
+    for (const ref of [aliases.token, aliases['second token'], aliases.id, aliases.token]) {
       await client.subscribe(`things/${ref}/values/nothing`)
       expect(await refsTold(service, thing, client)).toEqual([ref, ref, ref])
     }
-    await client.unsubscribe(`things/${spellings.id}/values/nothing`)
-    const { token } = spellings
+    await client.unsubscribe(`things/${aliases.id}/values/nothing`)
+    const { token } = aliases
     expect(await refsTold(service, thing, client)).toEqual([token, token, token])
   })
 
   it('is seen as the last filter spells it where one SUBSCRIBE spells it in several ways', async () => {
-    const { service: before, thing, spellings } = await start()
+    const { service: before, thing, aliases } = await start()
     const orders = [
-      [spellings.id, spellings.token, spellings['second token']],
-      [spellings.token, spellings['second token'], spellings.id],
-      [spellings['second token'], spellings.id, spellings.token],
+      [aliases.id, aliases.token, aliases['second token']],
+      [aliases.token, aliases['second token'], aliases.id],
+      [aliases['second token'], aliases.id, aliases.token],
     ]
     let service = before
     for (const refs of orders) {
@@ -90,22 +90,22 @@ describe('a thing', () => {
   })
 
   it('is not seen otherwise because of a filter that was refused', async () => {
-    const { service, thing, spellings } = await start()
+    const { service, thing, aliases } = await start()
     const client = await service.connect()
-    await client.subscribeAll(filtersOf(spellings.token))
-    expect(await client.subscribe(`things/${spellings.id}/values/n`)).toBe(128)
+    await client.subscribeAll(filtersOf(aliases.token))
+    expect(await client.subscribe(`things/${aliases.id}/values/n`)).toBe(128)
     // The thing is told of the refusal.
     await nextOn(client, '/errors')
-    const { token } = spellings
+    const { token } = aliases
     expect(await refsTold(service, thing, client)).toEqual([token, token, token])
   })
 
   it('is seen by the admin under the id, in the messages of a filter for every thing', async () => {
-    const { service, thing, spellings } = await start()
+    const { service, thing, aliases } = await start()
     await post(service, thing, reading(0))
     const admin = await service.connect({ username: 'operator', password: service.adminKey })
     await admin.subscribeAll(['things/+/values/n', 'things/+/errors', 'v2/things/+'])
-    const { id, token } = spellings
+    const { id, token } = aliases
     expect(await refsTold(service, thing, admin)).toEqual([id, id, id])
     expect(messagesOf(admin)[0]).toMatchObject({ topic: `things/${id}/values/n`, retain: true })
     await admin.subscribe(`things/${token}/values/nothing`)
@@ -121,18 +121,18 @@ describe('a thing of a session that its client finds again', () => {
   } as const
 
   it.each(Object.entries(ways))('%s: missed, and live', async (_name, [spelled, seen]) => {
-    const { service: before, thing, spellings } = await start()
+    const { service: before, thing, aliases } = await start()
     let service = before
     for (const restarts of [false, true]) {
       const first = await service.connectThing(thing, session)
-      await first.subscribeAll(filtersOf(spellings[spelled]))
+      await first.subscribeAll(filtersOf(aliases[spelled]))
       await first.disconnect()
       await post(service, thing, reading('missed'))
       if (restarts) service = await service.restart()
       const second = await service.connectThing(thing, session)
-      expect((await nextOn(second, '/n')).topic).toBe(`things/${spellings[seen]}/values/n`)
-      expect((await nextOn(second, spellings[seen])).topic).toBe(`v2/things/${spellings[seen]}`)
-      const ref = spellings[seen]
+      expect((await nextOn(second, '/n')).topic).toBe(`things/${aliases[seen]}/values/n`)
+      expect((await nextOn(second, aliases[seen])).topic).toBe(`v2/things/${aliases[seen]}`)
+      const ref = aliases[seen]
       expect(await refsTold(service, thing, second)).toEqual([ref, ref, ref])
       await second.disconnect()
     }
@@ -159,22 +159,22 @@ describe('a thing of a session that its client finds again', () => {
   ] as const
 
   it.each(latest)('is seen as its latest subscription spelled it: by %s', async (_name, spelled, seen) => {
-    const { service, thing, spellings } = await start()
+    const { service, thing, aliases } = await start()
     const first = await service.connectThing(thing, session)
     for (const [index, spelling] of spelled.entries()) {
-      const [values = '', errors = '', whole = ''] = filtersOf(spellings[spelling])
+      const [values = '', errors = '', whole = ''] = filtersOf(aliases[spelling])
       const filter = [values, errors, values][index] ?? values
       await first.subscribeAll(index === 0 ? [filter, whole] : [filter])
     }
     await first.disconnect()
     await post(service, thing, reading('missed'))
     const second = await service.connectThing(thing, session)
-    expect((await nextOn(second, '/n')).topic).toBe(`things/${spellings[seen]}/values/n`)
+    expect((await nextOn(second, '/n')).topic).toBe(`things/${aliases[seen]}/values/n`)
   })
 
   it('is seen by the id, if the client is the admin', async () => {
-    const { service, thing, spellings } = await start()
-    const { token, id } = spellings
+    const { service, thing, aliases } = await start()
+    const { token, id } = aliases
     const visit = () => service.connect({ ...session, username: 'operator', password: service.adminKey })
     const first = await visit()
     await first.subscribeAll(filtersOf(token))
@@ -194,25 +194,22 @@ describe('UNSUBSCRIBE', () => {
   it.each(ways)(
     'ends a subscription by %s when it names the %s, also when the session is found again',
     async (subscribed, named) => {
-      const { service, thing, spellings } = await start()
+      const { service, thing, aliases } = await start()
       const witness = await service.connectThing(thing)
       await witness.subscribe(`things/${thing.thingId}/values/mark`)
       const first = await service.connectThing(thing, session)
-      await first.subscribeAll([
-        `things/${spellings[subscribed]}/values/+`,
-        `v2/things/${spellings[subscribed]}`,
-      ])
-      await first.unsubscribe(`things/${spellings[named]}/values/+`)
+      await first.subscribeAll([`things/${aliases[subscribed]}/values/+`, `v2/things/${aliases[subscribed]}`])
+      await first.unsubscribe(`things/${aliases[named]}/values/+`)
       await post(service, thing, reading(1))
-      await nextOn(first, spellings[subscribed])
+      await nextOn(first, aliases[subscribed])
       await passed(service, thing, witness, first)
       const isRecord = ({ topic }: { topic: string }) => topic.includes('/values/')
       expect(messagesOf(first).filter(isRecord)).toEqual([])
       await first.disconnect()
       await post(service, thing, reading(2))
       const second = await service.connectThing(thing, session)
-      await nextOn(second, spellings[subscribed === 'id' ? 'id' : 'token'])
-      await second.unsubscribe(`v2/things/${spellings[named]}`)
+      await nextOn(second, aliases[subscribed === 'id' ? 'id' : 'token'])
+      await second.unsubscribe(`v2/things/${aliases[named]}`)
       await post(service, thing, reading(3))
       await passed(service, thing, witness, second)
       expect(messagesOf(second).map(({ payload }) => JSON.parse(payload)[0].value)).toEqual([2])
@@ -222,7 +219,7 @@ describe('UNSUBSCRIBE', () => {
 
 describe('a token', () => {
   it('is in no file of the data directory, and in nothing that another client is sent', async () => {
-    const { service, thing, other, spellings } = await start()
+    const { service, thing, other, aliases } = await start()
     const tokens = [thing.thingToken, other.thingToken]
     const admin = await service.connect({ username: 'operator', password: service.adminKey })
     await admin.subscribeAll(['things/+/#', 'v2/things/+'])
@@ -256,7 +253,7 @@ describe('a token', () => {
         .join('\n')
       expect(tokens.filter(token => text.includes(token))).toEqual([])
     }
-    expect(messagesOf(admin).some(({ topic }) => topic.startsWith(`things/${spellings.id}/`))).toBe(true)
+    expect(messagesOf(admin).some(({ topic }) => topic.startsWith(`things/${aliases.id}/`))).toBe(true)
     await service.things.live.log.trim()
     const restarted = await service.restart()
     await restarted.things.live.log.trim()

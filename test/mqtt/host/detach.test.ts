@@ -97,7 +97,7 @@ describe('detach()', () => {
     expect(new Set(controller.acknowledgements).size).toBe(600)
   })
 
-  test('finishes the writes in hand and acknowledges what is stored, and nothing else', async () => {
+  test('finishes pending writes and acknowledges what is stored, and nothing else', async () => {
     const detach = attachThings(host.broker, host.things)
     const thing = await connectTo(await host.serve(), { username: host.thingToken })
     const topic = `things/${host.thingToken}/write`

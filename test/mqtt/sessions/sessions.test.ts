@@ -152,18 +152,18 @@ describe('a persistent session', () => {
 })
 
 describe('UNSUBSCRIBE', () => {
-  const spellings = { token: 'thingToken', id: 'thingId' } as const
-  const ways = Object.keys(spellings).flatMap(subscribed =>
-    Object.keys(spellings).map(named => [subscribed, named] as ['token' | 'id', 'token' | 'id']),
+  const aliases = { token: 'thingToken', id: 'thingId' } as const
+  const ways = Object.keys(aliases).flatMap(subscribed =>
+    Object.keys(aliases).map(named => [subscribed, named] as ['token' | 'id', 'token' | 'id']),
   )
 
   it.each(ways)('ends a subscription by %s when it names the %s', async (subscribed, named) => {
     const service = await DoorService.start()
     const thing = await service.createThing()
     const client = await service.connectThing(thing)
-    await client.subscribe(errorsOf(thing[spellings[subscribed]]))
+    await client.subscribe(errorsOf(thing[aliases[subscribed]]))
     expect(await untilToldOf(service, thing, client)).toHaveLength(1)
-    await client.unsubscribe(errorsOf(thing[spellings[named]]))
+    await client.unsubscribe(errorsOf(thing[aliases[named]]))
     expect(await untilToldOf(service, thing, client)).toEqual([])
   })
 
@@ -171,10 +171,10 @@ describe('UNSUBSCRIBE', () => {
     let service = await DoorService.start()
     const thing = await service.createThing()
     const first = await service.connectThing(thing, session)
-    await first.subscribeAll([errorsOf(thing[spellings[subscribed]]), `v2/things/${thing.thingId}`])
+    await first.subscribeAll([errorsOf(thing[aliases[subscribed]]), `v2/things/${thing.thingId}`])
     service = await service.restart()
     const second = await service.connectThing(thing, session)
-    await second.unsubscribe(errorsOf(thing[spellings[named]]))
+    await second.unsubscribe(errorsOf(thing[aliases[named]]))
     expect(await untilToldOf(service, thing, second)).toEqual([])
     await second.disconnect()
     for (const restart of [false, true]) {

@@ -14,7 +14,7 @@ const connectTimeout = 2_000
 const clusterDeadline = 15_000
 
 /**
- * What is in hand when a connection ends is rejected, since it may have happened, and nothing is ever sent twice or kept
+ * What is pending when a connection ends is rejected, since it may have happened, and nothing is ever sent twice or kept
  * back for later: whoever asked knows better whether to ask again.
  */
 const rules = {
@@ -86,7 +86,7 @@ function clusterOptions({ username, password, tls }: ServerAddress): ClusterOpti
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // What is refused with MOVED or ASK did not happen and is sent on; what was in hand, or meets a hole, is not.
+    // What is refused with MOVED or ASK did not happen and is sent on; what was pending, or meets a hole, is not.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     clusterRetryStrategy: reconnectDelay,

@@ -104,7 +104,7 @@ describe('openClient()', () => {
 })
 
 describe('a client', () => {
-  test('rejects what is in hand when the connection ends, and connects again', async () => {
+  test('rejects what is pending when the connection ends, and connects again', async () => {
     const server = await redisOfTest()
     const client = await redisClientOfTest(server.url)
     await client.set('a', '1')
@@ -157,7 +157,7 @@ describe('a client of a cluster', () => {
     }
   })
 
-  test('rejects what is in hand when a node ends, goes on with the others, and finds it again', async () => {
+  test('rejects what is pending when a node ends, goes on with the others, and finds it again', async () => {
     const client = await redisClientOfTest(cluster.url)
     const blocking = await duplicateForBlocking(client)
     onTestFinished(() => blocking.disconnect())

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** What the help of a command shows beside its options. */
-interface Lesson {
+interface HelpText {
   /** Command lines after `thingwire `, each with what it does. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[]
   /** Paragraphs: what the options alone do not say. */
@@ -10,27 +10,27 @@ interface Lesson {
   readonly exit?: string
 }
 
-const lessons = new WeakMap<Command, Lesson>()
+const helpTexts = new WeakMap<Command, HelpText>()
 
 /** The meaning of every exit status, for the help of each command that talks to a server. */
 export const exitText =
   '0 done; 1 refused or failed; 2 wrong command line; 3 no answer from the server; 4 credential missing, unknown or not allowed; 130 Ctrl-C'
 
 /** Adds notes, examples and exit statuses to the help of a command. */
-export function teach(command: Command, lesson: Lesson): Command {
-  lessons.set(command, lesson)
-  const examples = lesson.examples.map(([line, does]) => `  # ${does}\n  thingwire ${line}`).join('\n\n')
+export function withHelp(command: Command, helpText: HelpText): Command {
+  helpTexts.set(command, helpText)
+  const examples = helpText.examples.map(([line, does]) => `  # ${does}\n  thingwire ${line}`).join('\n\n')
   return command.addHelpText('after', () => {
     const wrapped = (text: string) => command.createHelp().boxWrap(text, process.stdout.columns || 100)
-    const notes = (lesson.notes ?? []).map(note => `\n${wrapped(note)}\n`).join('')
-    return `${notes}\nExamples:\n${examples}\n\n${wrapped(`Exit status: ${exitOf(lesson)}`)}`
+    const notes = (helpText.notes ?? []).map(note => `\n${wrapped(note)}\n`).join('')
+    return `${notes}\nExamples:\n${examples}\n\n${wrapped(`Exit status: ${exitOf(helpText)}`)}`
   })
 }
 
-export function lessonOf(command: Command): Lesson | undefined {
-  return lessons.get(command)
+export function helpOf(command: Command): HelpText | undefined {
+  return helpTexts.get(command)
 }
 
-export function exitOf({ exit = exitText }: Lesson): string {
+export function exitOf({ exit = exitText }: HelpText): string {
   return exit
 }
