@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { remembered } from '../core/algorithms/remembered.ts'
 import type { DocumentStore } from '../core/ports.ts'
 import { hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
@@ -160,5 +159,25 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   function thingMay(action: Action): boolean {
     return action !== 'delete' || allowThingDelete
+  }
+}
+
+/**
+ * A pure function of a text that remembers its latest results.
+ *
+ * @param capacity how many texts are remembered; beyond it all are forgotten at once
+ */
+export function remembered<Result>(
+  compute: (text: string) => Result,
+  capacity: number,
+): (text: string) => Result {
+  const results = new Map<string, Result>()
+  return text => {
+    const known = results.get(text)
+    if (known !== undefined) return known
+    if (results.size >= capacity) results.clear()
+    const result = compute(text)
+    results.set(text, result)
+    return result
   }
 }

@@ -3,6 +3,7 @@ import type {
   FastifyPluginAsync,
   FastifyRequest,
   onRequestHookHandler,
+  preHandlerHookHandler,
   RegisterOptions,
 } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
@@ -10,16 +11,21 @@ import { z } from 'zod'
 import { assertOptions } from '../core/options/given-options.ts'
 import { aFunction, ifGiven, ofFastify, wholeNumber, yesOrNo } from '../core/options/option-kinds.ts'
 import { type Pluggable, partsOf } from '../core/options/things-parts.ts'
+import type { Redactor } from '../core/refusals/redactor.ts'
+import { isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
-import { allowOrigins } from './cross-origin.ts'
 import type { HttpThings } from './http-things.ts'
 import { KnownPaths } from './known-paths.ts'
-import { refuseUnknown } from './refuse-unknown.ts'
+import type { CredentialKind, Operation } from './operation/operation.ts'
 import { replyError } from './reply/reply-error.ts'
+import { intervalHeader } from './reply/reply-intervals.ts'
+import { replyJson } from './reply/reply-json.ts'
 import { takeBodiesAsBytes } from './request/body-bytes.ts'
 import { credentialOf } from './request/credential.ts'
 import { JsonBodies } from './request/json-bodies.ts'
-import { activationRoute } from './routes/activation.ts'
+import { Query } from './request/query.ts'
+import { isBodyAnnounced } from './request/request-body.ts'
+import { activateThing, activationRoute } from './routes/activation.ts'
 import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
 import { adminForwardRoute } from './routes/admin-forward.ts'
 import { adminSessionRoutes } from './routes/admin-sessions.ts'
@@ -27,7 +33,6 @@ import { adminThingRoutes } from './routes/admin-things.ts'
 import { adminTokenRoutes } from './routes/admin-tokens.ts'
 import { aggregatesRoute } from './routes/aggregates.ts'
 import { backupRoute } from './routes/backup.ts'
-import { baseRoute } from './routes/base.ts'
 import { dateRoute } from './routes/date.ts'
 import { deleteRoute } from './routes/delete.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -195,3 +200,82 @@ export const logSerializers = {
   }),
   // Fastify's types want a string; pino, and Fastify's own serializer, give an object.
 } as unknown as NonNullable<RegisterOptions['logSerializers']>
+
+export const refuseBase: Operation = {
+  id: 'refuseBase',
+  group: 'Service',
+  summary: 'Check that the service answers',
+  description: 'Some clients use this path as a test. The answer is always 401.',
+  credential: 'none',
+  answers: {},
+  refusals: ['invalid_session'],
+}
+
+/** `GET /v2/`: some clients try their credential on it. */
+export function baseRoute(scope: FastifyInstance): void {
+  // Not thrown: it is no credential that has failed.
+  scope.get('/', { config: { operation: refuseBase } }, (request, reply) => {
+    return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
+  })
+}
+
+const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
+
+/**
+ * Lets pages of any origin in, or of `allowedOrigins` alone if `*` is not among them, and answers their preflights (contract §6). Any origin is
+ * safe: no browser adds a credential by itself. Written here because a device must see none of these headers and a
+ * preflight must have a body, and @fastify/cors sends `Vary` to all and an empty answer.
+ */
+export function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
+  const any = allowedOrigins.includes('*')
+  scope.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers
+    if (origin !== undefined) {
+      if (!any) reply.header('vary', 'Origin')
+      if (any || allowedOrigins.includes(origin)) {
+        reply.header('access-control-allow-origin', any ? '*' : origin)
+        reply.header('access-control-expose-headers', `Date, Link, Retry-After, ${intervalHeader}`)
+      }
+    }
+    if (request.method !== 'OPTIONS') return done()
+    const wanted = request.headers['access-control-request-headers']
+    reply.header('access-control-allow-methods', 'GET, HEAD, POST, PATCH, DELETE')
+    if (wanted !== undefined && headerNames.test(wanted)) reply.header('access-control-allow-headers', wanted)
+    reply.header('access-control-max-age', 86_400)
+    replyJson(reply, 200, '{}')
+  })
+}
+
+/** Firmware adds parameters and members of its own to them (contract §3). */
+const tolerant = [writeRecords, activateThing]
+
+/**
+ * Makes every other request refuse a query parameter that its operation does not name, and a body where it names none: a
+ * misspelled `startDate`, or one in a body, would remove everything.
+ */
+export function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
+  v2.addHook('onRoute', route => {
+    const { operation } = route.config ?? {}
+    if (!operation || tolerant.includes(operation)) return
+    const { credential, parameters = [], body } = operation
+    const names = parameters.flatMap(each => (each.in === 'query' ? each.name : []))
+    if (credential === 'stream') names.push('session')
+    if (credential === 'token') names.push('thingToken')
+    const refuse: preHandlerHookHandler = (request, _reply, done) => {
+      const hasQuery = request.raw.url?.includes('?') === true
+      const hasStrayBody = !body && isBodyAnnounced(request)
+      // Who gives no credential learns that first.
+      if (!(hasQuery || hasStrayBody) || !isGiven(credential, request)) return done()
+      if (hasQuery) new Query(request).refuseOthers(names, redactor)
+      if (hasStrayBody) bodies.refuse(request, names).then(() => done(), done)
+      else done()
+    }
+    route.preHandler = [route.preHandler ?? [], refuse].flat()
+  })
+}
+
+function isGiven(credential: CredentialKind, request: FastifyRequest): boolean {
+  const { ref = '' } = request.params as { readonly ref?: string }
+  if (credential === 'token' || credential === 'none' || isToken(ref)) return true
+  return credentialOf(request) !== undefined || (credential === 'stream' && new Query(request).has('session'))
+}

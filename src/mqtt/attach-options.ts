@@ -7,7 +7,7 @@ export interface AttachOptions {
   /**
    * Whether nothing but Thingwire's clients connect to the broker. Default false: what is not Thingwire's is left
    * to the host's hooks. True: unknown credentials are refused, and a connection without a credential is closed when it
-   * publishes on a foreign topic, or after 60 s without a valid token. Whoever has proven a credential has a publish on a
+   * publishes on a foreign topic, or after 60 s without a valid token. A client that has authenticated has a publish on a
    * foreign topic acknowledged, dropped and reported, here as there (contract §7.7).
    */
   readonly ownsBroker?: boolean

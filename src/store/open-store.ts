@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { promiseOf } from '../core/async/ticket.ts'
 import type { Lock, Locks, TakenLock } from '../core/locks.ts'
-import type { DriverLocks, RecordStore, Store, StoreDriver } from './contract.ts'
+import type { Nodes } from '../core/nodes.ts'
+import type { DriverLocks, RecordStore, Snapshot, Store, StoreDriver } from './contract.ts'
 import { LifeCycle } from './guard/life-cycle.ts'
-import { OpenSnapshots } from './guard/open-snapshots.ts'
 import { PendingAppends } from './guard/pending-appends.ts'
 import { SoleLocks } from './guard/sole-locks.ts'
-import { soleNode } from './guard/sole-node.ts'
 import { TimeLimit } from './guard/time-limit.ts'
 
 export interface OpenStoreOptions {
@@ -134,5 +133,67 @@ function limited(locks: DriverLocks, limit: TimeLimit): Locks {
       await promiseOf(ticket => limit.run(ticket, own => locks.release(lock, own)))
     },
     onLost: listener => locks.onLost(listener),
+  }
+}
+
+/** This process alone, which leads every task. */
+export function soleNode(locks: SoleLocks): Nodes {
+  const { node: self } = locks
+  return {
+    self,
+    isAlone: true,
+    alive: async () => new Set([self]),
+    lead: (task, work) => {
+      const stopping = new AbortController()
+      const working = work(stopping.signal, locks.begin(`task/${task}`))
+      return async () => {
+        stopping.abort()
+        await working
+      }
+    },
+    onDocuments: () => () => {},
+    onRefused: () => () => {},
+    send: () => {},
+    listen: async () => () => {},
+    onGap: () => () => {},
+    logBounds: async () => ({
+      completeAfter: Number.POSITIVE_INFINITY,
+      trimmableTo: Number.POSITIVE_INFINITY,
+    }),
+    hasLogged: async () => true,
+  }
+}
+
+/** The snapshots that are open: a reader may keep one for as long as it likes, and `close` waits for none. */
+export class OpenSnapshots {
+  readonly #store: LifeCycle
+  readonly #open = new Set<Snapshot>()
+
+  /** @param store life of the store that they are of */
+  constructor(store: LifeCycle) {
+    this.#store = store
+  }
+
+  /** Stands guard before a driver's snapshot: closed once, and read only while it and the store are open. */
+  guard(snapshot: Snapshot): Snapshot {
+    const life = new LifeCycle()
+    const guarded: Snapshot = {
+      writeNumber: snapshot.writeNumber,
+      latest: query => this.#store.stream(() => life.stream(() => snapshot.latest(query))),
+      close: () =>
+        this.#store.waitFor(
+          life.close(async () => {
+            this.#open.delete(guarded)
+            await snapshot.close()
+          }),
+        ),
+    }
+    this.#open.add(guarded)
+    return guarded
+  }
+
+  /** Closes all of them. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map(snapshot => snapshot.close()))
   }
 }

@@ -67,11 +67,11 @@ describe('thingwire write --file', () => {
   it('refuses a number that no 64-bit float holds, from wherever it comes', async () => {
     const time = '2026-11-20T09:30:00Z'
     const lines = [
-      `{"key":"n","value":{"x":1e400},"datetime":"${time}"}`,
+      `{"key":"n","value":{"x":1e+400},"datetime":"${time}"}`,
       `{"key":"n","value":1,"datetime":"${time}"}`,
     ]
     for (const run of [
-      await write(`time,lat,lon,n,m\n${time},60,23,1e400,1\n${time},60,23,1,1\n`),
+      await write(`time,lat,lon,n,m\n${time},60,23,1e+400,1\n${time},60,23,1,1\n`),
       await write(lines.join('\n'), [], 'lines.ndjson'),
     ]) {
       expect(run.code).toBe(1)
@@ -79,7 +79,7 @@ describe('thingwire write --file', () => {
       expect(run.times.every(text => Date.parse(text) === Date.parse(time))).toBe(true)
     }
     const thing = await createThing(server)
-    const argument = await runCommand(['write', thing.thingId, 'b={"x":1e400}'], { server })
+    const argument = await runCommand(['write', thing.thingId, 'b={"x":1e+400}'], { server })
     expect(argument).toMatchObject({ code: 2, stderr: expect.stringContaining('number_out_of_range') })
   })
 

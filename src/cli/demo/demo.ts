@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { signInLink } from '../../core/token.ts'
 import { createServer, type Server } from '../../server/index.ts'
 import type { ServerOptions } from '../../server/options/options.ts'
@@ -13,7 +14,6 @@ import { durationText, Progress } from '../progress.ts'
 import { type Door, openDoor } from './doors.ts'
 import { earlierRows, type Passage, sendHistory } from './history.ts'
 import { type Measurement, measurementsOf } from './instruments.ts'
-import { sendInTime } from './live.ts'
 import { prove } from './proof.ts'
 import { clock, commands } from './report.ts'
 import { createSession, type RegisteredInstrument, registerInstruments } from './service.ts'
@@ -134,4 +134,26 @@ async function writeHistory(
 They are one real sailing voyage of four hours, stored four times: once for
 each of the last three days, and once for today.`)
   return sent
+}
+
+/**
+ * Sends each measurement when it is made.
+ *
+ * @param onStored told the time of each measurement that is acknowledged, milliseconds since 1970
+ * @param stopping ends it after the write that is under way
+ * @throws Error of a write that was not acknowledged
+ */
+export async function sendInTime(
+  door: Door,
+  measurements: readonly Measurement[],
+  onStored: (measuredAt: number) => void,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (const { measuredAt, records } of measurements) {
+    const wait = Math.max(0, measuredAt - Date.now())
+    await delay(wait, undefined, { signal: stopping }).catch(() => {})
+    if (stopping.aborted) return
+    await door.write(records)
+    onStored(measuredAt)
+  }
 }

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import type { Server } from '../../server/index.ts'
 import { counted, table } from '../output.ts'
-import type { Passage } from './history.ts'
+import type { Passage, SentWrite } from './history.ts'
 import type { InstrumentRecord } from './instruments.ts'
-import { faultIn, readingsOf } from './order.ts'
 import { place, rate } from './report.ts'
 import { call, readLatest, readRecords } from './service.ts'
 import { positionKey } from './voyage.ts'
@@ -112,4 +111,44 @@ function lastPosition(passages: readonly Passage[]): InstrumentRecord | undefine
 
 function placeOfLast({ positions }: Watcher): string {
   return place(positions.at(-1))
+}
+
+/**
+ * Whether every reading of every write has arrived once and in order: those of a write together, as they stood in it,
+ * and no write before one that had been acknowledged when it was sent.
+ *
+ * @returns what is wrong; undefined if nothing is
+ */
+export function faultIn(
+  arrived: readonly InstrumentRecord[],
+  writes: readonly SentWrite[],
+): string | undefined {
+  const awaited = new Map(
+    writes.filter(write => !write.measurement.isRefused).map(write => [nameOf(readingsOf(write)[0]), write]),
+  )
+  let newestSent = 0
+  for (let place = 0; place < arrived.length; ) {
+    const name = nameOf(arrived[place])
+    const write = awaited.get(name)
+    if (!write) return `${name} arrived where no write begins, or again`
+    awaited.delete(name)
+    const readings = readingsOf(write)
+    if (!isDeepStrictEqual(arrived.slice(place, place + readings.length), readings)) {
+      return `the write of ${name} did not arrive as it was sent`
+    }
+    if (write.acknowledgedAt < newestSent) return `${name} arrived after a write that was sent later`
+    newestSent = Math.max(newestSent, write.sentAt)
+    place += readings.length
+  }
+  return awaited.size > 0 ? `${awaited.size} writes did not arrive` : undefined
+}
+
+/** Positions are told when they are the thing's: not with their write. */
+export function readingsOf({ measurement }: Pick<SentWrite, 'measurement'>): readonly InstrumentRecord[] {
+  return measurement.isRefused ? [] : measurement.records.filter(({ key }) => key !== positionKey)
+}
+
+/** The voyage has one record of a resource at a time. */
+function nameOf(record: InstrumentRecord | undefined): string {
+  return `${record?.key} at ${record?.datetime}`
 }

@@ -6,16 +6,17 @@ import { printable } from '../../core/json/printable.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
+import { folded, type Told } from '../load/folded.ts'
 import { LoadState } from '../load/load-state.ts'
 import { type LoadCounts, load } from '../load/loader.ts'
+import { faultText, namedLines } from '../load/refused-lines.ts'
 import { withRetry } from '../load/with-retry.ts'
-import { counted, grouped } from '../output.ts'
+import { counted, grouped, printJson, printLine } from '../output.ts'
 import { durationText, Progress } from '../progress.ts'
 import { fileOptions, formatOf } from './file-options.ts'
-import { FileReader } from './file-reader.ts'
+import { FileReader, summaryOf } from './file-reader.ts'
 import { type Flags, writeFlags } from './flags.ts'
 import { tellResult } from './result.ts'
-import { tryFile } from './try-file.ts'
 
 /** Writes the records of a file, or of stdin (`-`); with `--dry-run` only says what it would write. */
 export async function writeFile(named: string | undefined, file: string, flags: Flags): Promise<void> {
@@ -109,4 +110,35 @@ async function foundFile(file: string): Promise<Stats> {
     throw usageError(`cannot read ${file}: ${(error as Error).message}`)
   }
   throw usageError(`${file} is a directory`)
+}
+
+/**
+ * Reads a file to its end and says what would be written of it. No server is asked: a write that it refuses would stay on the
+ * thing's list of refused writes.
+ *
+ * @throws CommandError failed if lines cannot be read, with why
+ */
+export async function tryFile(
+  reader: FileReader,
+  { name, json }: { readonly name: string; readonly json: true | undefined },
+): Promise<void> {
+  let records = 0
+  const told: Told[] = []
+  for await (const { line, records: found, fault } of reader.read()) {
+    records += found.length
+    if (fault) told.push({ line, text: faultText(fault) })
+  }
+  const notes = reader.notes.lines()
+  if (json) {
+    const columns = reader.columns.map(summaryOf)
+    await printJson({ records, refused: told.length, columns, first: reader.first, notes })
+  } else {
+    for (const note of notes) await printLine(`note      ${note}`)
+    await printLine(`${counted(records, 'record')} of ${name} would be written`)
+  }
+  if (told.length === 0) return
+  throw failure(
+    `${counted(told.length, 'line')} of ${name} cannot be read`,
+    folded(told).slice(0, namedLines),
+  )
 }

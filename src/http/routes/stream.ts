@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ThingwireError } from '../../errors.ts'
+import type { Live, Subscriber } from '../../live/index.ts'
 import type { HttpThings } from '../http-things.ts'
 import type { Operation } from '../operation/operation.ts'
 import { queryParameter, ref } from '../operation/parameters.ts'
@@ -11,10 +12,9 @@ import { acceptedType } from '../request/accepted.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
-import { chunkedJson, streamChunks } from '../streaming/chunked-stream.ts'
 import { CredentialWatch } from '../streaming/credential-watch.ts'
 import { EventStreams, eventsType } from '../streaming/event-stream.ts'
-import { LiveStream, OpenStreams, streamHeaders } from '../streaming/live-stream.ts'
+import { LiveStream, OpenStreams, type StreamForm, streamHeaders } from '../streaming/live-stream.ts'
 
 const example = [{ key: 'temperature', value: 21.5 }]
 
@@ -181,4 +181,27 @@ function keepAliveOf(query: Query): number {
 /** An empty one is none: that is what a client that has had no event would have to send. */
 function lastEventIdOf(request: FastifyRequest): string | undefined {
   return request.headers['last-event-id']?.toString() || undefined
+}
+
+const nothing = Buffer.from('{}')
+const subscribed = Buffer.from('{"status":"success","message":"subscribed"}')
+
+/** One JSON document per chunk, nothing between them (contract §8). */
+export const chunkedJson: StreamForm = {
+  contentType: 'application/json',
+  keepAlive: () => nothing,
+}
+
+/** Sends the writes of a thing from now on, as `v2/things/<ref>` of MQTT does. */
+export function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
+  const subscriber: Subscriber = {
+    deliver: write => {
+      if (write.hasWhole) stream.send(write.whole(), write.committedAt)
+    },
+    // It could not say that something is missing.
+    missed: () => stream.end(),
+  }
+  stream.onClose(() => live.unsubscribe(thingId, subscriber))
+  live.subscribe(thingId, subscriber)
+  stream.send(subscribed)
 }

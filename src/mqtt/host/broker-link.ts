@@ -1,9 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { encodeSubscribe, encodeUnsubscribe, pingreq } from '../packets/encode.ts'
-import { typeOf } from '../packets/header.ts'
+import { headerAt, qosOf, typeOf } from '../packets/header.ts'
 import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
-import { messageIdOf, splitPackets } from '../packets/split.ts'
 import { BrokerSide, type BrokerSideHandlers } from './broker-side.ts'
 
 export interface BrokerLinkHandlers {
@@ -273,4 +272,26 @@ export class BrokerLink implements BrokerSideHandlers {
     this.#ids ??= new Set()
     this.#ids.add(messageId)
   }
+}
+
+/** The whole packets that bytes begin with, each as it is on the wire, and what is left of the bytes. @throws MalformedPacket */
+export function splitPackets(bytes: Buffer): { readonly packets: readonly Buffer[]; readonly rest: Buffer } {
+  const packets: Buffer[] = []
+  let place = 0
+  for (;;) {
+    const header = headerAt(bytes, place)
+    const end = header ? header.start + header.length : Number.POSITIVE_INFINITY
+    if (end > bytes.length) return { packets, rest: bytes.subarray(place) }
+    packets.push(bytes.subarray(place, end))
+    place = end
+  }
+}
+
+/** The packet id of a whole packet; 0: it has none. */
+export function messageIdOf(packet: Buffer): number {
+  const header = headerAt(packet, 0)
+  if (!header || header.length < 2) return 0
+  const { firstByte, start } = header
+  if (typeOf(firstByte) !== types.publish) return packet.readUInt16BE(start)
+  return qosOf(firstByte) === 0 ? 0 : packet.readUInt16BE(start + 2 + packet.readUInt16BE(start))
 }

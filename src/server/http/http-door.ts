@@ -1,5 +1,7 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { isLoopback } from '../../access/limits/address-key.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -18,6 +20,7 @@ import {
   urlOf,
 } from '../connections/listening.ts'
 import { logRejected } from '../connections/log-rejected.ts'
+import { refuse } from '../connections/refuse.ts'
 import { TrustedProxies } from '../connections/trusted-proxies.ts'
 import { collectOperations } from '../docs/collect-operations.ts'
 import { docsRoutes } from '../docs/routes.ts'
@@ -32,8 +35,8 @@ import { openTlsListener } from '../tls/tls-listener.ts'
 import { readVersion } from '../version.ts'
 import { dashboardRoutes } from './dashboard.ts'
 import { createHttpServer, type HttpTimeouts, httpTimeouts } from './http-server.ts'
-import { acceptWebSockets } from './websocket.ts'
-import { refuseWebSocketsElsewhere } from './websocket-elsewhere.ts'
+import { ignore, MqttWebSockets, webSocketPath } from './mqtt-web-sockets.ts'
+import { isWebSocketPath, UpgradableRequest } from './upgradable-request.ts'
 
 export interface HttpDoor {
   /** Of the plain listener. */
@@ -214,5 +217,65 @@ function closeConnectionsWhen(
       })
     }
     done()
+  })
+}
+
+const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
+const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
+
+/**
+ * Tells whoever opens a WebSocket at another path, or comes to its path without one: a page or a 404 would say nothing. To be
+ * called before there are routes.
+ */
+export function refuseWebSocketsElsewhere(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const message = problemOf(request)
+    if (message === undefined) return done()
+    tellUpgrade(request, reply)
+    done(new ThingwireError('websocket_elsewhere', message))
+  })
+}
+
+function problemOf({ raw, is404 }: FastifyRequest): string | undefined {
+  if (raw instanceof UpgradableRequest && raw.isWebSocketElsewhere) return elsewhere
+  return is404 && raw.method === 'GET' && isWebSocketPath(raw.url) ? noUpgrade : undefined
+}
+
+/** RFC 9110, 15.5.22. Who closes behind one request would be kept open by it. */
+function tellUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const isKept = raw.httpVersion === '1.1' && !/\bclose\b/i.test(raw.headers.connection ?? '')
+  if (isKept) reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
+}
+
+/**
+ * Hands WebSockets to the MQTT door (contract §7). Refusals are answered like every other HTTP error.
+ *
+ * @param server made with `UpgradableRequest`
+ * @param limit met by what trusted proxies forward; other connections are counted when they are opened
+ * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
+ * @param ping between two pings of a WebSocket, milliseconds
+ */
+export function acceptWebSockets(
+  server: Server,
+  mqtt: MqttServer,
+  limit: ConnectionLimit,
+  { allowedOrigins, maxPacketSize }: ServerOptions,
+  log: FastifyBaseLogger,
+  stopping: AbortSignal,
+  ping: number,
+): void {
+  const webSockets = new MqttWebSockets({
+    ...{ allowedOrigins, maxPacketSize, ping },
+    handle: (stream, request) => mqtt.handle(stream, request),
+    onBroken: message => log.debug({ message }, 'WebSocket broken off'),
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Until the WebSocket listens for it, nobody does.
+    socket.on('error', ignore)
+    const problem = stopping.aborted ? new ThingwireError('draining') : webSockets.problemOf(request)
+    if (problem) return refuse(socket, problem)
+    if (!limit.enterForwarded(request, socket))
+      return refuse(socket, new ThingwireError('too_many_connections'))
+    webSockets.take(request, socket, head)
   })
 }

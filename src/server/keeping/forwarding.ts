@@ -1,11 +1,13 @@
+import { lookup } from 'node:dns/promises'
+import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isLoopback } from '../../access/limits/address-key.ts'
 import { Redactor } from '../../core/refusals/redactor.ts'
 import type { ForwardLog } from '../../forward/forward-notices.ts'
 import type { ForwardOptions } from '../../forward/forwarder.ts'
 import { readTarget } from '../../forward/target.ts'
 import { ThingMap } from '../../forward/thing-map.ts'
 import type { ServerOptions } from '../options/options.ts'
-import { isOwnAddress } from './own-address.ts'
 
 /**
  * What the options say of forwarding; undefined: nothing is forwarded.
@@ -34,4 +36,43 @@ export async function forwardingOf(
     logLimit: forwardLogLimit,
     log,
   }
+}
+
+type Listeners = Pick<ServerOptions, 'host' | 'tlsHost' | 'httpPort' | 'httpsPort' | 'mqttPort' | 'mqttsPort'>
+
+const wildcards = ['0.0.0.0', '::']
+
+/**
+ * Whether a server with these options would itself listen at the URL. A name that cannot be resolved now is the server's only if
+ * it is spelled like `host`.
+ *
+ * @param url with `mqtt`, `mqtts`, `ws` or `wss`
+ */
+export async function isOwnAddress(url: string, options: Listeners): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(url)
+  const { host, tlsHost = host, httpPort, httpsPort, mqttPort, mqttsPort } = options
+  const listeners: Readonly<Record<string, { port: number; host: string; usual: number }>> = {
+    'mqtt:': { port: mqttPort, host, usual: 1883 },
+    'mqtts:': { port: mqttsPort, host: tlsHost, usual: 8883 },
+    'ws:': { port: httpPort, host, usual: 80 },
+    'wss:': { port: httpsPort, host: tlsHost, usual: 443 },
+  }
+  const listener = listeners[protocol]
+  if (!listener || Number(port || listener.usual) !== listener.port) return false
+  const [targets, owns] = await Promise.all([addressesOf(hostname), addressesOf(listener.host)])
+  return targets.some(
+    target => owns.includes(target) || (owns.some(own => wildcards.includes(own)) && isOfThisMachine(target)),
+  )
+}
+
+/** The name itself is one of them. */
+async function addressesOf(host: string): Promise<string[]> {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase()
+  const found = await lookup(name, { all: true }).catch(() => [])
+  return [name, ...found.map(({ address }) => address)]
+}
+
+function isOfThisMachine(address: string): boolean {
+  const infos = Object.values(networkInterfaces()).flatMap(each => each ?? [])
+  return isLoopback(address) || infos.some(info => info.address === address)
 }

@@ -263,7 +263,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** What takes none is welcome on a disk that is nearly full: it may be what frees some. */
+/** A commit without puts is allowed on a disk that is nearly full: a removal may free room. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

@@ -33,7 +33,7 @@ export interface Progress {
 }
 
 /** Pieces on their way to Redis. */
-const inHand = 8
+const piecesAtOnce = 8
 
 /**
  * Moves everything of an embedded store into an empty store in Redis, and compares both. When it ends before it is done,
@@ -120,7 +120,7 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
       loading.catch(() => {})
       pieces.push(loading)
       // Redis gets to know the script with the first piece: others that are under way then could overtake one another.
-      if (pieces.length === inHand || isFirst) await pieces.shift()
+      if (pieces.length === piecesAtOnce || isFirst) await pieces.shift()
       isFirst = false
     }
   }

@@ -1,8 +1,9 @@
 import type { Observer } from '../../core/observer.ts'
 import { behind } from '../commit-ticket.ts'
-import type { DriverRecords, Receipt } from '../contract.ts'
+import type { DriverRecords, Receipt, WriteAnswer } from '../contract.ts'
 import { toTexts } from '../document-texts.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
+import { digestOf, rememberedFor, rememberedIds } from '../resend.ts'
 import { weigh } from '../weigh.ts'
 import { readLog, trimLog } from './commit-log.ts'
 import { type Committed, RedisCommitter, type RedisPendingCommit } from './committer.ts'
@@ -14,7 +15,6 @@ import { readPage } from './reading/pages.ts'
 import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts'
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
-import { answerOf } from './write-ids.ts'
 
 /** Largest group that is committed as one, in bytes as `weigh` has them: bounds how long Redis does nothing else. */
 const maximumGroupBytes = 128 * 1024
@@ -98,4 +98,23 @@ export function createRecords(
   async function hearAll(): Promise<void> {
     await follower.reached(await newestWriteNumber(database))
   }
+}
+
+const form = /^(\d+):(\d+):(.*)$/s
+
+/** The answer of the write of the thing that carried the id, if it is remembered at `now`. */
+export async function answerOf(
+  database: RedisDatabase,
+  thingId: string,
+  id: string,
+  now: number,
+): Promise<WriteAnswer | undefined> {
+  const { keys } = database
+  const found = await database.call('HMGET', keys.writeIds(thingId), digestOf(id), '#')
+  const [known, newest] = found as readonly (Buffer | null)[]
+  const [, ordinal, receivedAt, answer] = form.exec(known?.toString() ?? '') ?? []
+  if (answer === undefined) return undefined
+  const isForgotten =
+    Number(ordinal) <= Number(newest) - rememberedIds || Number(receivedAt) < now - rememberedFor
+  return isForgotten ? undefined : (JSON.parse(answer) as WriteAnswer)
 }

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Observer } from '../../core/observer.ts'
 import { assertOptions } from '../../core/options/given-options.ts'
+import { keptRefusals } from '../../core/refusals/refused-write.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { StoreDriver } from '../contract.ts'
-import { connectToServerOf, duplicateForBlocking, openClient } from './connection/connection.ts'
-import { RedisDatabase } from './connection/database.ts'
+import type { RefusedWrite, RefusedWrites, StoreDriver, StoreSize } from '../contract.ts'
+import { connectToServerOf, duplicateForBlocking, mastersOf, openClient } from './connection/connection.ts'
+import { RedisDatabase, storeError } from './connection/database.ts'
 import { checkDurability, type DurabilityOptions } from './connection/durability.ts'
 import { formatVersion, openFormat } from './connection/format.ts'
-import { memorySize } from './connection/memory-size.ts'
 import { NumberedWrites } from './connection/numbered-writes.ts'
 import { givenRedisStoreRules } from './connection/option-rules.ts'
 import { waitingForReplicas } from './connection/replicas.ts'
+import { serverSettings } from './connection/server-settings.ts'
 import type { Statement } from './connection/statement.ts'
 import { tellOutages } from './connection/tell-outages.ts'
 import { createDocuments } from './documents.ts'
@@ -22,9 +23,8 @@ import { RedisNodes } from './nodes/nodes.ts'
 import { RedisReceipts } from './nodes/receipt-clock.ts'
 import { RedisClock } from './nodes/redis-clock.ts'
 import { createRecords } from './records.ts'
-import { createRefusedWrites } from './refused-writes.ts'
 import { newestWriteNumber } from './removals.ts'
-import type { Client } from './script.ts'
+import { type Client, Script } from './script.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
   /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; of a cluster one node or several, with commas. */
@@ -150,4 +150,42 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
     for (const opened of clients) opened.disconnect()
     throw error
   }
+}
+
+const addRefusedWrite = new Script('add-refused-write')
+
+export function createRefusedWrites(database: RedisDatabase): RefusedWrites {
+  return {
+    async add(thingId, refused) {
+      await database.run(addRefusedWrite, database.node, thingId, JSON.stringify(refused), keptRefusals)
+    },
+    async list(thingId, limit) {
+      const newest = await database.call('LRANGE', database.keys.refused(thingId), 0, keptRefusals - 1)
+      return (newest as readonly Buffer[])
+        .slice(0, limit)
+        .map(text => JSON.parse(text.toString()) as RefusedWrite)
+    },
+  }
+}
+
+/**
+ * The memory that Redis uses, whatever is in it; of a cluster that of the master that uses most, which is the one that has
+ * the database.
+ *
+ * @throws ThingwireError store_unavailable
+ */
+export async function memorySize(client: Client): Promise<StoreSize> {
+  try {
+    const settings = await Promise.all(mastersOf(client).map(serverSettings))
+    const sizes = settings.map(({ usedMemory, maxmemory }) =>
+      sizeOf(Number(usedMemory ?? 0), Number(maxmemory)),
+    )
+    return sizes.reduce((most, size) => (size.bytes > most.bytes ? size : most), { bytes: 0 })
+  } catch (error) {
+    throw storeError(error)
+  }
+}
+
+function sizeOf(bytes: number, maxmemory: number): StoreSize {
+  return maxmemory > 0 ? { bytes, limit: maxmemory } : { bytes }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { remembered } from '../../../src/core/algorithms/remembered.ts'
+import { remembered } from '../../../src/access/authorise.ts'
 
 it('remembered() computes a text once, and again when more than its capacity came in between', () => {
   const computed: string[] = []

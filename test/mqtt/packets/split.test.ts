@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { generate } from 'mqtt-packet'
 import { expect, it } from 'vitest'
-import { messageIdOf, splitPackets } from '../../../src/mqtt/packets/split.ts'
+import { messageIdOf, splitPackets } from '../../../src/mqtt/host/broker-link.ts'
 import { packets } from './arbitrary-packets.ts'
 
 it('splitPackets() gives whole packets and the rest, wherever the bytes end', () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readProxyHeader } from '../../../src/server/connections/proxied-socket.ts'
+import { readProxyHeader } from '../../../src/server/mqtt-admission.ts'
 import { eventOf } from '../../helpers/event-of.ts'
 
 const header = Buffer.from('PROXY TCP4 203.0.113.7 192.0.2.1 4711 1883\r\n')

@@ -3,7 +3,7 @@ import {
   type MqttSessionDocument,
   whateverIsCommitted,
 } from '../../../src/mqtt/sessions/session-documents.ts'
-import { movedDocument } from '../../../src/server/keeping/moved-documents.ts'
+import { movedDocument } from '../../../src/server/keeping/migrate.ts'
 
 const numberOf = (writeNumber: number) => 1_000 + 16 * writeNumber
 

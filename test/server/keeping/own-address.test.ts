@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { isOwnAddress } from '../../../src/server/keeping/own-address.ts'
+import { isOwnAddress } from '../../../src/server/keeping/forwarding.ts'
 import { completeOptions } from '../../../src/server/options/load-options.ts'
 
 describe('isOwnAddress()', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { movedDocument } from '../../../src/server/keeping/moved-documents.ts'
+import { movedDocument } from '../../../src/server/keeping/migrate.ts'
 import type { Store, StoreDriver } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { type MigrateOptions, migrate, type Progress } from '../../../src/store/migrate/migrate.ts'

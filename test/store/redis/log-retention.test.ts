@@ -4,7 +4,7 @@ import { count, measured, otherThing, received, thing, write } from '../../../sr
 import { logBounds, trimLog } from '../../../src/store/redis/commit-log.ts'
 import type { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { type LogEntry, writeNumberOf } from '../../../src/store/redis/log/log-entry.ts'
-import { createRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
+import { createRefusedWrites } from '../../../src/store/redis/store.ts'
 import { redisOfTests } from '../../helpers/redis-of-test.ts'
 import { append, crowdLog, newDatabase } from './databases.ts'
 

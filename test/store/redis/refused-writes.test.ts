@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { RedisDatabase } from '../../../src/store/redis/connection/database.ts'
 import { redisKeys } from '../../../src/store/redis/keys.ts'
-import { createRefusedWrites } from '../../../src/store/redis/refused-writes.ts'
+import { createRefusedWrites } from '../../../src/store/redis/store.ts'
 import { redisOfTest } from '../../helpers/redis-of-test.ts'
 
 test('add() keeps no more than 100 refused writes in Redis, whichever node adds them', async () => {

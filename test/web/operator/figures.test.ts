@@ -11,7 +11,7 @@ import {
   historyLength,
   noHistory,
   refusalsOf,
-  turnedAwayOf,
+  rejectedConnectionsOf,
   withSample,
 } from '../../../web/src/operator/figures/history.ts'
 import { quantile, rate } from '../../../web/src/operator/figures/increase.ts'
@@ -168,7 +168,7 @@ describe('refusalsOf()', () => {
   })
 })
 
-describe('turnedAwayOf()', () => {
+describe('rejectedConnectionsOf()', () => {
   it('names the door and the reason, and leaves out what is no matter of a credential', async () => {
     const node = new Node(1)
     const connects = node.counter('thingwire_mqtt_connects_total', 'return_code')
@@ -182,7 +182,7 @@ describe('turnedAwayOf()', () => {
     errors.inc({ reason: 'invalid_key' }, 4)
     const before = withSample(noHistory, await node.metrics(0))
     brokenOff.inc({ reason: 'unknown_thing_token' }, 2)
-    expect(turnedAwayOf(withSample(before, await node.metrics(5_000)))).toEqual([
+    expect(rejectedConnectionsOf(withSample(before, await node.metrics(5_000)))).toEqual([
       { reason: 'MQTT unknown_thing_token', recently: 2, inAll: 2 },
       { reason: 'HTTP invalid_session', recently: 0, inAll: 9 },
       { reason: 'MQTT CONNACK 4: unknown credential', recently: 0, inAll: 3 },

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Moment } from '../../time/moment.tsx'
 import { Problem } from '../problem.tsx'
 import { type Figure, figures } from './catalogue.ts'
-import { type Point, type Refusals, refusalsOf, turnedAwayOf } from './history.ts'
+import { type Point, type Refusals, refusalsOf, rejectedConnectionsOf } from './history.ts'
 import { Sparkline } from './sparkline.tsx'
 import { useHistory } from './use-history.ts'
 
@@ -43,7 +43,7 @@ export function Figures({ credential }: { readonly credential: string }) {
           />
           <RefusalsCard
             title="Clients turned away"
-            refusals={turnedAwayOf(history)}
+            refusals={rejectedConnectionsOf(history)}
             since={samples[0]?.at ?? newest.at}
           >
             <p class="muted">

@@ -52,7 +52,7 @@ export function refusalsOf(history: History): readonly Refusals[] {
  * The reasons for which clients were turned away, most of late first: over MQTT a device hears none, and no thing has
  * it among its refused writes.
  */
-export function turnedAwayOf(history: History): readonly Refusals[] {
+export function rejectedConnectionsOf(history: History): readonly Refusals[] {
   const rows: Refusals[] = []
   for (const refusals of countsOf(history, 'thingwire_mqtt_connects_total', 'return_code')) {
     const text = connackTexts.get(refusals.reason)
