@@ -120,8 +120,8 @@ describe('retained messages of 1 MB', () => {
     'come whole over %s to a reader that takes many times drainTimeout for them, and is answered its pings',
     async transport => {
       const target = transport === 'TCP' ? server().mqttUrl : server().webSocketUrl
-      const { port } = await openSlowPath(Number(new URL(target).port), 4 * megabyte)
-      const subscriber = await connectTo(server(), password, { transport, port, keepalive: 5 })
+      const { port } = await openSlowPath(Number(new URL(target).port), 2 * megabyte)
+      const subscriber = await connectTo(server(), password, { transport, port, keepalive: 8 })
       await subscriber.client.subscribeAsync('frigate/large/#', { qos: 1 })
       await subscriber.has(1)
       // What is published meanwhile does not wait for all of them.
