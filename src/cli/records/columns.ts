@@ -166,7 +166,12 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
     columns.filter(({ words }) => words.some(w => known.includes(w)) && !words.some(w => other.includes(w)))
   const lat = choose(withOne(latWords, longWords), latWords, 'the latitude', how)
   const long = choose(withOne(longWords, latWords), longWords, 'the longitude', how)
-  return lat && long && [lat, long]
+  if (lat && long) return [lat, long]
+  const lone = lat ?? long
+  // A press can be long, too.
+  if (!lone || lone.words.length > 1) return undefined
+  const missing = lat ? 'longitude: call it long, lon, lng or longitude' : 'latitude: call it lat or latitude'
+  throw usageError(`there is a column ${shownName(lone.name)} but none of the ${missing}, or ${how}`)
 }
 
 /** undefined: each column is a key of its own. */

@@ -197,6 +197,8 @@ describe('the columns of a CSV file', () => {
 
   it.each([
     ['time,timestamp,T\n', /time and timestamp could each be the time/],
+    ['time,lat,T\n', /a column lat but none of the longitude.*lon, lng/],
+    ['time,Lng,T\n', /a column Lng but none of the latitude/],
     ['time,lat,gps_lat,lon\n', undefined],
     ['time,gps_lat,pos_lat,lon\n', /gps_lat and pos_lat could each be the latitude.*--geo-columns/],
     ['time,value\n', /a column value needs a column key beside it.*--key/],

@@ -69,6 +69,7 @@ describe('ndjsonRecords()', () => {
     ['time,T', /not JSON \(for CSV: --format csv\)/],
     [`{"key":"T","datetime":"${at}"}`, /a line is one record.*this one has key, datetime/],
     [`{"key":"T","value":1,"created_at":"${at}","updated_at":"${at}"}`, /could each be the time/],
+    [`{"key":"T","value":1,"datetime":"${at}","lat":1}`, /none of the longitude/],
   ])('says what a line is: %s', async (line, message) => {
     const { records, faults } = await readNdjson(`\n${line}\r\n`)
     expect(records).toEqual([])
