@@ -196,6 +196,7 @@ describe('thingwire, as the operator,', () => {
       [['things', 'list', '--bbox', '1,2,3'], { server }, 2, /--bbox must be/],
       [['write', 'boat', 'n=1', '--date', '2026-02-02'], { server }, 2, /--date is only for a file/],
       [['write', 'boat', 'n=1', '--datetime', 'yesterday'], { server }, 2, /--datetime must be/],
+      [['write', 'boat', 'n=1', '--datetime', '2026-02-02T09:30'], { server }, 2, /names no zone/],
       [['codes', 'create', '--count', '2000'], { server }, 2, /--count must be .* from 1 to 1000/],
       [['check', 'foo'], {}, 2],
       [['check', '--data-dir'], {}, 2, /--data-dir/],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { failure } from '../exit.ts'
 import type { Column, Columns, FileOptions } from './columns.ts'
 import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
@@ -57,14 +58,11 @@ export class RowReader {
     const bad = degrees.find((each, at) => !isDegrees(each, at === 0 ? 90 : 180))
     const signs = columns.geo?.map(({ at }) => cells[at + 1])
     if (/^[NS],[EW]$/.test(String(signs))) {
-      return faultAt(
-        line,
-        'geo',
-        `${signs} stands beside the degrees: write those of south and west with a minus`,
-      )
+      return faultAt(line, 'geo', `${signs} stands beside the degrees: write south and west with a minus`)
     }
-    if (bad !== undefined)
+    if (bad !== undefined) {
       return faultAt(line, 'geo', `${JSON.stringify(bad)} is no latitude or longitude in degrees`)
+    }
     const table = cellOf(columns.series)
     for (const { key, value } of readings) {
       const first = this.#tables.get(key) ?? table
@@ -97,7 +95,7 @@ export class RowReader {
     this.#values.set(key, known)
     if (known.size >= timesInMemory) known.clear()
     if (!known.has(datetime)) return void known.set(datetime, value)
-    if (known.get(datetime) !== value) this.#notes.addTwice(line, key, datetime)
+    if (!isDeepStrictEqual(known.get(datetime), value)) this.#notes.addTwice(line, key, datetime)
     if (!isCoarse) return
     throw failure(
       `line ${line}: ${datetime} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,

@@ -17,8 +17,7 @@ export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     open = new Uint8Array()
   }
   decoder ??= decoderFor(open)
-  const rest = decode(decoder, open) + decode(decoder)
-  if (rest !== '') yield rest
+  yield decode(decoder, open) + decode(decoder)
 }
 
 function decoderFor([first, second]: Uint8Array): TextDecoder {

@@ -20,6 +20,12 @@ export async function writeReadings(
   if (flags.datetime !== undefined && parseDatetime(flags.datetime) === undefined) {
     throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
   }
+  // As in a file: a clock without a zone could be that of the reader or UTC.
+  if (flags.datetime?.includes(':') && !/(?:z|[+-]\d\d:?\d\d)$/i.test(flags.datetime)) {
+    throw usageError(
+      `--datetime ${flags.datetime} names no zone: end it with Z, or with an offset such as +02:00`,
+    )
+  }
   const geo = flags.geo === undefined ? undefined : geoOf(flags.geo)
   const values = operands.map(operand => ({ ...readingOf(operand), geo, datetime: flags.datetime }))
   for (const note of operands.flatMap(notesOf)) console.error(`thingwire: note: ${note}`)

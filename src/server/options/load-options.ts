@@ -63,7 +63,26 @@ function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
     const values = sources.map(source => check(name, source)).filter(value => value !== undefined)
     merged[name] = values[0] ?? declarationOf(name).default
   }
+  refuseSharedPort(merged as ServerOptions)
   return merged as ServerOptions
+}
+
+/** 0 takes a free port, so two of them differ. */
+function refuseSharedPort(options: ServerOptions): void {
+  const { host, tlsHost = host, tlsCert } = options
+  const plain = ['httpPort', 'mqttPort', 'lenientPort'] as const
+  const secure = tlsCert === undefined ? [] : (['httpsPort', 'mqttsPort'] as const)
+  const taken = new Map<string, OptionName>()
+  const addresses = [
+    ...plain.map(name => [name, host] as const),
+    ...secure.map(name => [name, tlsHost] as const),
+  ]
+  for (const [name, address] of addresses) {
+    const port = options[name]
+    const other = taken.get(`${address} ${port}`)
+    if (port && other) throw new Error(`${other} and ${name} are both ${port}: each needs a port of its own`)
+    taken.set(`${address} ${port}`, name)
+  }
 }
 
 function check(name: OptionName, { label, values }: OptionSource): unknown {

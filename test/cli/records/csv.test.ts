@@ -270,7 +270,7 @@ describe('a second value of a key at one time', () => {
     expect(notes).toContainEqual(expect.stringMatching(/^T: line \d has a second value at 2026.*series/))
   })
 
-  it('is none if the value is the same', async () => {
-    expect((await readCsv(`time,T\n${at},12\n${at},12\n`)).notes).toEqual([])
+  it.each(['12', '[1,2]'])('is none if the value is the same: %s', async cell => {
+    expect((await readCsv(`time;T\n${at};${cell}\n${at};${cell}\n`)).notes).toEqual([])
   })
 })

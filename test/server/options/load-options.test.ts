@@ -52,6 +52,24 @@ describe('loadOptions()', () => {
     })
   })
 
+  it.each([
+    [{ httpPort: 1883 }, /^httpPort and mqttPort are both 1883: each needs a port of its own$/],
+    [{ lenientPort: 8080 }, /^httpPort and lenientPort are both 8080/],
+    [{ tlsCert: 'c.pem', tlsKey: 'k.pem', httpsPort: 8080 }, /^httpPort and httpsPort are both 8080/],
+  ])('refuses one port for two doors: %j', async (options, message) => {
+    const config = await configFile(options)
+    await expect(loadOptions({ config }, {})).rejects.toThrow(message)
+  })
+
+  it.each([
+    { httpPort: 0, mqttPort: 0 },
+    { httpsPort: 8080 },
+    { tlsHost: '127.0.0.2', tlsCert: 'c.pem', tlsKey: 'k.pem', httpsPort: 8080 },
+  ])('takes ports that differ or are not used: %j', async options => {
+    const config = await configFile(options)
+    expect(await loadOptions({ config }, {})).toMatchObject(options)
+  })
+
   it('counts an empty variable as not set', async () => {
     expect(await loadOptions({}, { THINGWIRE_ADMIN_KEY: '', THINGWIRE_CONFIG: '' })).toEqual(defaults)
   })
