@@ -1,4 +1,5 @@
 import type { Aedes, AuthenticateError, Client } from 'aedes'
+import type { BrokerQuestion } from './doors/connect-door.ts'
 import type { MqttDoor } from './doors/mqtt-door.ts'
 import { isThingwireTopic } from './topics.ts'
 
@@ -15,6 +16,7 @@ type Members = Pick<
 export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   let isAttached = true
+  const questions = new WeakMap<Client, (question: BrokerQuestion) => void>()
   const putBack = replaceMembers<Members>(broker, {
     // A server that was given this function goes on using it.
     handle: (stream, request) =>
@@ -25,19 +27,28 @@ export function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
         callback(new Error('broker.handle was given to a server before attachThings was called'), false)
         return
       }
+      const handToBroker = () =>
+        new Promise<BrokerQuestion>(resolve => {
+          questions.set(client, resolve)
+          callback(null, true)
+        })
       // First the host's own, for every client: it may let in certain addresses only.
       preConnect.call(broker, client, packet, (error, mayGoOn) => {
         if (error || !mayGoOn) callback(error, mayGoOn)
-        else door.connect(client, packet).then(() => callback(null, true))
+        else void door.connect(client, packet, handToBroker)
       })
     },
 
     // From here on the broker asks its persistence, which is nothing to a client of ours.
     authenticate: (client, username, password, callback) => {
-      const decision = door.accept(client)
-      if (decision === 'host') authenticate.call(broker, client, username, password, callback)
-      else if (decision === 'accepted') callback(null, true)
-      else callback(decision as AuthenticateError, false)
+      const askHost = () => authenticate.call(broker, client, username, password, callback)
+      const onQuestion = questions.get(client)
+      if (!onQuestion) return askHost()
+      onQuestion({
+        accept: () => callback(null, true),
+        refuse: refusal => callback(refusal as AuthenticateError, false),
+        askHost,
+      })
     },
 
     // Publishes on topics of ours never come so far, but for those of clients that were there before the door.

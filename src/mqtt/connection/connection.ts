@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Client, ConnectPacket } from 'aedes'
+import type { Client } from 'aedes'
 import { type Principal, principalName } from '../../access/principal.ts'
 import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { ThingwireError } from '../../errors.ts'
@@ -14,7 +14,7 @@ import type { MqttSession } from '../sessions/session.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { KeptWillContent } from '../wills/will-documents.ts'
 import { Acks } from './acks.ts'
-import type { Admission, ConnectRefused } from './admission.ts'
+import type { Admission } from './admission.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
 import { KeepAlive } from './keep-alive.ts'
@@ -52,6 +52,18 @@ export interface KeptWill {
   readonly lock: Lock | undefined
 }
 
+/**
+ * `connecting`: CONNECT is not answered yet. `rejected`: its answer is a refusal. `connected`: CONNACK 0 is sent. `left`: the
+ * connection is gone, and nothing of it is pending.
+ */
+export type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
+
+/**
+ * `disconnect`: a DISCONNECT was received, so that the will does not apply (MQTT-3.14.4-3). `eviction`: another connection took
+ * the client over, or its credential or topics were withdrawn.
+ */
+export type ConnectionEnd = 'disconnect' | 'eviction'
+
 const maximumMessageId = 65_535
 let opened = 0
 
@@ -69,6 +81,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly #keepAlive = new KeepAlive()
   #handler: PacketHandler | undefined
   #messageId = 0
+  #state: ConnectionState = 'connecting'
+  #end: ConnectionEnd | undefined
   /** Protocol level of its CONNECT. */
   protocolVersion: Connect['protocolVersion'] = 4
   /** On the clock of `performance.now()`, milliseconds. */
@@ -79,12 +93,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   admission: Admission | undefined
   /** Resolves when what was begun for CONNECT is done. */
   admitting: Promise<void> | undefined
-  /** How CONNECT is to be answered, if not well. */
-  refusal: ConnectRefused | undefined
-  /** The CONNECT as the broker has it, until a client of Thingwire is accepted. */
-  connectPacket: ConnectPacket | undefined
-  /** CONNACK 0 is sent. */
-  isConnected = false
   session: MqttSession | undefined
   /** Its client may use topics beside those of things. */
   relayed: RelayedClient | undefined
@@ -92,13 +100,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   lock: TakenLock | undefined
   /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
   locksOfThings: Map<string, Lock> | undefined
-  /** It is closed for what others have done: another connection has taken its client over, its credential or topics were withdrawn. */
-  isEvicted = false
-  /** It is gone, and nothing of it is under way any more. */
-  isLeft = false
   will: KeptWill | undefined
-  /** A DISCONNECT was received: the will does not apply (MQTT-3.14.4-3). */
-  hasDisconnected = false
   /** By thing id, the spelling of its latest subscription (contract §7). */
   readonly aliases = new Map<string, string>()
   /** Those that it has used. */
@@ -142,27 +144,64 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#handler?.take(packet)
   }
 
-  /** Lets the client in: it is none of the host's. */
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  get isConnected(): boolean {
+    return this.#state === 'connected'
+  }
+
+  /** Why it ends; undefined if it goes on, or ends by a failure of the network or of a packet. */
+  get end(): ConnectionEnd | undefined {
+    return this.#end
+  }
+
+  /** CONNECT is refused: the answer follows when the broker asks for it. */
+  reject(): void {
+    this.#state = 'rejected'
+  }
+
+  /** Sends CONNACK 0 to a client that is not the host's. */
   accept(): void {
     this.broker.becomeOurs(this.relayed !== undefined)
-    // The broker hears nothing before its persistence has answered. Whether the client lives is watched here.
-    if (this.connectPacket) this.connectPacket.keepalive = 0
-    this.connectPacket = undefined
-    // Of a session that was present, MQTT 3.1 knows nothing.
+    // MQTT 3.1 has no flag for a session that was present.
     this.socket.write(encodeConnack(0, this.protocolVersion > 3 && this.session?.wasPresent))
     this.resume()
   }
 
-  /** Deals with what came behind CONNECT. */
+  /** CONNACK 0 is sent: takes what came behind CONNECT. */
   resume(): void {
-    this.isConnected = true
+    this.#state = 'connected'
     this.inbound.resume()
   }
 
-  /** The client has gone in order. */
-  leave(): void {
+  /** Nothing may follow a DISCONNECT (MQTT-3.14.4-1). */
+  disconnected(): void {
+    this.#end ??= 'disconnect'
     this.inbound.stop()
-    // Of a client of the host, the broker is to know that it does not publish its will; of others, what they have acknowledged.
+  }
+
+  /** Closes the connection for what others have done. */
+  evict(error: Error): void {
+    this.#end ??= 'eviction'
+    this.close(error)
+  }
+
+  /** Ends the connection without an ack: the client comes again. */
+  close(error: Error): void {
+    this.inbound.stop()
+    this.socket.destroy(error)
+  }
+
+  /** The connection is gone, and nothing of it is pending. */
+  left(): void {
+    this.#state = 'left'
+  }
+
+  /** Closes the connection behind a DISCONNECT. */
+  leave(): void {
+    // The broker must not publish the will of a client of the host; of others, it keeps what they have acknowledged.
     if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }
@@ -295,12 +334,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Whether its client has shown a credential that counts. */
   get hasAuthenticated(): boolean {
     return this.principal !== undefined || this.locksOfThings !== undefined
-  }
-
-  /** Ends the connection without an ack; the client is to come again. */
-  close(error: Error): void {
-    this.inbound.stop()
-    this.socket.destroy(error)
   }
 }
 

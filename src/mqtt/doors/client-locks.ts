@@ -53,7 +53,7 @@ export class ClientLocks {
 
   /** Whether the CONNECT of the connection that has taken it here was refused. */
   isRefused(owner: string): boolean {
-    return this.#connections.get(owner)?.refusal !== undefined
+    return this.#connections.get(owner)?.state === 'rejected'
   }
 
   /** The connection is gone, and everything that it had under way is done. @throws ThingwireError of the store */
@@ -67,8 +67,7 @@ export class ClientLocks {
   }
 
   #close(connection: Connection, name: string): void {
-    connection.isEvicted = true
     this.#onReplaced(connection, name)
-    connection.close(new Error('the client has connected again'))
+    connection.evict(new Error('the client has connected again'))
   }
 }

@@ -18,7 +18,7 @@ import type { RejectedConnections } from './rejected-connections.ts'
 const connectDeadline = 4_500
 
 export interface ConnectDoorParts {
-  readonly things: Pick<MqttThings, 'access' | 'isReady'>
+  readonly things: Pick<MqttThings, 'access' | 'isReady' | 'observer'>
   readonly sessions: Sessions
   readonly wills: Wills
   readonly ownership: Ownership
@@ -33,7 +33,15 @@ export interface ConnectDoorParts {
   readonly onDefect: (error: unknown) => void
 }
 
-/** Decides on CONNECT, before the broker sees it. */
+/** How the broker wants to know whether the client may come in: exactly one of these is called. */
+export interface BrokerQuestion {
+  readonly accept: () => void
+  readonly refuse: (refusal: ConnectRefused) => void
+  /** The client is the host's, and so is the decision. */
+  readonly askHost: () => void
+}
+
+/** Answers CONNECT. Its methods stand in the order in which they run. */
 export class ConnectDoor {
   readonly #parts: ConnectDoorParts
 
@@ -41,29 +49,45 @@ export class ConnectDoor {
     this.#parts = parts
   }
 
-  /** Decides on a CONNECT; a refusal is kept for the moment at which the broker answers it. Never rejects. */
-  async connect(connection: Connection, packet: ConnectPacket): Promise<void> {
+  /**
+   * CONNECT, from the decoded packet to the messages that the session is owed (contract §7.1). Never rejects.
+   *
+   * @param handToBroker gives the packet, as it is by then, to the broker; resolves when the broker asks for a decision
+   */
+  async connect(
+    connection: Connection,
+    packet: ConnectPacket,
+    handToBroker: () => Promise<BrokerQuestion>,
+  ): Promise<void> {
+    const refusal = await this.#decide(connection, packet)
+    if (!connection.isHosts) changeForBroker(packet, connection)
+    const broker = await handToBroker()
+    if (refusal) return broker.refuse(refusal)
+    if (connection.isHosts) return broker.askHost()
+    // The broker hears nothing before its persistence has answered: the connection watches its client itself.
+    packet.keepalive = 0
+    connection.accept()
+    broker.accept()
+    this.sendOwed(connection)
+  }
+
+  /** @returns the refusal, if CONNECT is rejected */
+  async #decide(connection: Connection, packet: ConnectPacket): Promise<ConnectRefused | undefined> {
     const admitting = this.#admit(connection, packet)
     connection.admitting = admitting.catch(() => {})
     try {
       await withDeadline(admitting, connectDeadline)
+      return undefined
     } catch (error) {
-      connection.refusal = this.#limited(connection, refusalOf(error))
-      this.#parts.rejections.refused(connection, connection.refusal)
+      const refusal = this.#limited(connection, refusalOf(error))
+      connection.reject()
+      this.#parts.rejections.refused(connection, refusal)
       if (!(error instanceof ConnectRefused || error instanceof ThingwireError)) this.#parts.onDefect(error)
+      return refusal
     }
-    if (connection.isHosts) return
-    // Of a client that is not the host's, the broker is to keep nothing, unless the relay keeps it.
-    if (!connection.relayed?.isPersistent) packet.clean = true
-    // Its id is longer than MQTT 3.1 allows.
-    packet.protocolVersion = 4
-    if (!connection.admission) return
-    connection.connectPacket = packet
-    // Which connection stays is decided by its lock: a broker that hears of an older one late would close the newest. The relay
-    // finds its sessions by the id.
-    if (!connection.relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
   }
 
+  /** Credential, admission, lock, session, topics, will. @throws ConnectRefused @throws ThingwireError @throws LockLost */
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
     const { things, ownership, isClosing, ownsBroker, sessions } = this.#parts
     const { access, isReady } = things
@@ -84,7 +108,7 @@ export class ConnectDoor {
       delete packet.will
     }
     // It may have gone, or been refused for being late, while the store was asked.
-    if (connection.refusal || connection.socket.destroyed) return
+    if (connection.state === 'rejected' || connection.socket.destroyed) return
     restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
     if (kind === 'anonymous' && ownsBroker && !will) ownership.expectProof(connection)
@@ -134,12 +158,33 @@ export class ConnectDoor {
     connection.will = { name: await wills.keep(kept, lock), will: kept, lock }
   }
 
+  /** What the session missed, then retained values: CONNACK is sent. */
+  sendOwed(connection: Connection): void {
+    const send = async () => {
+      const dropped = await connection.live.sendMissed()
+      this.#parts.things.observer?.dropped(dropped)
+      await connection.live.sendRetained()
+    }
+    send().catch((error: Error) => connection.close(error))
+  }
+
   /** An address that presents one bad credential after another is told so (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
     return error.reason === 'invalid_session' ? refusal : new ConnectRefused(5, error.message)
   }
+}
+
+/** Makes a CONNECT one that the broker takes without a look at the session: Thingwire keeps that. */
+function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connection): void {
+  // Of a client that is not the host's, the broker keeps nothing, unless the relay does.
+  if (!relayed?.isPersistent) packet.clean = true
+  // Its id is longer than MQTT 3.1 allows.
+  packet.protocolVersion = 4
+  // Locks decide which connection stays: a broker that hears of an older one late would close the newest. The relay finds its
+  // sessions by the id.
+  if (admission && !relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
 }
 
 function refusalOf(error: unknown): ConnectRefused {

@@ -68,16 +68,16 @@ export class Departures {
     await connection.admitting
     // What was published before comes before the will, and is covered by the lock.
     await connection.inbound.whenIdle()
-    const { session, will, hasDisconnected, refusal } = connection
+    const { session, will, end, state } = connection
     connection.session = undefined
     connection.will = undefined
     const left = session && sessions.leave(session)
     await Promise.all([
       left,
       this.#endRelay(connection),
-      will && this.#leaveWill(will, hasDisconnected || refusal !== undefined),
+      will && this.#leaveWill(will, end === 'disconnect' || state === 'rejected'),
     ])
-    connection.isLeft = true
+    connection.left()
     ownership.release(connection)
   }
 

@@ -8,7 +8,6 @@ import { isNarrower } from '../../core/topics/topic-grant.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { Live } from '../../live/index.ts'
 import type { DoorOptions } from '../attach-options.ts'
-import type { ConnectRefused } from '../connection/admission.ts'
 import { Connection, type ConnectionParts, type CountFailure } from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import type { MqttThings } from '../mqtt-things.ts'
@@ -17,7 +16,7 @@ import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
 import { Wills } from '../wills/wills.ts'
 import { ClientLocks } from './client-locks.ts'
-import { ConnectDoor } from './connect-door.ts'
+import { type BrokerQuestion, ConnectDoor } from './connect-door.ts'
 import { Departures } from './departures.ts'
 import { Ownership } from './ownership.ts'
 import { PacketDoor, type PacketDoorParts } from './packet-door.ts'
@@ -126,8 +125,7 @@ export class MqttDoor {
           relayed.grants = grants
           continue
         }
-        connection.isEvicted = true
-        connection.close(new Error('topics were withdrawn'))
+        connection.evict(new Error('topics were withdrawn'))
       }
       await relay.restrictAll(thingId, grants)
     }
@@ -190,20 +188,15 @@ export class MqttDoor {
     return relay && (relay.of(client)?.forward(packet) ?? null)
   }
 
-  /** Decides on a CONNECT, and makes it the one that the broker is to see. Never rejects. */
-  async connect(client: Client, packet: ConnectPacket): Promise<void> {
+  /** Answers a CONNECT, as `ConnectDoor.connect`. Never rejects. */
+  async connect(
+    client: Client,
+    packet: ConnectPacket,
+    handToBroker: () => Promise<BrokerQuestion>,
+  ): Promise<void> {
     const connection = this.#connections.get(client)
-    if (connection) await this.#connecting.connect(connection, packet)
-  }
-
-  /** Lets a client in that is none of the host's. @returns `host`: it is not the door's to countFailure; an error: it is refused */
-  accept(client: Client): 'host' | 'accepted' | ConnectRefused {
-    const connection = this.#connections.get(client)
-    if (connection?.refusal) return connection.refusal
-    if (!connection || connection.isHosts) return 'host'
-    connection.accept()
-    this.#begin(connection)
-    return 'accepted'
+    if (connection) await this.#connecting.connect(connection, packet, handToBroker)
+    else (await handToBroker()).askHost()
   }
 
   /** The broker has accepted a client of the host. */
@@ -211,25 +204,14 @@ export class MqttDoor {
     const connection = this.#connections.get(client)
     if (!connection?.isHosts) return
     connection.resume()
-    this.#begin(connection)
-  }
-
-  /** CONNACK is sent. */
-  #begin(connection: Connection): void {
-    const send = async () => {
-      const dropped = await connection.live.sendMissed()
-      this.#things.observer?.dropped(dropped)
-      await connection.live.sendRetained()
-    }
-    send().catch((error: Error) => connection.close(error))
+    this.#connecting.sendOwed(connection)
   }
 
   /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
       if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
-      connection.isEvicted = true
-      connection.close(new Error('the credential was revoked'))
+      connection.evict(new Error('the credential was revoked'))
     }
     for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
   }

@@ -79,14 +79,15 @@ export class Ownership {
     this.#forgetDeadline(connection)
     const other = this.#authenticated.get(owner)
     if (other && other.place > connection.place) {
-      connection.isEvicted = true
-      throw new Error('the same client has connected again')
+      const error = new Error('the same client has connected again')
+      connection.evict(error)
+      throw error
     }
     if (!connection.socket.destroyed) this.#authenticated.set(owner, connection)
     const lock = await this.takeOver(connection, owner)
     connection.locksOfThings ??= new Map()
     connection.locksOfThings.set(thingId, lock)
-    if (connection.isLeft) this.#release(lock)
+    if (connection.state === 'left') this.#release(lock)
   }
 
   /** The connection is gone. What it has under way goes on. */

@@ -74,9 +74,7 @@ export class PacketDoor implements PacketHandler {
   /** The will is gone before the connection is closed: a client that sees it closed has none any more, even if the process dies. */
   #takeLeave(): Promise<void> | undefined {
     const connection = this.#connection
-    connection.hasDisconnected = true
-    // Nothing may follow (MQTT-3.14.4-1).
-    connection.inbound.stop()
+    connection.disconnected()
     const forgetting = this.#parts.forgetWill(connection)
     if (forgetting) return forgetting.then(() => connection.leave())
     connection.leave()

@@ -31,7 +31,7 @@ export class RejectedConnections {
 
   /** It is gone. @param error for which it was closed, if any */
   closed(connection: Connection, error: Error | null): void {
-    if (!error || connection.isEvicted || isOfPeer(error) || isOfStore(error)) return
+    if (!error || connection.end || isOfPeer(error) || isOfStore(error)) return
     const told =
       error instanceof ThingwireError ? error : new ThingwireError('connection_closed', error.message)
     this.#tell(connection, told)
