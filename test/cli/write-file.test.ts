@@ -50,6 +50,11 @@ describe('thingwire write --file', () => {
     ])
   })
 
+  it('shows the only record of a file once', async () => {
+    const { stderr } = await write('time,n\n2026-11-20T09:30:00Z,1\n')
+    expect(stderr.match(/"key":"n"/g)).toHaveLength(1)
+  })
+
   it('stores nothing of a file whose times would be wrong, and all of it with the options that the error names', async () => {
     const hours = 'date,hour,temp\n2026-06-30,0,12.1\n2026-06-30,1,12.0\n'
     const zoneless = await write(hours)

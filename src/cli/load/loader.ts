@@ -76,7 +76,7 @@ async function loadFrom(
       progress.say(`going on after ${counted(before, 'record')} of an earlier run`)
       continue
     }
-    refused += await sendBatch(batch, chain, options)
+    refused += await sendBatch(batch, chain, { ...options, isFirst: batches === 1 })
     await state?.keep({ batches, chain, refused }).catch(() => {})
     onBatch({ records: records - refused, before, refused }, batch.end)
   }
@@ -85,11 +85,14 @@ async function loadFrom(
 }
 
 /** @returns how many of its records and lines were refused and left out */
-async function sendBatch(batch: Batch, chain: string, options: LoadOptions): Promise<number> {
-  const { client, flags, progress } = options
+async function sendBatch(
+  batch: Batch,
+  chain: string,
+  { client, flags, progress, isFirst }: LoadOptions & { readonly isFirst: boolean },
+): Promise<number> {
   const { faults, texts, thingId } = batch
   const told = folded(faults.map(({ line, fault }) => ({ line, text: fault ? faultText(fault) : '' })))
-  if (faults.length > 0 && !flags.partial) throw refusedLines(batch, told)
+  if (faults.length > 0 && !flags.partial) throw refusedLines(batch, told, isFirst)
   for (const text of told) progress.say(text)
   if (texts.length === 0) return faults.length
   const body = `${JSON.stringify({ ...idOf(batch, chain, flags), ...flags, values: [] }).slice(0, -2)}${texts.join(',')}]}`
@@ -103,7 +106,7 @@ async function sendBatch(batch: Batch, chain: string, options: LoadOptions): Pro
   } catch (error) {
     if (!(error instanceof RefusedError) || error.errors.length === 0) throw error
     const lines = refusedTexts(batch, error.errors)
-    if (!flags.partial) throw refusedLines(batch, lines)
+    if (!flags.partial) throw refusedLines(batch, lines, isFirst)
     for (const line of lines) progress.say(line)
     return faults.length + texts.length
   }

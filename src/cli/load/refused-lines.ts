@@ -5,14 +5,19 @@ import type { Batch } from './batches.ts'
 /** Lines that one message names at most. */
 export const namedLines = 20
 
-/** What ends a load at lines that cannot be read or that the server refuses. @param told why, a line each */
-export function refusedLines({ lines, faults }: Batch, told: readonly string[]) {
+/**
+ * The error that ends a load at lines that cannot be read or that the server refuses.
+ *
+ * @param reasons a line each
+ * @param isFirst whether nothing of the file is written yet
+ */
+export function refusedLines({ lines, faults }: Batch, reasons: readonly string[], isFirst: boolean) {
   const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
   const range = all[0] === all.at(-1) ? `line ${all[0]} is` : `lines ${all[0]} to ${all.at(-1)} are`
   const rule =
-    `${range} not written; all lines before are. Correct the file and run the same command again: it goes on there. ` +
+    `${range} not written${isFirst ? '' : '; all lines before are'}. Correct the file and run the same command again${isFirst ? '' : ': it goes on there'}. ` +
     'Or leave out refused records with --partial'
-  return failure(rule, told.slice(0, namedLines))
+  return failure(rule, reasons.slice(0, namedLines))
 }
 
 export function faultText({ field, message }: Fault): string {

@@ -49,6 +49,7 @@ interface Candidate extends Column {
   readonly held: Held
 }
 
+const ofDay: readonly Held[] = ['day', 'midnight']
 const timeNames = ['datetime', 'time', 'timestamp', 'ts', 'epoch']
 const keyNames = ['key', 'field', 'metric', 'variable', 'entityid']
 /** Of these, one is among the words of a name. */
@@ -124,12 +125,13 @@ function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   if (!time && !options.now) {
     const which = namesText(columns.map(({ name }) => name).filter(name => name !== ''))
     throw usageError(
-      `none of ${which} has a time such as 2026-11-21T09:30:00Z in its first row, or is called time: name the column with --time-column, or give the records the time of their receipt with --now`,
+      `none of ${which} has a time such as 2026-11-21T09:30:00Z in its first row, or is called time: name the column with --time-column; join day and time into one column if they are in several; remove the lines above the header. Readings of this moment need none with --now`,
     )
   }
   if (!time || isWhole(time)) return { time }
   const days = columns.filter(
-    column => column !== time && (column.called === 'date' || (time.held !== 'nothing' && isDay(column))),
+    each =>
+      each !== time && (each.called === 'date' || (time.held !== 'nothing' && ofDay.includes(each.held))),
   )
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
 }
@@ -147,12 +149,8 @@ function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: FileO
   return clocks.length > 0 && haveDay ? clocks : whole
 }
 
-function isDay({ held }: Candidate): boolean {
-  return held === 'day' || held === 'midnight'
-}
-
 function isWhole(column: Candidate): boolean {
-  return column.held === 'time' || isDay(column)
+  return column.held === 'time' || ofDay.includes(column.held)
 }
 
 function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumns']): Columns['geo'] {

@@ -78,7 +78,7 @@ const lenience = {
 const separatorLine = /^"?sep=(.)"?\r?\n?/i
 
 /** Of those that would do equally well, the first: a comma stands in names and numbers, too. */
-const separators = ['\t', ';', ',']
+const separators = ['\t', ';', '|', ',']
 
 /**
  * Rows of CSV (RFC 4180), also with `;` or tabs between the cells, and every line end. Empty lines are skipped. Behind a row

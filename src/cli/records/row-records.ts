@@ -89,16 +89,16 @@ export class RowReader {
    *
    * @throws CommandError failed
    */
-  #refuseTwice(line: number, { key, value }: Reading, { datetime, isCoarse }: RowTime): void {
-    if (datetime === undefined) return
+  #refuseTwice(line: number, { key, value }: Reading, { datetime, at = datetime, isCoarse }: RowTime): void {
+    if (at === undefined) return
     const known = this.#values.get(key) ?? new Map()
     this.#values.set(key, known)
     if (known.size >= timesInMemory) known.clear()
-    if (!known.has(datetime)) return void known.set(datetime, value)
-    if (!isDeepStrictEqual(known.get(datetime), value)) this.#notes.addTwice(line, key, datetime)
+    if (!known.has(at)) return void known.set(at, value)
+    if (!isDeepStrictEqual(known.get(at), value)) this.#notes.addTwice(line, key, at)
     if (!isCoarse) return
     throw failure(
-      `line ${line}: ${datetime} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,
+      `line ${line}: ${at} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,
     )
   }
 

@@ -34,13 +34,15 @@ export interface TimeOptions {
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
   /** Day of the first row, where the file has times of day alone. */
   readonly date?: string | undefined
-  /** Whether a record without a time gets that of its receipt. */
-  readonly now?: boolean | undefined
+  /** A record without a time gets that of its receipt; `once`: all of them at about the same time. */
+  readonly now?: 'each' | 'once' | undefined
 }
 
 export interface RowTime {
   /** RFC 3339. */
   readonly datetime?: string
+  /** The time that rows without one share. */
+  readonly at?: string
   /** Whether the rows may have finer times: this one is a day, a number of hours, or 00:00 where no row before has another time. */
   readonly isCoarse?: boolean
 }
@@ -49,7 +51,8 @@ export interface RowTime {
 type Found = RowTime | string
 
 const dayForm = String.raw`\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d{4}\.\d\d?\.\d\d?|\d\d?\.\d\d?\.\d{4}|\d{8}`
-const clockForm = String.raw`(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{6}(?:[.,]\d+)?)`
+const minuteForm = String.raw`:\d\d(?::\d\d(?:[.,]\d+)?)?`
+const clockForm = String.raw`(?:(?:0?[1-9]|1[0-2])${minuteForm} ?[ap]m|\d\d?${minuteForm}|\d{6}(?:[.,]\d+)?)`
 const zoneForm = String.raw`(?: ?(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?))`
 
 const day = new RegExp(`^(?:${dayForm})$`)
@@ -57,6 +60,8 @@ const timeOfDay = new RegExp(`^${clockForm}${zoneForm}?$`, 'i')
 const dayAndTime = new RegExp(`^(${dayForm})(?:[t_]|,? +)(${clockForm}${zoneForm}?)$`, 'i')
 const clockParts = /^(\d\d?):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?(?: ?([ap])m)?(.*)$/i
 const zoneAtEnd = new RegExp(`${zoneForm}$`, 'i')
+/** `2026070112` and `202607011200`; as Unix times they are of 2034, and of 1976. */
+const digitsOfHour = /^20\d{8}(?:\d\d)?$/
 const number = /^\d+(?:[.,]\d+)?$/
 const unixYear = 365 * milliseconds.d
 const year1990 = Date.UTC(1990)
@@ -70,7 +75,9 @@ const year1990 = Date.UTC(1990)
  */
 export function parseTime(text: string): number | undefined {
   const [, dayText = text, clock = '00:00'] = dayAndTime.exec(text) ?? []
-  const found = parseDatetime(text) ?? (day.test(dayText) ? timeOn(dayText, clock) : undefined)
+  const found =
+    parseDatetime(digitsOfHour.test(text) ? text.padEnd(14, '0') : text) ??
+    (day.test(dayText) ? timeOn(dayText, clock) : undefined)
   return found !== undefined && found <= latestDatetime ? found : undefined
 }
 
@@ -83,16 +90,11 @@ export function parseTime(text: string): number | undefined {
 function timeOn(dayText: string, clock: string): number | undefined {
   const [, hour = '', minute = '', second = '00', fraction = '0', half, zone = ''] =
     clockParts.exec(clock) ?? []
-  const hours = half === undefined ? Number(hour) : hoursOfHalf(Number(hour), half)
+  // 12 AM is midnight, 12 PM noon.
+  const hours = half ? (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hour)
   const [, offset, minutes = '00'] = /([+-]\d\d):?(\d\d)?$/.exec(zone) ?? []
   const time = `${String(hours).padStart(2, '0')}:${minute}:${second}.${fraction}`
   return parseDatetime(`${isoDay(dayText)}T${time}${offset === undefined ? 'Z' : `${offset}:${minutes}`}`)
-}
-
-/** 12 AM is midnight, 12 PM noon. A 13 PM is none: 25 is no hour. */
-function hoursOfHalf(hour: number, half: string): number {
-  if (hour < 1 || hour > 12) return 25
-  return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
 }
 
 function isoDay(text: string): string {
@@ -121,7 +123,6 @@ export class RowTimes {
   /** Midnight of the day of the row before, and its time since then. */
   #midnight: number
   #last: { readonly time: number; readonly text: string } | undefined
-
   #hasClock: boolean
 
   constructor(options: TimeOptions) {
@@ -142,7 +143,7 @@ export class RowTimes {
     const { now, timeUnit } = this.#options
     if (time === undefined || time === null || time === '') {
       if (typeof date === 'string' && date !== '') return 'there is a day and no time'
-      if (now === true) return {}
+      if (now) return now === 'once' ? { at: 'the time of receipt' } : {}
       return 'there is no time: add it, or give the record the time of its receipt with --now'
     }
     const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
@@ -233,6 +234,7 @@ export class RowTimes {
 function ofUnix(text: string, { name, count }: TimeUnit): number | string {
   const none = `${JSON.stringify(text)} is no Unix time in ${name}`
   if (!number.test(text)) return none
+  if (parseTime(text) !== undefined) return `${text} is a date in digits: leave --time-unit out`
   const value = Number(text.replace(',', '.'))
   const time = Math.floor(value * Number(count))
   if (time >= unixYear && time <= latestDatetime) return time

@@ -1,4 +1,4 @@
-import { timeZoneOf } from '../../core/time/time-zone.ts'
+import { fixedZoneOf, timeZoneOf } from '../../core/time/time-zone.ts'
 import { usageError } from '../exit.ts'
 import type { FileOptions } from '../records/columns.ts'
 import { heldBy, timeUnitOf } from '../records/times.ts'
@@ -13,8 +13,13 @@ export function formatOf(file: string, { format }: Flags): Format {
   throw usageError('--format must be ndjson or csv')
 }
 
-/** What the command line says of the columns and cells of a file. @throws CommandError usage */
-export async function fileOptions(flags: Flags): Promise<FileOptions> {
+/**
+ * What the command line says of the columns and cells of a file.
+ *
+ * @param file `-`: stdin, whose lines can come one at a time
+ * @throws CommandError usage
+ */
+export async function fileOptions(flags: Flags, file?: string): Promise<FileOptions> {
   const { key, timeColumn, tz, date, now, geoColumns, decimal } = flags
   if (date !== undefined && heldBy(date) !== 'day')
     throw usageError('--date must be a day such as 2026-11-21')
@@ -24,9 +29,13 @@ export async function fileOptions(flags: Flags): Promise<FileOptions> {
       '--time-unit must be s, ms, us or ns (Unix time), or 1h, 30m, 1m or hhmm (time of the day in a column date)',
     )
   }
-  const clocks = tz === undefined ? undefined : await timeZoneOf(tz)
+  if (tz !== undefined && /^etc\/(?:gmt|utc)[+-]/i.test(tz))
+    throw usageError(`--tz ${tz} has its sign the other way round: write an offset such as +02:00`)
+  const clocks = tz === undefined ? undefined : (fixedZoneOf(tz) ?? (await timeZoneOf(tz)))
   if (tz !== undefined && !clocks)
-    throw usageError(`--tz must be a time zone such as Europe/Berlin: ${tz} is none`)
+    throw usageError(
+      `--tz must be a time zone such as Europe/Berlin, or an offset such as +02:00: ${tz} is none`,
+    )
   if (decimal !== undefined && decimal !== ',' && decimal !== '.')
     throw usageError('--decimal must be , or .')
   return {
@@ -35,7 +44,7 @@ export async function fileOptions(flags: Flags): Promise<FileOptions> {
     timeUnit,
     zone: tz !== undefined && clocks ? { name: tz, clocks } : undefined,
     date,
-    now,
+    now: now && (file === '-' ? 'each' : 'once'),
     decimal,
     geoColumns: geoColumns === undefined ? undefined : pairOf(geoColumns),
   }

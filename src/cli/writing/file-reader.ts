@@ -28,6 +28,8 @@ export class FileReader {
   /** What columns are taken for, each form once. */
   readonly columns: Columns[] = []
   readonly first: object[] = []
+  /** A file is read once before it is written. */
+  #isShown = false
   notes: TextNotes
 
   /** @param say is told, a line at a time */
@@ -45,9 +47,10 @@ export class FileReader {
     const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
     const records = format === 'csv' ? csvRecords : ndjsonRecords
     for await (const line of records(texts, options, listener)) {
-      for (const record of line.records) this.#show(record)
+      if (!this.#isShown) for (const record of line.records) this.#show(record)
       yield line
     }
+    this.#isShown = true
   }
 
   #tell(columns: Columns): void {
@@ -59,8 +62,7 @@ export class FileReader {
   }
 
   #show(record: object): void {
-    if (this.first.length === shownRecords) return
-    this.first.push(record)
+    this.#isShown = this.first.push(record) === shownRecords
     const text = JSON.stringify(record)
     const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text
     this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)

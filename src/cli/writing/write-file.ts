@@ -26,7 +26,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   }
   if (isStdin && flags.credentialFile === '-')
     throw usageError('stdin can be either the credential or the records')
-  const source = { file, format: formatOf(file, flags), options: await fileOptions(flags) }
+  const source = { file, format: formatOf(file, flags), options: await fileOptions(flags, file) }
   const found = isStdin ? undefined : await foundFile(file)
   const name = isStdin ? 'stdin' : basename(file)
   const progress = new Progress()

@@ -21,6 +21,15 @@ const always: OffsetSpan = { start: Number.NEGATIVE_INFINITY, end: Number.POSITI
 
 export const utc: TimeZone = { spanAt: () => always }
 
+/** @param text `+02:00`, `-0330`, `UTC+2`, `GMT-5` @returns undefined if it is no such offset */
+export function fixedZoneOf(text: string): TimeZone | undefined {
+  const [, sign, hours = 0, minutes = 0] =
+    /^(?:UTC|GMT)?([+-])(0?\d|1[0-4])(?::?([0-5]\d))?$/i.exec(text) ?? []
+  if (sign === undefined) return undefined
+  const offset = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000
+  return { spanAt: () => ({ ...always, offset }) }
+}
+
 /** Of names in the time zone database, and of what is no expression of the library: offsets and whole datetimes. */
 const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
 

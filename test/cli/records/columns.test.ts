@@ -6,7 +6,7 @@ const at = '2026-11-20T09:30:00.000Z'
 
 /** What the columns of a file are taken for, by name. */
 async function summaryOfFile(text: string, options: ReadOptions = {}) {
-  const { columns } = await readCsv(text, { now: true, ...options })
+  const { columns } = await readCsv(text, { now: 'each', ...options })
   return columns.map(summaryOf)[0]
 }
 
@@ -191,7 +191,7 @@ describe('the columns of a CSV file', () => {
     await expect(readCsv(text)).rejects.toThrow(/--time-column.*--now/)
     const read = { key: 'T', value: 21.5, datetime: at }
     expect((await readCsv(text, { timeColumn: 'MOMENT' })).records).toEqual([read])
-    const { records } = await readCsv(text, { now: true })
+    const { records } = await readCsv(text, { now: 'each' })
     expect(records.some(record => 'datetime' in record)).toBe(false)
   })
 

@@ -55,6 +55,7 @@ describe('csvRecords()', () => {
     ['commas', joined(',', '\n')],
     ['semicolons', joined(';', '\n')],
     ['tabs', joined('\t', '\n')],
+    ['bars', joined('|', '\n')],
     ['CRLF', joined(',', '\r\n')],
     ['CR alone', joined(',', '\r')],
     ['no line end at the end', joined(';', '\n').trimEnd()],

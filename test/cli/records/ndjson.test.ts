@@ -52,7 +52,7 @@ describe('ndjsonRecords()', () => {
     '{"key":"T","value":1,"when":null}',
   ])('refuses %s without a time, and takes it with --now', async line => {
     expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 .*--now/)])
-    expect((await readNdjson(line, { now: true })).records).toEqual([{ key: 'T', value: 1 }])
+    expect((await readNdjson(line, { now: 'each' })).records).toEqual([{ key: 'T', value: 1 }])
   })
 
   it.each([

@@ -244,10 +244,72 @@ describe('Unix times in a unit that is not theirs', () => {
   it.each([
     ['12.5', 's'],
     ['45837', 's'],
-    ['20260630', 's'],
   ])('or in none are refused: %s in %s', async (time, timeUnit) => {
     const { faults } = await readCsv(`time,n\n${time},1\n`, { timeUnit })
     expect(faults).toEqual([expect.stringMatching(/is 1970-\d\d-\d\dT.*a time since a start\?/)])
+  })
+})
+
+describe('a date in digits', () => {
+  it.each([
+    ['20260630', 's'],
+    ['2026063012', 's'],
+    ['202606301200', 'ms'],
+    ['20260630120000', 'us'],
+    ['20260630120000000', 'ns'],
+  ])('is no Unix time: %s in %s', async (time, timeUnit) => {
+    const { faults } = await readCsv(`time,n\n${time},1\n`, { timeUnit })
+    expect(faults).toEqual([expect.stringMatching(/a date in digits: leave --time-unit out/)])
+  })
+
+  it.each(['2026063012', '202606301200', '20260630120000', '20260630120000000'])(
+    'is a time without a zone: %s',
+    async time => {
+      const { records } = await readCsv(`time,n\n${time},1\n`, await inZone('Europe/Paris'))
+      expect(records[0]?.datetime).toBe('2026-06-30T10:00:00.000Z')
+    },
+  )
+
+  it.each(['1782820800', '1612011223', '1899123123'])('is none in a Unix time: %s', async time => {
+    await expect(readCsv(`time,n\n${time},1\n`)).resolves.toMatchObject({
+      faults: [expect.stringMatching(/the time is a number: if it is a Unix time/)],
+    })
+  })
+})
+
+describe('--tz', () => {
+  it.each([
+    ['+02:00', '07:30'],
+    ['+0200', '07:30'],
+    ['UTC+2', '07:30'],
+    ['GMT-03:30', '13:00'],
+    ['-5', '14:30'],
+    ['+14', '2026-06-30T19:30'],
+  ])('may be an offset: %s', async (tz, time) => {
+    const { records } = await readCsv('time,n\n2026-07-01 09:30,1\n', await inZone(tz))
+    expect(records[0]?.datetime).toBe(`${time.length > 5 ? time : `2026-07-01T${time}`}:00.000Z`)
+  })
+
+  it.each(['Etc/GMT+2', 'etc/utc-1', '+15', '+2:75', 'UTC+'])('is refused: %s', async tz => {
+    await expect(inZone(tz)).rejects.toThrow(/--tz .*\+02:00/)
+  })
+})
+
+describe('--now', () => {
+  const text = 'a,n\nx,1\ny,2\n'
+
+  it('of a file with two rows of a key has a note', async () => {
+    const note = expect.stringMatching(/^n: line \d has a second value at the time of receipt/)
+    expect((await readCsv(text, { now: 'once' })).notes).toContainEqual(note)
+    const lines = '{"key":"n","value":1}\n{"key":"n","value":2}\n'
+    expect((await readNdjson(lines, { now: 'once' })).notes).toContainEqual(note)
+  })
+
+  it('is for lines that come one at a time, and for each key once', async () => {
+    expect(await readCsv(text, { now: 'each' })).toMatchObject({ notes: [] })
+    expect(
+      (await readNdjson('{"key":"n","value":1}\n{"key":"m","value":1}\n', { now: 'once' })).notes,
+    ).toEqual([])
   })
 })
 
