@@ -3,6 +3,7 @@ import { averageOf, sumOf } from '../core/record/bucket-fold.ts'
 import { utcBuckets } from '../core/time/utc-buckets.ts'
 import type { BucketSummary, RecordStore } from '../store/contract.ts'
 import { aggregateAll, assertFolded, assertSummary } from './folding.ts'
+import { act, History, Random } from './histories.ts'
 import type { Suite } from './stage.ts'
 import {
   appendEach,
@@ -288,4 +289,29 @@ export function aggregates({ test, capabilities }: Suite): void {
     await store.close()
     assert.ok([5_000, 'store_unavailable'].includes(await called))
   })
+}
+
+const seed = 20_261_121
+const histories = 200
+/** So that a store can commit several as one. */
+const atOnce = 20
+
+export function aggregateHistories({ test }: Suite): void {
+  test('aggregate() gives what the records add up to, after any history of writes and removals', async stage => {
+    const { records } = await stage.open()
+    for (let first = 0; first < histories; first += atOnce) {
+      await Promise.all(count(atOnce).map(each => run(records, seed + first + each)))
+    }
+  })
+}
+
+async function run(records: RecordStore, seed: number): Promise<void> {
+  const history = new History(seed)
+  const random = new Random(seed)
+  for (const action of history.actions()) {
+    await act(records, history.thingId, action)
+    if (random.below(3) === 0) await history.assertNow(records, random)
+  }
+  await history.assertNow(records, random)
+  await history.assertNow(records, random)
 }

@@ -2,8 +2,20 @@ import assert from 'node:assert/strict'
 import type { StoredRecord } from '../core/record/record.ts'
 import type { Commit } from '../store/contract.ts'
 import type { Suite } from './stage.ts'
-import { listen, numbersOf } from './views.ts'
-import { ascending, count, measured, otherThing, readAll, received, thing, write } from './writes.ts'
+import { latestNow, listen, numbersOf, plain, put, state, stateful } from './views.ts'
+import {
+  ascending,
+  count,
+  key,
+  measured,
+  otherThing,
+  readAll,
+  received,
+  tenSeconds,
+  thing,
+  valuesOf,
+  write,
+} from './writes.ts'
 
 const valueIn = ({ records: [record] }: Commit) => record?.value
 
@@ -80,4 +92,145 @@ export function listeners({ test }: Suite): void {
     await records.append(write([measured(1_000, 'a')]))
     assert.deepEqual(await Promise.all(reads), [[{ key: 'temperature', datetime: 1_000, value: '"a"' }]])
   })
+}
+
+export function removalTold({ test, capabilities }: Suite): void {
+  test('remove() of the newest record tells what is latest then, before it resolves', async stage => {
+    const { records } = await stage.open()
+    const geo = { lat: 1.5, long: 2.25 }
+    await records.append(write([...tenSeconds, measured(8_500, 'before', { geo })]))
+    const told = listen(records)
+    const before = await records.append(write([received(1)], { thingId: otherThing }))
+    const receivedAt = told.pop()?.receivedAt
+    let toldBefore = 0
+    const removing = records.remove(thing, key, { from: 9_000 }).finally(() => {
+      toldBefore = told.length
+    })
+    assert.equal(await removing, 1)
+    assert.equal(toldBefore, 1)
+    const record = { key, datetime: 8_500, value: '"before"', geo }
+    const writeNumber = told[0]?.writeNumber ?? 0
+    assert.deepEqual(told, [
+      {
+        thingId: thing,
+        writeNumber,
+        receivedAt,
+        records: [],
+        latest: [{ key, record }],
+        stored: true,
+        broadcast: true,
+      },
+    ])
+    const after = await records.append(write([received(2)]))
+    const numbers = [before.writeNumber, writeNumber, after.writeNumber]
+    assert.deepEqual(numbers, ascending(new Set(numbers)))
+  })
+
+  test('remove() of everything tells that nothing is latest', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([...tenSeconds, measured(1, 'other', { key: 'other' })]))
+    const told = listen(records)
+    await records.remove(thing, key, {})
+    assert.deepEqual(
+      told.map(({ latest }) => latest),
+      [[{ key, record: undefined }]],
+    )
+    await records.remove(thing, key, {})
+    assert.equal(told.length, 1)
+  })
+
+  test('remove() tells nothing where the newest record stays, or nothing is there', async stage => {
+    const { records } = await stage.open()
+    await records.append(write(tenSeconds))
+    const told = listen(records)
+    await records.remove(thing, key, { to: 9_000 })
+    await records.remove(thing, key, { from: 9_001 })
+    await records.remove(thing, key, { from: 9_000, to: 9_000 })
+    await records.remove(thing, 'other', {})
+    await records.remove(otherThing, key, {})
+    assert.deepEqual(told, [])
+    assert.deepEqual(await valuesOf(records), [9])
+  })
+
+  test('remove() tells nothing of a magic resource, whose state stays', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([received(1, { key: stateful })], { states: [state(1)] }))
+    const told = listen(records)
+    assert.equal(await records.remove(thing, stateful, {}), 1)
+    assert.deepEqual(told, [])
+    assert.deepEqual(await latestNow(records), [[thing, stateful, 1]])
+  })
+
+  test('removeThing() tells nothing', async stage => {
+    const { records } = await stage.open()
+    await records.append(write([received(1), received(2, { key: 'other' })], { states: [state(1)] }))
+    const told = listen(records)
+    await records.removeThing(thing)
+    assert.deepEqual(told, [])
+    assert.deepEqual(await latestNow(records), [])
+    assert.equal(await records.state(thing, stateful), undefined)
+  })
+
+  test('remove() tells what is latest at its place among the commits', async stage => {
+    const { records } = await stage.open()
+    const told = listen(records)
+    const others: Promise<unknown>[] = []
+    for (const round of count(40)) {
+      await records.append(write([...tenSeconds, measured(20_000, `${round} newest`)]))
+      const removing = records.remove(thing, key, { from: (round % 4) * 5_000 })
+      others.push(records.append(write([measured(15_000 + round, `${round} late`)])))
+      if (round % 2 === 0) others.push(records.append(write([measured(30_000, `${round} newer`)])))
+      for (let turns = 0; turns < round; turns++) await Promise.resolve()
+      others.push(records.append(write([measured(12_000, `${round} later`)])))
+      await removing
+      others.push(records.append(put([state(round)])))
+      await Promise.all(others)
+      assert.equal(follow(told), JSON.stringify((await latestNow(records, { key }))[0]?.[2]))
+      if (round % 5 === 0) await records.remove(thing, key, {})
+    }
+    const numbers = numbersOf(told)
+    assert.deepEqual(numbers, ascending(new Set(numbers)))
+  })
+
+  test('remove() that is called twice together tells what is latest in the end', async stage => {
+    const { records } = await stage.open()
+    await records.append(write(tenSeconds))
+    const told = listen(records)
+    const ranges = [{ from: 9_000 }, { from: 5_000 }, { to: 3_000 }, { from: 8_000 }]
+    const removed = await Promise.all(ranges.map(range => records.remove(thing, key, range)))
+    assert.equal(
+      removed.reduce((sum, each) => sum + each),
+      8,
+    )
+    assert.equal(told.at(-1)?.latest[0]?.record?.value, '4')
+  })
+
+  if (!capabilities.durable) return
+
+  test('open() does not give a number again that a removal was told with', async stage => {
+    const before = await stage.open()
+    const told = listen(before.records)
+    before.records.logWhen(() => true)
+    await before.records.append(write(tenSeconds))
+    await before.records.remove(thing, key, { from: 9_000 })
+    const { records } = await stage.reopen()
+    const { writeNumber } = await records.append(write([received(1)]))
+    const toldWith = told[1]?.writeNumber ?? assert.fail('nothing was told')
+    assert.ok(writeNumber > toldWith, `write number ${writeNumber} after ${toldWith}`)
+    const log = await records.readLog({ after: 0, before: writeNumber, order: 'asc', limit: 10 })
+    assert.deepEqual(log.map(plain), told)
+  })
+}
+
+/** What a listener holds for the latest value of the usual resource, as JSON text. */
+function follow(told: readonly Commit[]): string | undefined {
+  let latest: { readonly datetime: number; readonly value: string } | undefined
+  for (const { thingId, records, latest: states } of told) {
+    if (thingId !== thing) continue
+    for (const record of records) {
+      if (record.key === key && (!latest || record.datetime >= latest.datetime)) latest = record
+    }
+    for (const state of states) if (state.key === key) latest = state.record
+  }
+  return latest?.value
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Suite } from './stage.ts'
-import { listen } from './views.ts'
+import type { Append, Store } from '../store/contract.ts'
+import type { Stage, Suite } from './stage.ts'
+import { listen, readWholeLog, state } from './views.ts'
 import {
   appendEach,
   ascending,
@@ -8,7 +9,9 @@ import {
   key,
   measured,
   measuredAt,
+  readAll,
   received,
+  thing,
   valuesOf,
   write,
 } from './writes.ts'
@@ -108,4 +111,213 @@ export function order({ test }: Suite): void {
     await records.append(write([measured(receivedAt, 'c')]))
     assert.deepEqual(await valuesOf(records, { key }), ['a', 'b', 'c', 'd'])
   })
+}
+
+/** Milliseconds. */
+const tenSeconds = 10_000
+const tenYears = 10 * 365.25 * 86_400_000
+
+/** The store gives receipt times, in the order of the writes. */
+export function receiptTimes({ test, capabilities }: Suite): void {
+  test('append() gives a record without a datetime one receipt time, wherever it is seen', async stage => {
+    const { records } = await stage.open()
+    records.logWhen(() => true)
+    const told = listen(records)
+    const begin = Date.now()
+    await records.append(write([received(1), received(2)]))
+    const receivedAt = told[0]?.receivedAt ?? 0
+    assert.ok(receivedAt >= begin - tenSeconds && receivedAt <= Date.now() + tenSeconds, `at ${receivedAt}`)
+    const times = told[0]?.records.map(({ datetime, explicit }) => ({ datetime, explicit }))
+    assert.deepEqual(times, [
+      { datetime: receivedAt, explicit: false },
+      { datetime: receivedAt, explicit: false },
+    ])
+    assert.deepEqual(
+      (await readAll(records)).map(({ datetime }) => datetime),
+      [receivedAt, receivedAt],
+    )
+    assert.deepEqual(await readWholeLog(records), told)
+  })
+
+  test('append() gives receipt times that do not go back, and the clock does not either', async stage => {
+    const { records, clock } = await stage.open()
+    const told = listen(records)
+    const before = clock.now()
+    for (const value of count(20)) {
+      await records.append(write([received(value)], value % 3 === 0 ? { store: false } : {}))
+    }
+    const times = told.map(({ receivedAt }) => receivedAt)
+    assert.deepEqual(times, ascending(times))
+    assert.ok(clock.now() >= (times.at(-1) ?? 0) && clock.now() >= before)
+  })
+
+  if (capabilities.durable) {
+    test('open() goes on from the newest receipt time', async stage => {
+      const before = await stage.open()
+      const told = listen(before.records)
+      await before.records.append(write([received(1)]))
+      const { records, clock } = await stage.reopen()
+      const toldAfter = listen(records)
+      assert.ok(clock.now() >= (told[0]?.receivedAt ?? 0))
+      await records.append(write([received(2)]))
+      assert.ok((toldAfter[0]?.receivedAt ?? 0) >= (told[0]?.receivedAt ?? 0))
+    })
+  }
+
+  if (!capabilities.shared) return
+
+  for (const [text, apart] of [
+    ['10 s', tenSeconds],
+    ['10 years', tenYears],
+  ] as const) {
+    test(`append() gives receipt times by one clock where those of two nodes are ${text} apart`, async stage => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const told = listen(one.records)
+      const began = Date.now()
+      for (const value of count(10)) {
+        await withClock(apart, () => one.records.append(write([received(2 * value)])))
+        await withClock(-apart, () => other.records.append(write([received(2 * value + 1)])))
+      }
+      assert.deepEqual(await valuesOf(one.records), count(20))
+      const times = (await readWholeLog(one.records)).map(({ receivedAt }) => receivedAt)
+      assert.deepEqual(times, ascending(times))
+      assert.ok(
+        times.every(time => Math.abs(time - began) < 9_000),
+        `received at ${times}, begun at ${began}`,
+      )
+      assert.ok(told.length > 0)
+      const now = await withClock(apart, async () => one.clock.now())
+      assert.ok(Math.abs(now - Date.now()) < 9_000, `${one.clock.now()}`)
+    })
+  }
+}
+
+/** Runs a task with a wall clock of this process that is ahead by so many milliseconds. */
+async function withClock<T>(ahead: number, task: () => Promise<T>): Promise<T> {
+  const { now } = Date
+  Date.now = () => now() + ahead
+  try {
+    return await task()
+  } finally {
+    Date.now = now
+  }
+}
+
+/** What waits for everything that was called, or committed elsewhere, before it. */
+export function inOrder({ test, capabilities }: Suite): void {
+  test('catchUp() resolves when listeners were told of what was appended before it', async stage => {
+    const { records } = await stage.open()
+    assert.equal(await records.catchUp(), 0)
+    const told = listen(records)
+    for (const round of count(20)) {
+      const before = count(5).map(() => records.append(write([received(round)], { store: round % 3 > 0 })))
+      const catchingUp = records.catchUp().then(newest => ({ newest, toldThen: told.length }))
+      const after = records.append(write([received('after')]))
+      const { newest, toldThen } = await catchingUp
+      assert.ok(toldThen >= round * 6 + 5, `${toldThen} of ${round * 6 + 5} were told`)
+      assert.equal(newest, (await Promise.all(before)).at(-1)?.writeNumber)
+      await after
+    }
+  })
+
+  test('getInOrder() reads a document behind what was called before it, and in front of what was after', async stage => {
+    const { records, documents } = await stage.open()
+    const seen = count(30).map(round => {
+      const calls = [
+        () => records.append(write([received(round)], { documents: { mark: { round } } })),
+        () => documents.put({ mark: { round } }, 'keep'),
+        () =>
+          documents.transact(['mark'], () => ({
+            put: { mark: { round } },
+            result: undefined,
+            purpose: 'keep',
+          })),
+      ]
+      void calls[round % 3]?.()
+      return documents.getInOrder('mark')
+    })
+    assert.deepEqual(
+      await Promise.all(seen),
+      count(30).map(round => ({ round })),
+    )
+    assert.equal(await documents.getInOrder('none'), undefined)
+  })
+
+  if (!capabilities.shared) return
+
+  test('catchUp() resolves when listeners were told of what another node has committed before it', async stage => {
+    const [one, other] = [await stage.open(), await stage.open()]
+    const told = listen(other.records)
+    for (const round of count(20)) {
+      const { writeNumber } = await one.records.append(write([received(round)]))
+      assert.ok((await other.records.catchUp()) >= writeNumber)
+      assert.deepEqual(told.at(-1)?.writeNumber, writeNumber)
+    }
+  })
+}
+
+const passing = (value: unknown) => write([received(value)], { store: false })
+
+/** Which numbers are given again after a restart: positions of streams, sessions and magic resources are such numbers. */
+export function writeNumbers({ test, capabilities }: Suite): void {
+  if (!capabilities.durable) return
+
+  const kept: readonly (readonly [name: string, write: Append])[] = [
+    ['a record', write([received('kept')])],
+    ['a record that is stored already', write([measured(1_000, 1)])],
+    ['a state', write([], { states: [state('kept')] })],
+    ['nothing but a write id', write([received('passing')], { store: false, id: 'a' })],
+  ]
+  for (const [name, append] of kept) {
+    test(`open() gives no write number again after a commit of ${name}`, async stage => {
+      await givesNoneAgain(stage, async ({ records }) => {
+        await records.append(write([measured(1_000, 1)]))
+        await records.append(passing(0))
+        await records.append(append)
+      })
+    })
+  }
+
+  test('open() gives no write number again after a removal that was told', async stage => {
+    await givesNoneAgain(stage, async ({ records }) => {
+      await records.append(write([measured(1_000, 1)]))
+      await records.append(passing(0))
+      assert.equal(await records.remove(thing, key, {}), 1)
+    })
+  })
+
+  const puts: readonly (readonly [name: string, put: (store: Store, numbers: object) => Promise<unknown>])[] =
+    [
+      ['put', ({ documents }, numbers) => documents.put({ mark: { numbers } }, 'keep')],
+      [
+        'transact',
+        ({ documents }, numbers) =>
+          documents.transact([], () => ({ put: { mark: { numbers } }, result: undefined, purpose: 'keep' })),
+      ],
+      [
+        'append',
+        ({ records }, numbers) => records.append({ ...passing('last'), documents: { mark: { numbers } } }),
+      ],
+    ]
+  for (const [name, put] of puts) {
+    test(`${name}() lets documents name the numbers of writes that were not kept: none is given again`, async stage => {
+      await givesNoneAgain(stage, async store => {
+        await store.records.append(write([received('kept')]))
+        const numbers: number[] = []
+        for (const value of count(5)) numbers.push((await store.records.append(passing(value))).writeNumber)
+        await put(store, numbers)
+      })
+    })
+  }
+}
+
+/** Compares the newest number that was told before the store is opened again with the first after it. */
+async function givesNoneAgain(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
+  const store = await stage.open()
+  const told = listen(store.records)
+  await writeSome(store)
+  const { records } = await stage.reopen()
+  const { writeNumber } = await records.append(write([received('after')]))
+  const before = told.at(-1)?.writeNumber ?? 0
+  assert.ok(writeNumber > before, `write number ${writeNumber} after ${before}`)
 }

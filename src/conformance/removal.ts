@@ -1,6 +1,21 @@
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import type { Suite } from './stage.ts'
-import { appendEach, count, key, measured, otherThing, tenSeconds, thing, valuesOf, write } from './writes.ts'
+import { latestNow, listen, numbersOf, plain, state, stateful } from './views.ts'
+import {
+  appendEach,
+  count,
+  key,
+  measured,
+  otherThing,
+  readAll,
+  received,
+  removeAllOld,
+  tenSeconds,
+  thing,
+  valuesOf,
+  write,
+} from './writes.ts'
 
 export function removal({ test, capabilities }: Suite): void {
   test('remove() takes the records of a range, from inclusive, to exclusive, and says how many', async stage => {
@@ -98,5 +113,162 @@ export function removal({ test, capabilities }: Suite): void {
     const { records } = await stage.reopen()
     assert.deepEqual(await valuesOf(records), [0, 1])
     assert.deepEqual(await records.resources(thing), [key])
+  })
+}
+
+export function removalOfOld({ test, capabilities }: Suite): void {
+  test('removeOld() takes what was measured before a datetime, and says how many', async stage => {
+    const { records } = await stage.open()
+    await appendEach(records, tenSeconds)
+    assert.equal(await removeAllOld(records, 3_000), 3)
+    assert.equal(await removeAllOld(records, 3_000), 0)
+    assert.equal(await removeAllOld(records, -1_000), 0)
+    assert.deepEqual(await valuesOf(records), count(10).slice(3))
+    assert.equal(await removeAllOld(records, 3_001), 1)
+  })
+
+  test('removeOld() leaves the newest record of a resource, the last one of its datetime', async stage => {
+    const { records } = await stage.open()
+    await records.append(
+      write([...tenSeconds, measured(9_000, 'of the same datetime'), measured(9_000, 'last')]),
+    )
+    assert.equal(await removeAllOld(records, 1_000_000), 11)
+    assert.deepEqual(await valuesOf(records), ['last'])
+    assert.deepEqual(await latestNow(records), [[thing, key, 'last']])
+    assert.deepEqual(await records.resources(thing), [key])
+  })
+
+  test('removeOld() tells nobody, and logs nothing', async stage => {
+    const { records } = await stage.open()
+    const { writeNumber } = await records.append(write(tenSeconds))
+    records.logWhen(() => true)
+    const told = listen(records)
+    assert.equal(await removeAllOld(records, 1_000_000), 9)
+    const last = await records.append(write([measured(20_000, 'next')]))
+    assert.deepEqual(numbersOf(told), [last.writeNumber])
+    const part = { after: writeNumber, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 10 } as const
+    assert.deepEqual((await records.readLog(part)).map(plain), told)
+  })
+
+  test('removeOld() of a magic resource takes its history, not its state', async stage => {
+    const { records } = await stage.open()
+    const history = count(3).map(value => measured(value, value, { key: stateful }))
+    await records.append(write(history, { states: [state('kept')] }))
+    assert.equal(await removeAllOld(records, 1_000, stateful), 2)
+    assert.deepEqual(await valuesOf(records, { key: stateful }), [2])
+    assert.equal((await records.state(thing, stateful))?.value, '"kept"')
+  })
+
+  test('removeOld() finds nothing under a key or of a thing that does not exist', async stage => {
+    const { records } = await stage.open()
+    assert.equal(await removeAllOld(records, 1_000), 0)
+    await records.append(write([...tenSeconds, measured(0, 'other', { key: 'other' })]))
+    await records.append(write(tenSeconds, { thingId: otherThing }))
+    assert.equal(await removeAllOld(records, 5_000), 5)
+    assert.equal((await readAll(records, { key: 'other' })).length, 1)
+    assert.equal((await readAll(records, { thingId: otherThing })).length, 10)
+  })
+
+  test('removeOld() piece by piece takes all of many records while others are appended and removed', async stage => {
+    const { records } = await stage.open()
+    const many = count(3_000).map(value => measured(value, value))
+    await records.append(write(many))
+    const removing = removeAllOld(records, 10_000)
+    const newer = count(50).map(value => records.append(write([measured(10_000 + value, `new ${value}`)])))
+    const [removed, also] = await Promise.all([
+      removing,
+      records.remove(thing, key, { from: 2_500, to: 3_000 }),
+      ...newer,
+    ])
+    // What was the newest then may have been left.
+    const left = await removeAllOld(records, 10_000)
+    assert.equal(removed + also + left, many.length)
+    assert.deepEqual(
+      await valuesOf(records),
+      count(50).map(value => `new ${value}`),
+    )
+  })
+
+  test('removeOld() leaves one record of a resource from whose end others are removed meanwhile', async stage => {
+    const { records } = await stage.open()
+    for (const round of count(40)) {
+      await records.append(write(count(100).map(value => measured(value, `${round} ${value}`))))
+      const told = listen(records)
+      const removing = records.remove(thing, key, { from: 50 })
+      for (let turns = 0; turns < round; turns++) await setImmediate()
+      await Promise.all([removing, removeAllOld(records, 1_000)])
+      const left = await valuesOf(records)
+      // Had the end gone last, nothing would be left.
+      assert.ok(left.length <= 1, `${left.length} records are left`)
+      const latest = told.at(-1)?.latest[0]?.record?.value
+      assert.equal(latest, left[0] === undefined ? undefined : JSON.stringify(left[0]))
+      await records.remove(thing, key, {})
+    }
+  })
+
+  test('append() stores a record again that removeOld() took, also of a large crowd', async stage => {
+    const { records } = await stage.open()
+    const crowd = count(600).map(value => measured(1_000, value))
+    await records.append(write([...crowd, measured(2_000, 'newer')]))
+    assert.equal(await removeAllOld(records, 2_000), 600)
+    // So many that what is stored of that datetime is a crowd again.
+    const others = count(300).map(value => measured(1_000, `other ${value}`))
+    await records.append(write(others))
+    await records.append(write([...crowd, measured(2_000, 'newer')]))
+    assert.equal((await readAll(records)).length, 901)
+  })
+
+  test('append() knows the record again that removeOld() left of a large crowd', async stage => {
+    const { records } = await stage.open()
+    const crowd = count(600).map(value => measured(1_000, value))
+    await records.append(write(crowd))
+    assert.equal(await removeAllOld(records, 2_000), 599)
+    await records.append(write(crowd.slice(-1)))
+    assert.deepEqual(await valuesOf(records), [599])
+    await records.append(write(crowd))
+    await records.append(write(crowd.toReversed()))
+    assert.deepEqual(await valuesOf(records), [599, ...count(599)])
+  })
+
+  test('read() goes on from a cursor whose record removeOld() took', async stage => {
+    const { records } = await stage.open()
+    await records.append(write(tenSeconds))
+    const ascending = await records.read(thing, key, { order: 'asc', limit: 2 })
+    const descending = await records.read(thing, key, { order: 'desc', limit: 7 })
+    assert.equal(await removeAllOld(records, 5_000), 5)
+    const cursorOf = (page: typeof ascending) => page?.next ?? assert.fail('there is no next page')
+    const rest = { order: 'asc', limit: 2, cursor: cursorOf(ascending) } as const
+    assert.deepEqual(await valuesOf(records, rest), [5, 6])
+    const older = { order: 'desc', limit: 7, cursor: cursorOf(descending) } as const
+    assert.deepEqual(await records.read(thing, key, older), { records: [] })
+  })
+
+  test('things() lists every thing that holds records, in pages', async stage => {
+    const { records } = await stage.open()
+    assert.deepEqual(await records.things({ limit: 10 }), [])
+    const ids = ['a', 'aa', 'a-', 'b', 'a0', 'A'].toSorted()
+    for (const thingId of ids) {
+      await records.append(write([received(1), received(2, { key: 'other' })], { thingId }))
+    }
+    assert.deepEqual(await records.things({ limit: 10 }), ids)
+    assert.deepEqual(await records.things({ limit: 2 }), ids.slice(0, 2))
+    assert.deepEqual(await records.things({ after: ids[1] ?? '', limit: 2 }), ids.slice(2, 4))
+    assert.deepEqual(await records.things({ after: ids[5] ?? '', limit: 2 }), [])
+  })
+
+  if (!capabilities.durable) return
+
+  test('size() is what the store takes, more of it when it holds more', async stage => {
+    const store = await stage.open()
+    const before = await store.size()
+    const large = 'x'.repeat(10_000)
+    for (const round of count(10)) {
+      await store.records.append(
+        write(count(20).map(value => measured(value, `${round} ${large}`, { key: `k${value}` }))),
+      )
+    }
+    const { bytes, limit } = await store.size()
+    assert.ok(bytes >= before.bytes + 1_000_000, `${before.bytes} bytes, then ${bytes}`)
+    assert.ok(limit === undefined || limit > 0)
   })
 }

@@ -1,6 +1,7 @@
 import type {
   FastifyInstance,
   FastifyPluginAsync,
+  FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
   preHandlerHookHandler,
@@ -15,7 +16,6 @@ import type { Redactor } from '../core/refusals/redactor.ts'
 import { isToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 import type { HttpThings } from './http-things.ts'
-import { KnownPaths } from './known-paths.ts'
 import type { CredentialKind, Operation } from './operation/operation.ts'
 import { replyError } from './reply/reply-error.ts'
 import { intervalHeader } from './reply/reply-intervals.ts'
@@ -278,4 +278,55 @@ function isGiven(credential: CredentialKind, request: FastifyRequest): boolean {
   const { ref = '' } = request.params as { readonly ref?: string }
   if (credential === 'token' || credential === 'none' || isToken(ref)) return true
   return credentialOf(request) !== undefined || (credential === 'stream' && new Query(request).has('session'))
+}
+
+/** The routes of a scope, to tell a wrong method on a known path (405) from an unknown path (404). */
+export class KnownPaths {
+  readonly #methods = new Map<string, Set<string>>()
+
+  /** Takes note of every route that is registered in the scope from now on. */
+  watch(scope: FastifyInstance): void {
+    scope.addHook('onRoute', ({ url, method, handler }) => {
+      if (handler === this.refuse) return
+      const pattern = normalise(url)
+      const methods = this.#methods.get(pattern) ?? new Set()
+      for (const name of [method].flat()) methods.add(name)
+      this.#methods.set(pattern, methods)
+    })
+  }
+
+  /** Makes every other method of `url`, which may end in a wildcard, answer as `refuse` does. */
+  refuseRest(scope: FastifyInstance, url: string): void {
+    const known = this.#methods.get(normalise(scope.prefix + url))
+    const method = scope.supportedMethods.filter(name => !known?.has(name))
+    // In onRequest too: a body is not worth reading.
+    scope.route({ method, url, onRequest: this.refuse, handler: this.refuse })
+  }
+
+  /**
+   * Answers what no route answers, without echoing the path.
+   *
+   * @throws ThingwireError not_found, method_not_allowed (and says in `Allow` what is)
+   */
+  readonly refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
+    const parts = normalise(request.raw.url ?? '').split('/')
+    for (const [pattern, methods] of this.#methods) {
+      // With a method that it has, a path got here because one of its parts is too long.
+      if (methods.has(request.method) || !matches(pattern.split('/'), parts)) continue
+      reply.header('allow', [...methods].sort().join(', '))
+      throw new ThingwireError('method_not_allowed')
+    }
+    throw new ThingwireError('not_found')
+  }
+}
+
+function matches(pattern: readonly string[], parts: readonly string[]): boolean {
+  if (pattern.length !== parts.length) return false
+  return pattern.every((part, place) => (part.startsWith(':') ? parts[place] !== '' : part === parts[place]))
+}
+
+/** Without query, doubled slashes and trailing slash: the tolerances of the host's router (`hostOptions`). */
+function normalise(url: string): string {
+  const [path = ''] = url.split('?', 1)
+  return path.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, '')
 }

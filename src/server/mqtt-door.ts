@@ -5,15 +5,26 @@ import { promisify } from 'node:util'
 import { Aedes, type Client } from 'aedes'
 import type { FastifyBaseLogger } from 'fastify'
 import mqttPacket from 'mqtt-packet'
+import { listNames } from '../core/list-documents.ts'
+import type { Document, DocumentPut, DocumentStore } from '../core/ports.ts'
 import { ThingwireError } from '../errors.ts'
 import { attachThings, type MqttThings } from '../mqtt/index.ts'
+import {
+  clientIdOfQueued,
+  type MessageDocument,
+  type OwedDocument,
+  placeText,
+  placeTextIn,
+  topicMessagePrefix,
+  topicQueueOf,
+  topicQueuePrefix,
+} from '../mqtt/relay/documents.ts'
 import type { Relay } from '../mqtt/relay/relay.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
 import { logConnectRefused, logRejected } from './connections/log-rejected.ts'
 import { TrustedProxies } from './connections/trusted-proxies.ts'
-import { splitCopies } from './keeping/split-copies.ts'
 import { newConnectionId } from './log/log-ids.ts'
 import { Observations } from './metrics/observations.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
@@ -202,4 +213,36 @@ function summary(error: Error): object {
 
 function destroyAll(connections: Iterable<Duplex>): void {
   for (const connection of connections) connection.destroy()
+}
+
+/**
+ * Makes of what sessions are owed in a store of an older format what the relay reads. Before format 4 (3 in Redis) each session had
+ * a copy of the message, under a name without its size.
+ *
+ * @throws ThingwireError of the store
+ */
+export async function splitCopies(documents: DocumentStore): Promise<void> {
+  for await (const name of listNames(documents, topicQueuePrefix)) {
+    const [order = '', brokerId = '', bytes] = placeTextIn(name).split('.')
+    if (bytes !== undefined) continue
+    const copy = await documents.get(name)
+    if (copy)
+      await documents.put(
+        { [name]: null, ...split(copy, clientIdOfQueued(name), order, brokerId) },
+        'essential',
+      )
+  }
+}
+
+function split(copy: Document, clientId: string, order: string, brokerId: string): DocumentPut {
+  const { topic, payload, ...owed } = copy as MessageDocument & OwedDocument
+  const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload, 'base64')
+  const place = placeText({ order: Number(order), brokerId, bytes })
+  const message: MessageDocument = { topic, payload }
+  // The client has it: its payload was dropped.
+  const isHeld = owed.isReceived === true
+  return {
+    ...(!isHeld && { [topicMessagePrefix + place]: message }),
+    [topicQueueOf(clientId) + place]: owed,
+  }
 }

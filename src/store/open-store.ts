@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { promiseOf } from '../core/async/ticket.ts'
-import type { Lock, Locks, TakenLock } from '../core/locks.ts'
+import { promiseOf, settle, type Ticket } from '../core/async/ticket.ts'
+import { type Lock, LockLost, type Locks, type TakenLock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { DriverLocks, RecordStore, Snapshot, Store, StoreDriver } from './contract.ts'
+import type {
+  Append,
+  CommitTicket,
+  DriverLocks,
+  DriverRecords,
+  Receipt,
+  RecordStore,
+  Snapshot,
+  Store,
+  StoreDriver,
+} from './contract.ts'
 import { LifeCycle } from './guard/life-cycle.ts'
-import { PendingAppends } from './guard/pending-appends.ts'
-import { SoleLocks } from './guard/sole-locks.ts'
 import { TimeLimit } from './guard/time-limit.ts'
+import { Listeners } from './listeners.ts'
 
 export interface OpenStoreOptions {
   /** How long an append or a put may wait for its commit, milliseconds (contract §4). */
@@ -195,5 +204,126 @@ export class OpenSnapshots {
   /** Closes all of them. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map(snapshot => snapshot.close()))
+  }
+}
+
+/** Appends under way: a copy of one shares the fate of the first. */
+export class PendingAppends {
+  readonly #append: DriverRecords['append']
+  readonly #limit: TimeLimit
+  /** Held until the driver has settled, which may be after the first caller's time limit. */
+  readonly #byWriteId = new Map<string, Promise<Receipt>>()
+
+  constructor(append: DriverRecords['append'], limit: TimeLimit) {
+    this.#append = append
+    this.#limit = limit
+  }
+
+  /** What a write in flight with this id comes to; undefined if there is none. */
+  inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
+    const first = this.#byWriteId.get(nameOf(thingId, id))
+    return first && promiseOf(ticket => this.#limit.run(ticket, own => settle(own, first)))
+  }
+
+  submit(write: Append, ticket: Ticket<Receipt>): undefined {
+    const { thingId, id, documents, lock } = write
+    if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), lock)
+    // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
+    const copied = documents ? undefined : this.inFlight(thingId, id)
+    if (copied) {
+      return settle(
+        ticket,
+        copied.then(({ answer }) => ({ writeNumber: 0, answer })),
+      )
+    }
+    const begin = (limited: CommitTicket<Receipt>) => {
+      const name = nameOf(thingId, id)
+      const settled = () => {
+        if (this.#byWriteId.get(name) === newest) this.#byWriteId.delete(name)
+      }
+      let copies: Ticket<Receipt> | undefined
+      const newest = promiseOf<Receipt>(ticket => {
+        copies = ticket
+      })
+      this.#append(write, {
+        get expired() {
+          return limited.expired
+        },
+        deadline: limited.deadline,
+        resolve: receipt => {
+          limited.resolve(receipt)
+          copies?.resolve(receipt)
+        },
+        // At once, or what is handed in behind it would not be given up with it; and whoever is told may ask for this id.
+        reject: error => {
+          settled()
+          limited.reject(error)
+          copies?.reject(error)
+        },
+      })
+      this.#byWriteId.set(name, newest)
+      newest.then(settled, settled)
+    }
+    this.#limit.run(ticket, begin, lock)
+  }
+}
+
+function nameOf(thingId: string, id: string): string {
+  return `${thingId} ${id}`
+}
+
+/**
+ * Locks of a store that one process has alone: in memory. Calls are committed in their order, so it is compared when something is
+ * called.
+ */
+export class SoleLocks implements Locks {
+  readonly node: string
+  readonly #committed: () => Promise<unknown>
+  readonly #owners = new Map<string, string>()
+  readonly #listeners = new Listeners<(lock: Lock) => void>()
+  readonly onLost = this.#listeners.listen
+  #taken = 0
+
+  /**
+   * @param node name of this process, that no other has
+   * @param committed resolves when what was called before is committed
+   */
+  constructor(node: string, committed: () => Promise<unknown>) {
+    this.node = node
+    this.#committed = committed
+  }
+
+  isHeld({ name, owner }: Lock): boolean {
+    return this.#owners.get(name) === owner
+  }
+
+  /** @throws LockLost */
+  assertHeld(lock: Lock | undefined): void {
+    if (lock && !this.isHeld(lock)) throw new LockLost(lock)
+  }
+
+  async take(name: string): Promise<TakenLock> {
+    const taken = this.begin(name)
+    // Who has released it, had nothing under way any more.
+    if (taken.before !== undefined) await this.#committed()
+    return taken
+  }
+
+  async takeFrom(name: string, owner: string | undefined): Promise<TakenLock | undefined> {
+    const present = this.#owners.get(name)
+    return present === undefined || present === owner ? await this.take(name) : undefined
+  }
+
+  async release(lock: Lock): Promise<void> {
+    if (this.isHeld(lock)) this.#owners.delete(lock.name)
+  }
+
+  /** Takes a lock at once: what the owner before has still under way may not be committed yet. */
+  begin(name: string): TakenLock {
+    const before = this.#owners.get(name)
+    const owner = `${this.node}:${++this.#taken}`
+    this.#owners.set(name, owner)
+    if (before !== undefined) for (const listener of this.#listeners) listener({ name, owner: before })
+    return { name, owner, before }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mergePatch as serverMergePatch } from '../../src/magic/settings-document.ts'
+import { mergePatch as serverMergePatch } from '../../src/magic/settings.ts'
 import { type Document, mergePatch, patchBetween } from '../../web/src/thing/settings/document.ts'
 
 const value = fc.letrec(tie => ({

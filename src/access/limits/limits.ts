@@ -1,8 +1,6 @@
 import { wholeNumber } from '../../core/options/option-kinds.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { addressKey, isLoopback } from './address-key.ts'
-import { BoundedCounts } from './bounded-counts.ts'
-import { FailedCredentials } from './failed-credentials.ts'
 import { ThingRates } from './write-rate.ts'
 
 /** Limits that an operator may set (contract §9). */
@@ -103,9 +101,113 @@ export class Limits {
   }
 }
 
+/** How much of something there is at one time, by thing or by address. */
+export class BoundedCounts {
+  readonly #maximum: number
+  readonly #counts = new Map<string, number>()
+  #total = 0
+
+  /** @param maximum of each */
+  constructor(maximum: number) {
+    this.#maximum = maximum
+  }
+
+  /** How many things or addresses have any. */
+  get size(): number {
+    return this.#counts.size
+  }
+
+  /** Of all of them together. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** @returns to be called once when it is over; undefined: there is as much as may be */
+  enter(name: string): (() => void) | undefined {
+    const count = this.#counts.get(name) ?? 0
+    if (count >= this.#maximum) return undefined
+    this.#counts.set(name, count + 1)
+    this.#total++
+    return () => this.#leave(name)
+  }
+
+  #leave(name: string): void {
+    this.#total--
+    const count = (this.#counts.get(name) ?? 0) - 1
+    if (count > 0) this.#counts.set(name, count)
+    else this.#counts.delete(name)
+  }
+}
+
+/** Milliseconds. */
+
 /** Connections that are open, by address; those of the machine itself are not counted (contract §9). */
 export class AddressCounts extends BoundedCounts {
   override enter(address: string): (() => void) | undefined {
     return isLoopback(address) ? () => {} : super.enter(addressKey(address))
+  }
+}
+
+const minute = 60_000
+/** Most addresses that are remembered; beyond it the one that failed first is forgotten. */
+const maximumAddresses = 100_000
+
+interface Failures {
+  /** When the first of them came; once there are too many, when that was. Milliseconds. */
+  readonly since: number
+  count: number
+}
+
+/**
+ * Credentials that are not valid, by the address that presented them (contract §9): so many are taken within a minute of
+ * the first; those after them are refused until a minute has passed since the first refusal.
+ */
+export class FailedCredentials {
+  readonly #perMinute: number
+  readonly #now: () => number
+  /** In the order of `since`. */
+  readonly #failures = new Map<string, Failures>()
+
+  /** @param now a clock that never goes back, milliseconds */
+  constructor(perMinute: number, now: () => number) {
+    this.#perMinute = perMinute
+    this.#now = now
+  }
+
+  /** How many addresses are remembered. */
+  get size(): number {
+    return this.#failures.size
+  }
+
+  /**
+   * To be called for each one.
+   *
+   * @param address of the client, behind trusted proxies
+   * @returns whether it is to be answered with `too_many_failed_credentials`: there were too many before it
+   */
+  note(address: string): boolean {
+    const now = this.#now()
+    this.#forgetBefore(now - minute)
+    const key = addressKey(address)
+    const failures = this.#failures.get(key) ?? this.#begin(key, { since: now, count: 0 })
+    failures.count++
+    const isFirstTooMany = failures.count === this.#perMinute + 1
+    if (isFirstTooMany) this.#begin(key, { since: now, count: failures.count })
+    return failures.count > this.#perMinute
+  }
+
+  #begin(key: string, failures: Failures): Failures {
+    this.#failures.delete(key)
+    this.#failures.set(key, failures)
+    const [oldest] = this.#failures.keys()
+    if (this.#failures.size > maximumAddresses && oldest !== undefined) this.#failures.delete(oldest)
+    return failures
+  }
+
+  #forgetBefore(time: number): void {
+    for (const [key, { since }] of this.#failures) {
+      if (since > time) return
+      this.#failures.delete(key)
+    }
   }
 }

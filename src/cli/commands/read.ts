@@ -3,10 +3,9 @@ import { csvField } from '../../core/record/record-text.ts'
 import type { ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
-import { usageError } from '../exit.ts'
+import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
-import { limitOf, queryOf, type ReadOptions, refuseOthers } from '../reading/read-options.ts'
 import {
   type ReadInterval,
   type ReadQuery,
@@ -15,7 +14,7 @@ import {
   readItems,
   resourcePath,
 } from '../reading/read-records.ts'
-import { sparklineOf } from '../reading/sparkline.ts'
+import { timeRange } from '../time.ts'
 
 interface Flags extends ConnectionFlags, ReadOptions {
   readonly csv?: true
@@ -214,4 +213,130 @@ function csvCell(value: unknown): string {
 
 function round(number: number): string {
   return String(Number(number.toPrecision(6)))
+}
+
+/** Options of `thingwire read` that say what is read. */
+export interface ReadOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly limit?: string
+  readonly order?: string
+  readonly aggregate?: string
+  readonly interval?: string
+  readonly points?: string
+  readonly tz?: string
+  readonly empty?: true
+}
+
+const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval', 'points', 'tz', 'empty'] as const
+const functions: ReadonlySet<string> = new Set(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'])
+
+/** @throws CommandError usage, naming the option that is wrong */
+export function queryOf(options: ReadOptions): ReadQuery {
+  const { from, to, order, aggregate, interval, points, tz, empty } = options
+  if ((aggregate === undefined) !== (interval === undefined)) {
+    throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
+  }
+  if (order !== undefined && order !== 'asc' && order !== 'desc') {
+    throw usageError(`--order must be asc or desc: it is ${order}`)
+  }
+  if (aggregate !== undefined && !aggregate.split(',').every(name => functions.has(name))) {
+    const known = [...functions].join(', ')
+    throw usageError(`--aggregate must be one or more of ${known}, separated by commas: it is ${aggregate}`)
+  }
+  if (interval !== undefined && !/^[1-9]\d{0,9}(ms|s|m|h|d|mo)$/.test(interval)) {
+    throw usageError(
+      `--interval must be a whole number and ms, s, m, h, d or mo, such as 5m: it is ${interval}`,
+    )
+  }
+  if (points !== undefined) {
+    if (!/^[1-9]\d*$/.test(points))
+      throw usageError(`--points must be a whole number, 1 or more: it is ${points}`)
+    refuseOthers(
+      options,
+      ['from', 'to', 'order', 'points', 'tz', 'empty'],
+      'cannot be combined with --points',
+    )
+  } else if (aggregate === undefined) {
+    const why = 'needs --aggregate and --interval, or --points'
+    refuseOthers(options, ['from', 'to', 'limit', 'order'], why)
+  }
+  return { ...timeRange(from, to), order, aggregate, interval, points, tz, empty }
+}
+
+/** @throws CommandError usage */
+export function limitOf({ limit }: ReadOptions): number | undefined {
+  if (limit === undefined) return undefined
+  if (/^[1-9]\d*$/.test(limit)) return Number(limit)
+  throw usageError(`--limit must be a whole number, 1 or more: it is ${limit}`)
+}
+
+/** @throws CommandError usage if one is given that has no effect, as `why` says */
+export function refuseOthers(options: ReadOptions, taken: readonly (keyof ReadOptions)[], why: string): void {
+  const given = names.find(name => options[name] !== undefined && !taken.includes(name))
+  if (given !== undefined) throw usageError(`--${given} ${why}`)
+}
+
+const columns = 60
+const bars = '▁▂▃▄▅▆▇█'
+/** Lengths of an interval that people think in, seconds. */
+const lengths = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
+]
+
+interface Sparkline {
+  /** One character for each interval from the first on; a space where there is no number. */
+  readonly line: string
+  readonly interval: string
+  readonly min: number
+  readonly max: number
+  readonly first: ReadInterval
+  readonly last: ReadInterval
+}
+
+/**
+ * The averages of a resource over a range, or over all there is, as a line of at most 60 characters.
+ *
+ * @throws CommandError failed if there are no numbers
+ */
+export async function sparklineOf(
+  client: ServerClient,
+  resource: readonly [thingId: string, key: string],
+  range: Pick<ReadQuery, 'startDate' | 'endDate'>,
+): Promise<Sparkline> {
+  const end = async (order: string) => {
+    for await (const record of readItems<ReadRecord>(client, resource, { ...range, order }, 1)) {
+      return Date.parse(record.datetime)
+    }
+    throw failure(`no records of ${resource[1]} in the range`)
+  }
+  const [begin, over] = [await end('asc'), await end('desc')]
+  const seconds = intervalFor((over - begin) / 1000)
+  const interval = `${seconds}s`
+  const query = { ...range, aggregate: 'avg', interval, order: 'asc' }
+  const items: ReadInterval[] = []
+  for await (const item of readItems<ReadInterval>(client, resource, query)) items.push(item)
+  const numbers = items.flatMap(({ avg }) => (typeof avg === 'number' ? [avg] : []))
+  const [first, last] = [items[0], items.at(-1)]
+  if (!first || !last || numbers.length === 0) throw failure(`${resource[1]} has no numbers in the range`)
+  const [min, max] = [Math.min(...numbers), Math.max(...numbers)]
+  return { line: draw(items, seconds * 1000, min, max), interval, min, max, first, last }
+}
+
+function intervalFor(seconds: number): number {
+  const wanted = seconds / (columns - 1)
+  return lengths.find(length => length >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400
+}
+
+function draw(items: readonly ReadInterval[], interval: number, min: number, max: number): string {
+  const start = Date.parse(items[0]?.datetime ?? '')
+  const line: string[] = []
+  for (const { datetime, avg } of items) {
+    if (typeof avg !== 'number') continue
+    const column = Math.round((Date.parse(datetime) - start) / interval)
+    const height = max === min ? 0 : Math.round(((avg - min) / (max - min)) * (bars.length - 1))
+    while (line.length < column) line.push(' ')
+    line[column] = bars[height] ?? ''
+  }
+  return line.join('')
 }

@@ -1,6 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Access, Revocation } from '../../access/access.ts'
+import { principalName } from '../../access/principal.ts'
+import { hashToken, isToken } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Live, Subscriber } from '../../live/index.ts'
 import type { HttpThings } from '../http-things.ts'
@@ -12,7 +15,6 @@ import { acceptedType } from '../request/accepted.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
-import { CredentialWatch } from '../streaming/credential-watch.ts'
 import { EventStreams, eventsType } from '../streaming/event-stream.ts'
 import { LiveStream, OpenStreams, type StreamForm, streamHeaders } from '../streaming/live-stream.ts'
 
@@ -204,4 +206,45 @@ export function streamChunks(stream: LiveStream, live: Live, thingId: string): v
   stream.onClose(() => live.unsubscribe(thingId, subscriber))
   live.subscribe(thingId, subscriber)
   stream.send(subscribed)
+}
+
+/**
+ * Follows what a long answer is given for, from before it is authorised: a credential that dies at any moment after
+ * that is noticed (contract §6, revocation). Only streams are watched: an export or a backup under way goes on.
+ */
+export class CredentialWatch {
+  /** Ends the watch. */
+  readonly stop: () => void
+  readonly #ref: string
+  readonly #hash: string
+  #error: ThingwireError | undefined
+  #onDead = () => {}
+
+  /**
+   * @param ref thing token or thing id, as in `Access.authorise`
+   * @param credential as there
+   */
+  constructor(access: Pick<Access, 'onRevoke'>, ref: string, credential: string | undefined) {
+    this.#ref = ref
+    this.#hash = hashToken(isToken(ref) ? ref : (credential ?? ''))
+    this.stop = access.onRevoke(revocation => this.#look(revocation))
+  }
+
+  /** Calls `listener` when access has ended. @throws ThingwireError if it already has */
+  onDead(listener: () => void): void {
+    if (this.#error) throw this.#error
+    this.#onDead = listener
+  }
+
+  #look({ hashes, principals, all }: Revocation): void {
+    if (this.#error) return
+    if (hashes.has(this.#hash)) {
+      this.#error = new ThingwireError(isToken(this.#ref) ? 'unknown_thing_token' : 'invalid_session')
+    } else if (principals.has(principalName({ kind: 'thing', thingId: this.#ref }))) {
+      this.#error = new ThingwireError('unknown_thing')
+    } else if (all) {
+      this.#error = new ThingwireError('store_unavailable')
+    }
+    if (this.#error) this.#onDead()
+  }
 }

@@ -1,12 +1,14 @@
+import { statfs } from 'node:fs/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { thingPrefix } from '../../access/documents.ts'
+import { rest } from '../../core/async/retry-until.ts'
+import { listDocuments } from '../../core/list-documents.ts'
+import type { DocumentStore } from '../../core/ports.ts'
 import { sessionPrefix } from '../../mqtt/relay/documents.ts'
 import type { ThingsParts } from '../../things.ts'
 import type { ServerOptions } from '../options/options.ts'
-import { Counted } from './counted.ts'
 import type { Observations } from './observations.ts'
 import { histogram, type Sample, sampled } from './samples.ts'
-import { StoreFigures } from './store-figures.ts'
 
 export interface MetricSources {
   readonly things: ThingsParts
@@ -267,4 +269,103 @@ function ageOf(at: number | undefined): number {
 
 function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / 1_000
+}
+
+/** How old figures may be, milliseconds: to look at all files of a store takes a while. */
+const maximumAge = 10_000
+
+/** Bytes. */
+interface Figures {
+  readonly bytes?: number
+  readonly limit?: number | undefined
+  /** On the disk of the embedded store. */
+  readonly free?: number
+}
+
+/** What the store takes, and what is left. */
+export class StoreFigures {
+  readonly #things: Pick<ThingsParts, 'storeSize'>
+  readonly #dataDir: string | undefined
+  #newest: Promise<Figures> | undefined
+  #readAt = 0
+
+  constructor(things: Pick<ThingsParts, 'storeSize'>, { redisUrl, dataDir }: ServerOptions) {
+    this.#things = things
+    this.#dataDir = redisUrl === undefined ? dataDir : undefined
+  }
+
+  /** Not older than 10 s. Never rejects: what cannot be told is absent. */
+  read(): Promise<Figures> {
+    const now = performance.now()
+    if (!this.#newest || now - this.#readAt > maximumAge) {
+      this.#readAt = now
+      this.#newest = this.#read()
+    }
+    return this.#newest
+  }
+
+  async #read(): Promise<Figures> {
+    const [size, free] = await Promise.all([this.#things.storeSize().catch(() => ({})), this.#free()])
+    return { ...size, ...(free !== undefined && { free }) }
+  }
+
+  async #free(): Promise<number | undefined> {
+    if (this.#dataDir === undefined) return undefined
+    return await statfs(this.#dataDir).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      () => undefined,
+    )
+  }
+}
+
+/** Milliseconds. */
+const shortestInterval = 60_000
+/** How much longer than a count took it is before the next one. */
+const restFactor = 100
+/** How long whoever asks waits for a count that is under way, milliseconds. */
+const patience = 500
+
+/**
+ * How many documents there are of a kind. The store has to list them, so they are counted when someone asks, once a minute
+ * at most, and less often where that takes long.
+ */
+export class Counted {
+  readonly #documents: Pick<DocumentStore, 'list'>
+  readonly #prefix: string
+  #count: number | undefined
+  #counting: Promise<void> | undefined
+  /** When it may be counted again, by the monotonic clock. */
+  #dueAt = 0
+
+  constructor(documents: Pick<DocumentStore, 'list'>, prefix: string) {
+    this.#documents = documents
+    this.#prefix = prefix
+  }
+
+  /** The newest count; undefined while the first is under way, or while the store is away. Never rejects. */
+  async read(): Promise<number | undefined> {
+    if (performance.now() >= this.#dueAt) {
+      this.#counting ??= this.#recount().finally(() => {
+        this.#counting = undefined
+      })
+    }
+    const waited = new AbortController()
+    await Promise.race([this.#counting, rest(patience, waited.signal)])
+    waited.abort()
+    return this.#count
+  }
+
+  async #recount(): Promise<void> {
+    const begin = performance.now()
+    this.#count = await this.#countAll().catch(() => undefined)
+    const end = performance.now()
+    this.#dueAt =
+      this.#count === undefined ? end : end + Math.max(shortestInterval, restFactor * (end - begin))
+  }
+
+  async #countAll(): Promise<number> {
+    let count = 0
+    for await (const _ of listDocuments(this.#documents, this.#prefix)) count++
+    return count
+  }
 }

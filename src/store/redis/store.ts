@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Cluster, type Redis } from 'ioredis'
 import type { Observer } from '../../core/observer.ts'
 import { assertOptions } from '../../core/options/given-options.ts'
 import { keptRefusals } from '../../core/refusals/refused-write.ts'
@@ -10,10 +11,10 @@ import { checkDurability, type DurabilityOptions } from './connection/durability
 import { formatVersion, openFormat } from './connection/format.ts'
 import { NumberedWrites } from './connection/numbered-writes.ts'
 import { givenRedisStoreRules } from './connection/option-rules.ts'
+import { shownAddress } from './connection/redis-url.ts'
 import { waitingForReplicas } from './connection/replicas.ts'
 import { serverSettings } from './connection/server-settings.ts'
 import type { Statement } from './connection/statement.ts'
-import { tellOutages } from './connection/tell-outages.ts'
 import { createDocuments } from './documents.ts'
 import { type Keys, redisKeys } from './keys.ts'
 import { Follower } from './log/follower.ts'
@@ -188,4 +189,46 @@ export async function memorySize(client: Client): Promise<StoreSize> {
 
 function sizeOf(bytes: number, maxmemory: number): StoreSize {
   return maxmemory > 0 ? { bytes, limit: maxmemory } : { bytes }
+}
+
+/**
+ * Says when a connection to Redis is lost, and when there is one again: once each, however often the client tries. Of a
+ * cluster any connection counts for the latter, since behind a failover it is another server that answers.
+ *
+ * @param client connected
+ * @returns how to stop
+ */
+export function tellOutages(client: Client, say: (statement: Statement) => void): () => void {
+  let isLost = false
+  let isStopped = false
+  const tell = (level: Statement['level'], text: string) => {
+    if (!isStopped) say({ level, text })
+  }
+  const watch = (redis: Redis) => {
+    const address = shownAddress(redis.options)
+    let isConnected = redis.status === 'ready'
+    let newest: NodeJS.ErrnoException | undefined
+    redis.on('error', error => {
+      newest = error
+    })
+    redis.on('close', () => {
+      if (isConnected)
+        tell('warn', `the connection to Redis at ${address} is lost: ${newest?.code ?? 'closed'}`)
+      isLost ||= isConnected
+      isConnected = false
+    })
+    redis.on('ready', () => {
+      if (isLost) tell('info', `connected to Redis again, at ${address}`)
+      isLost = false
+      isConnected = true
+      newest = undefined
+    })
+  }
+  if (client instanceof Cluster) {
+    for (const redis of client.nodes()) watch(redis)
+    client.on('+node', watch)
+  } else watch(client)
+  return () => {
+    isStopped = true
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { FailedCredentials } from '../../../src/access/limits/failed-credentials.ts'
+import { FailedCredentials } from '../../../src/access/limits/limits.ts'
 
 const perMinute = 20
 const minute = 60_000

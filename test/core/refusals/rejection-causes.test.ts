@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest'
-import { RejectionCauses } from '../../../src/core/refusals/rejection-causes.ts'
+import { RejectionCauses } from '../../../src/core/refusals/door-refusals.ts'
 import { ThingwireError } from '../../../src/errors.ts'
 
 const minute = 60_000

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StoreDriver } from '../../../src/store/contract.ts'
-import { SoleLocks } from '../../../src/store/guard/sole-locks.ts'
-import { soleNode } from '../../../src/store/open-store.ts'
+import { SoleLocks, soleNode } from '../../../src/store/open-store.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
 import { DoorService } from '../door-service.ts'
 import { messagesOf, nextOn, numbers, post, valueIn } from '../messages.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type HeldBack, LogSampling } from '../../../src/server/log/log-sampling.ts'
+import { type HeldBack, LogSampling } from '../../../src/server/log/log.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
 import { serverOfTest } from '../../helpers/of-test.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Counted } from '../../../src/server/metrics/counted.ts'
+import { Counted } from '../../../src/server/metrics/registry.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { eventually } from '../../mqtt/door-service.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UndoMemory } from '../../../../src/store/redis/log/undo-memory.ts'
+import { UndoMemory } from '../../../../src/store/redis/log/follower.ts'
 import { encodeNumberedState } from '../../../../src/store/redis/record-member.ts'
 
 /** The commit `writeNumber` put a state over that of the commit `before`. */
