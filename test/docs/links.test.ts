@@ -27,6 +27,29 @@ test('links and headings are found as GitHub finds them', () => {
   expect([...anchorsIn(file)]).toEqual(['a-b-de', 'twice', 'twice-1'])
 })
 
+test('shell blocks have no comment behind a command, which zsh takes for arguments, and no option of GNU alone', () => {
+  const found = files
+    .filter(({ path }) => /^(README|docs|examples)/.test(path))
+    .flatMap(file => {
+      const shell = file.blocks.filter(({ language }) => /^(ba|z)?sh$|^console$/.test(language))
+      return shell.flatMap(({ text, line }) => faultsOfShell(text, `${file.path}:${line}`))
+    })
+  expect(found).toEqual([])
+  const wrong =
+    'a b # c\n# d\n  # e\necho "a # b"\ndate -d x\nls | head -n -3\nsed -i s/a/b/ x\nsed -i.bak s/a/b/ x\n'
+  expect(faultsOfShell(wrong, 'x')).toEqual([1, 5, 6, 7].map(line => expect.stringContaining(`x+${line}: `)))
+})
+
+function faultsOfShell(text: string, place: string): string[] {
+  const gnuOnly =
+    /\bdate .*(?:-d|--date)\b|\bhead -n -\d|\bsed -i (?!'')|\bxargs .*-r\b|\breadlink -f|\bstat -c|\bgrep -P/
+  return text.split('\n').flatMap((line, index) => {
+    const unquoted = line.replace(/'[^']*'|"[^"]*"/g, '')
+    const isFaulty = /\S.*\s#\s/.test(unquoted.replace(/^\s*#.*/, '')) || gnuOnly.test(unquoted)
+    return isFaulty ? [`${place}+${index + 1}: ${line}`] : []
+  })
+}
+
 /** Links to other hosts are left alone, and those of a running server, which begin with a slash. */
 function isAlive(path: string, target: string): boolean {
   if (/^(\w+:|\/)/.test(target)) return true
