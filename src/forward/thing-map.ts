@@ -92,10 +92,15 @@ export class ThingMap {
   }
 }
 
-/** Another one after each change; empty if there is no file. */
+/** Another one after each change of the file, its mode or its owner; why not if it cannot be looked at. */
 function versionOf(file: string): string {
-  const { ino, size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
-  return ino === undefined ? '' : `${ino} ${size} ${mtimeMs}`
+  try {
+    // The time of change is that of content, mode and owner: a file that others could read may be used now.
+    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file)
+    return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error)
+  }
 }
 
 function readEntries(file: string): Entries {

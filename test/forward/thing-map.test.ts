@@ -1,4 +1,4 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
@@ -53,19 +53,37 @@ describe('ThingMap', () => {
       tell()
     })
     onTestFinished(stop)
-    const change = async (text: string) => {
+    const changedBy = async (changing: Promise<void>) => {
       const changed = new Promise<void>(resolve => {
         tell = resolve
       })
-      await writeFile(file, text)
+      await changing
       await changed
     }
+    const change = (text: string) => changedBy(writeFile(file, text))
     await change(JSON.stringify({ [two]: token }))
     expect([one, two].map(thingId => map.has(thingId))).toEqual([false, true])
     await change('{')
     expect(map.has(two)).toBe(true)
     const why = 'is not valid JSON (line 1, column 2): it ends too early'
-    expect(told.map(fault => fault?.message)).toEqual([undefined, `the thing map ${file} ${why}`])
+    expect(told.splice(0).map(fault => fault?.message)).toEqual([undefined, `the thing map ${file} ${why}`])
+    await change(JSON.stringify({ [one]: token }))
+    await changedBy(chmod(file, 0o644))
+    expect(told.splice(0).at(-1)?.message).toMatch(/is open to other users: run chmod 600 /)
+    await changedBy(chmod(file, 0o600))
+    expect(told.splice(0)).toEqual([undefined])
+    // As Kubernetes and editors change a file: a link leads to another one, which is older.
+    const [older, link] = [`${file}.older`, `${file}.link`]
+    await writeFile(older, JSON.stringify({ [three]: token }), { mode: 0o600 })
+    await symlink(older, link)
+    await changedBy(rename(link, file))
+    expect([one, three].map(thingId => map.has(thingId))).toEqual([false, true])
+    expect(told.splice(0)).toEqual([undefined])
+    // A loop cannot be looked at: the process goes on, and the operator is notified.
+    await symlink(file, link)
+    await changedBy(rename(link, file))
+    expect(told.splice(0).map(fault => fault?.message)).toEqual([expect.stringMatching(/ELOOP/)])
+    expect(map.has(three)).toBe(true)
   })
 
   it.each([
