@@ -114,7 +114,7 @@ export interface Things extends HostThings {
 }
 
 const thingsRules = {
-  store: objectWith("a store, such as createLevelStore({ location: './data' })", [
+  store: objectWith("a store, such as createLevelStore({ location: './data/store' })", [
     'open',
     'close',
     'capabilities',

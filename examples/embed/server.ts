@@ -3,8 +3,8 @@ import { createLevelStore, createThings } from 'thingwire'
 import { hostOptions, thingsHttp } from 'thingwire/http'
 import { thingsPage } from 'thingwire/page'
 
-const { ADMIN_KEY: adminKey = '', PORT: port = '8080', DATA_DIR: location = 'data' } = process.env
-const things = await createThings({ store: createLevelStore({ location }), adminKey })
+const { ADMIN_KEY: adminKey = '', PORT: port = '8080', DATA_DIR: dataDir = './data' } = process.env
+const things = await createThings({ store: createLevelStore({ location: `${dataDir}/store` }), adminKey })
 things.on('reading', ({ key, value, datetime }) => console.log(key, 'is', value, 'at', datetime.toJSON()))
 
 const [pump = await things.registry.create({ name: 'pump' })] = await things.registry.named('pump')

@@ -30,7 +30,8 @@ const app = fastify({ ...hostOptions })
 await addPlantRoute(app, broker)
 
 // What makes it a Thingwire host: the rules above hold for everything that is not a thing's.
-const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
+const store = createLevelStore({ location: join(options['data-dir'], 'store') })
+const things = await createThings({ store, adminKey })
 const detach = attachThings(broker, things)
 await app.register(thingsHttp, { things })
 addReadingsRoute(app, things)

@@ -16,7 +16,8 @@ if (!adminKey) {
   process.exit(1)
 }
 
-const things = await createThings({ store: createLevelStore({ location: options['data-dir'] }), adminKey })
+const store = createLevelStore({ location: join(options['data-dir'], 'store') })
+const things = await createThings({ store, adminKey })
 
 const app = fastify({ ...hostOptions })
 app.get('/', async () => ({ shop: 'open' }))

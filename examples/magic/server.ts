@@ -23,7 +23,7 @@ if (!adminKey) {
 }
 
 const things = await createThings({
-  store: createLevelStore({ location: options['data-dir'] }),
+  store: createLevelStore({ location: join(options['data-dir'], 'store') }),
   adminKey,
   magicResources: [battery],
 })

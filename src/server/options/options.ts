@@ -106,7 +106,7 @@ const optionDeclarations = {
     reason: 'Any client could claim any address.',
   },
   dataDir: {
-    ...text('a path'),
+    ...text('a path, not -', z.string().regex(/^(?!-$)/)),
     default: './data',
     meaning:
       'Directory of the embedded store and the admin key; created if missing. Only one process can use it at a time. Not used with `redisUrl`.',

@@ -12,7 +12,7 @@ import { createDocuments } from './documents.ts'
 import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
-  /** Directory of the database; made if it is not there. */
+  /** Directory of the database; made if it is not there. In a data directory of `thingwire serve` it is `store`. */
   readonly location: string
   /**
    * `synced` (default): an ack survives the loss of power; `written`: only that of the process. `transact` waits for the disk
@@ -36,7 +36,7 @@ export interface LevelStoreOptions {
 
 /** The embedded store: LevelDB in this process, not open yet. @throws TypeError of an option that is missing, wrong or unknown */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
-  assertOptions('createLevelStore', givenLevelStoreRules, options, "{ location: './data' }")
+  assertOptions('createLevelStore', givenLevelStoreRules, options, "{ location: './data/store' }")
   return createCompactingStore(options, usualCompaction)
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { entryStart, singles } from '../level/chunks/time-line.ts'
 import { Database } from '../level/database/database.ts'
 import { type Counters, Head } from '../level/database/head.ts'
+import { misplaced } from '../level/database/identity.ts'
 import { type Entry, scan } from '../level/database/scan.ts'
 import {
   behind,
@@ -47,7 +48,8 @@ export class Source {
     try {
       await access(join(location, 'CURRENT'))
     } catch (cause) {
-      throw new Error(`there is no embedded store in ${location}`, { cause })
+      const why = await misplaced(location)
+      throw new Error(`there is no embedded store in ${location}${why ? `: ${why}` : ''}`, { cause })
     }
     const database = new Database(location)
     await database.open()

@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/prom
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { bytesOfStore } from '../database/directory-size.ts'
-import { formatProblem } from '../database/identity.ts'
+import { formatProblem, misplaced } from '../database/identity.ts'
 import { hasCode } from '../database/level-errors.ts'
 import { openError } from '../database/open-error.ts'
 import { formatKey } from '../keys.ts'
@@ -70,7 +70,10 @@ async function assertFree(location: string): Promise<void> {
     () => true,
     () => false,
   )
-  if (!hasFiles) throw new Error(`cannot check the store in ${location}: there is no store`)
+  if (!hasFiles) {
+    const why = (await misplaced(location)) ?? 'there is no store'
+    throw new Error(`cannot check the store in ${location}: ${why}`)
+  }
   const probe = new ClassicLevel(location, { errorIfExists: true, createIfMissing: false })
   try {
     await probe.open()

@@ -85,6 +85,8 @@ export async function restoreLevelStore(
 async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Buffer, Buffer]> {
   const bytes = new ByteReader(source)
   const line = (await bytes.take(firstLine.length)).toString('latin1')
+  if (line.startsWith('{"thingId"'))
+    throw new Error('cannot restore: the file is an export, which thingwire import reads')
   if (line !== firstLine && line !== olderFirstLine) {
     throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
   }

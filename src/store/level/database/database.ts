@@ -4,7 +4,7 @@ import { ThingwireError } from '../../../errors.ts'
 import { batchKey, counterBytes, identityKey } from '../keys.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import type { DiskSpace } from './disk-space.ts'
-import { identityOf, mayHoldNewStore, takeFormat } from './identity.ts'
+import { identityOf, mayHoldNewStore, misplaced, takeFormat } from './identity.ts'
 import { hasCode, isOutOfSpace } from './level-errors.ts'
 import { openError } from './open-error.ts'
 import type { Level } from './scan.ts'
@@ -101,6 +101,8 @@ export class Database {
    */
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
+    const why = createIfMissing ? await misplaced(this.#location) : undefined
+    if (why !== undefined) throw new Error(`cannot make a store in ${this.#location}: ${why}`)
     const level = new ClassicLevel<Buffer, Buffer>(this.#location, {
       keyEncoding: 'buffer',
       valueEncoding: 'buffer',

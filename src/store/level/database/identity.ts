@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { everyKey, formatKey, identityKey, keysOf, prefix } from '../keys.ts'
 import { type Level, lastEntry } from './scan.ts'
 
@@ -31,6 +32,27 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
     throw error
   })
   return !names.some(name => name === 'CURRENT' || /^\d+\.(ldb|sst|log)$/.test(name))
+}
+
+/**
+ * Why a place is none for a store: it is beside another one, which then would not be found, and a new one would be made.
+ *
+ * @returns the rest of a sentence for the operator; undefined: it may be one
+ */
+export async function misplaced(location: string): Promise<string | undefined> {
+  const isThere = (...path: string[]) =>
+    access(join(location, ...path)).then(
+      () => true,
+      () => false,
+    )
+  const inside = join(location, 'store')
+  if ((await isThere('admin-key')) || (await isThere('store', 'CURRENT')))
+    return `it is the data directory of a server, whose store is ${inside}: give ${inside}`
+  if (!(await isThere('..', 'CURRENT'))) return undefined
+  const above = dirname(resolve(location))
+  return basename(above) === 'store'
+    ? `${above} is itself a store: the data directory is ${dirname(above)}`
+    : `${above} is itself a store, of a program that embeds Thingwire: stop that program and move the files of the store into ${location}, or give another directory`
 }
 
 /**
