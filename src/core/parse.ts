@@ -10,6 +10,9 @@ export const maximumRecords = 10_000
 /** Most bad records that one refusal names. */
 const maximumNamedErrors = 20
 
+/** A write, as a refusal shows it. */
+const example = '{"values":[{"key":"temperature","value":21.5}]}'
+
 /** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
@@ -77,7 +80,7 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
 function parseObject(body: Uint8Array | object): Record<string, unknown> {
   const parsed = body instanceof Uint8Array ? readJson(body) : body
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new ThingwireError('invalid_body', 'the body must be a JSON object {"values":[…]}')
+    throw new ThingwireError('invalid_body', `the body must be a JSON object such as ${example}`)
   }
   return parsed as Record<string, unknown>
 }
@@ -98,7 +101,10 @@ function flag(name: string, fromRequest: boolean | undefined, fromBody: unknown,
 function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
   const { values } = envelope
   if (!Array.isArray(values) || values.length === 0) {
-    throw new ThingwireError('invalid_values', `values must be an array of 1 to ${maximumRecords} records`)
+    throw new ThingwireError(
+      'invalid_values',
+      `values must be an array of 1 to ${maximumRecords} records, such as ${example}`,
+    )
   }
   if (values.length > maximumRecords) {
     const message = `values must contain at most ${maximumRecords} records: it contains ${values.length}`

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AccessSessionRegistry, ActivationCodes, ThingRegistry } from '../access/access.ts'
 import { assertOptions } from '../core/options/given-options.ts'
 import { ifGiven, oneOf, text, wholeNumber } from '../core/options/option-kinds.ts'
+import { assertThingId } from './known-thing.ts'
 
 const limit = wholeNumber(1, 1_000)
 const aText = { schema: z.string(), rule: 'a text' }
@@ -44,11 +45,33 @@ export function registryOfHost(registry: ThingRegistry): ThingRegistry {
     },
     rename: async (thingId, to) => {
       assertOptions('registry.rename', { thingId: aText, name }, { thingId, name: to }, '')
+      assertThingId(thingId)
       await registry.rename(thingId, to)
     },
     setTopics: async (thingId, granted) => {
       assertOptions('registry.setTopics', { thingId: aText, topics }, { thingId, topics: granted }, '')
+      assertThingId(thingId)
       await registry.setTopics(thingId, granted)
+    },
+    remove: async thingId => {
+      assertOptions('registry.remove', { thingId: aText }, { thingId }, '')
+      assertThingId(thingId)
+      await registry.remove(thingId)
+    },
+    addToken: async thingId => {
+      assertOptions('registry.addToken', { thingId: aText }, { thingId }, '')
+      assertThingId(thingId)
+      return await registry.addToken(thingId)
+    },
+    tokens: async thingId => {
+      assertOptions('registry.tokens', { thingId: aText }, { thingId }, '')
+      assertThingId(thingId)
+      return await registry.tokens(thingId)
+    },
+    removeToken: async (thingId, tokenId) => {
+      assertOptions('registry.removeToken', { thingId: aText, tokenId: aText }, { thingId, tokenId }, '')
+      assertThingId(thingId)
+      await registry.removeToken(thingId, tokenId)
     },
   }
 }
@@ -64,11 +87,13 @@ export function sessionsOfHost(sessions: AccessSessionRegistry): AccessSessionRe
     create: async (ids, given) => {
       const rules = { things, ...terms, topics: ifGiven(topics) }
       assertOptions('sessions.create', rules, { ...given, things: ids }, '')
+      if (ids !== '*') for (const thingId of ids) assertThingId(thingId)
       return await sessions.create(ids, given)
     },
     createForThing: async (thingId, credential, given) => {
       const rules = { thingId: aText, credential: { ...aText, secret: true as const }, ...terms }
       assertOptions('sessions.createForThing', rules, { ...given, thingId, credential }, '')
+      assertThingId(thingId)
       return await sessions.createForThing(thingId, credential, given)
     },
     list: async asked => {

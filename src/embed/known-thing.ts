@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Access, Action } from '../access/access.ts'
+import { Redactor } from '../core/refusals/redactor.ts'
 import { isThingId } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 
@@ -15,12 +16,16 @@ export async function thingOf(
   thingId: string,
   action: Action,
 ): Promise<void> {
-  // A token too: it is a secret that a program has no need to keep.
-  if (!isThingId(thingId)) {
-    throw new ThingwireError(
-      'unknown_thing',
-      'no thing has this id: a thing id is 16 characters of a-z and 2-7',
-    )
-  }
+  assertThingId(thingId)
   await access.authorise(thingId, adminKey, action)
+}
+
+/** @throws ThingwireError unknown_thing: it is spelled unlike an id, such as a name */
+export function assertThingId(text: string): void {
+  // A token too: it is a secret that a program has no need to keep.
+  if (isThingId(text)) return
+  throw new ThingwireError(
+    'unknown_thing',
+    `no thing has the id ${new Redactor().redact(JSON.stringify(text))}: an id is 16 characters of a-z and 2-7; things.registry.named(name) finds the things of a name`,
+  )
 }

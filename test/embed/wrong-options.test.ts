@@ -29,7 +29,7 @@ async function attach(...given: unknown[]): Promise<unknown> {
   return (attachThings as Untyped)(broker, ...given)
 }
 
-const aStore = "a store, such as createLevelStore({ location: './data' })"
+const aStore = "a store, such as createLevelStore({ location: './data/store' })"
 
 describe('a wrong option', () => {
   it.each<[string, () => unknown, string]>([
@@ -121,7 +121,7 @@ describe('a wrong option', () => {
     [
       'createLevelStore()',
       () => (createLevelStore as Untyped)(),
-      "the options of createLevelStore must be an object such as { location: './data' }: they are missing",
+      "the options of createLevelStore must be an object such as { location: './data/store' }: they are missing",
     ],
     [
       'createLevelStore({})',
@@ -131,7 +131,7 @@ describe('a wrong option', () => {
     [
       'a path alone',
       () => (createLevelStore as Untyped)('./data'),
-      `the options of createLevelStore must be an object such as { location: './data' }: they are "./data"`,
+      `the options of createLevelStore must be an object such as { location: './data/store' }: they are "./data"`,
     ],
     [
       'a durability that is none',
@@ -296,6 +296,11 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
       'name of registry.rename must be a text of at most 200 characters: it is missing',
     ],
     [
+      'registry.remove()',
+      ({ registry }) => (registry.remove as Untyped)(),
+      'thingId of registry.remove must be a text: it is missing',
+    ],
+    [
       'registry.setTopics(id)',
       ({ registry }) => (registry.setTopics as Untyped)('id'),
       "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }]: it is missing",
@@ -333,5 +338,28 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
   ])('is named, with what it must be: %s', async (_, call, message) => {
     const { things } = await thingsOfTest()
     await expect((async () => await call(things))()).rejects.toThrow(new TypeError(message))
+  })
+
+  type Things = Awaited<ReturnType<typeof thingsOfTest>>['things']
+  it.each<[string, (things: Things) => Promise<unknown>]>([
+    ['registry.rename', ({ registry }) => registry.rename('pump', 'q')],
+    ['registry.setTopics', ({ registry }) => registry.setTopics('pump', [])],
+    ['registry.remove', ({ registry }) => registry.remove('pump')],
+    ['registry.addToken', ({ registry }) => registry.addToken('pump')],
+    ['registry.tokens', ({ registry }) => registry.tokens('pump')],
+    ['registry.removeToken', ({ registry }) => registry.removeToken('pump', 'x')],
+    ['sessions.create', ({ sessions }) => sessions.create(['pump'], { access: 'read' })],
+    [
+      'sessions.createForThing',
+      ({ sessions }) => sessions.createForThing('pump', adminKey, { access: 'read' }),
+    ],
+    ['write', ({ write }) => write('pump', [{ key: 'n', value: 1 }])],
+    ['read', ({ read }) => read('pump', 'n')],
+  ])('is named where a name is in the place of an id, with the way to the id: %s', async (_, call) => {
+    const { things } = await thingsOfTest()
+    await expect((async () => await call(things))()).rejects.toMatchObject({
+      reason: 'unknown_thing',
+      message: expect.stringMatching(/^no thing has the id "pump": .*registry\.named\(name\)/),
+    })
   })
 })
