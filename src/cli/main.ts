@@ -3,6 +3,7 @@ import { CommanderError } from 'commander'
 import { Redactor } from '../core/refusals/redactor.ts'
 import { CommandError, exitStatus } from './exit.ts'
 import { createProgram } from './program.ts'
+import { suggestion } from './suggest.ts'
 
 /** The `thingwire` command. */
 async function main(args: readonly string[]): Promise<void> {
@@ -22,7 +23,7 @@ function tell(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
     // The help was shown in the place of an error.
-    if (error.code !== 'commander.help') say(usageMessage(error.message.replace(/^error: /, '')))
+    if (error.code !== 'commander.help') say(usageMessage(advised(error)))
     return exitStatus.usage
   }
   if (error instanceof CommandError) {
@@ -34,6 +35,25 @@ function tell(error: unknown): number {
   if (isDefect) console.error(`thingwire: ${error.stack}`)
   else say(error instanceof Error ? error.message : String(error))
   return exitStatus.failed
+}
+
+/** Commander's message, with advice that looks at parts of names first. */
+function advised({ code, message: told }: CommanderError): string {
+  const message = told.replace(/^error: /, '')
+  const [, word = ''] = /'(\S+)'/.exec(message) ?? []
+  const advice = suggestion(word, namesFor(code))
+  return advice === '' ? message : message.replace(/\n\(Did you mean .*$/s, '') + advice
+}
+
+/** Commands of two words, or options of the command that was given. */
+function namesFor(code: string): readonly string[] {
+  const { commands } = createProgram()
+  if (code === 'commander.unknownCommand')
+    return commands.flatMap(group => group.commands.map(each => `${group.name()} ${each.name()}`))
+  if (code !== 'commander.unknownOption') return []
+  const group = commands.find(each => each.name() === process.argv[2])
+  const command = group?.commands.find(each => each.name() === process.argv[3]) ?? group
+  return command?.options.flatMap(({ long }) => long ?? []) ?? []
 }
 
 /** Tokens of earlier versions may begin with a hyphen, so that they pass for options. */

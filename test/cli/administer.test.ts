@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
@@ -68,8 +71,69 @@ describe('thingwire, as the operator,', () => {
     const other = await runCommand(['write', 'boat', 'n=1'], hut)
     expect(other).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining(`this token belongs to hut (${thingId}), not to boat`),
+      stderr: expect.stringContaining(
+        `this token (from THINGWIRE_TOKEN) belongs to hut (${thingId}), not to boat`,
+      ),
     })
+  })
+
+  it('says of a session of some things that it does not see the others, and where it is from', async () => {
+    const { thingId } = await jsonOf<{ thingId: string }>(['things', 'create', 'punt'], { server })
+    await jsonOf(['things', 'create', 'shed'], { server })
+    const make = ['sessions', 'create', thingId, '--write']
+    const { sessionToken } = await jsonOf<{ sessionToken: string }>(make, { server })
+    const leftOver = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: sessionToken } }
+    const cases = ['read shed n', 'export shed', 'tail shed', 'write shed n=1', 'remove shed n --dry-run']
+    for (const line of cases) {
+      const { code, stderr } = await runCommand(line.split(' '), leftOver)
+      expect({ line, code, stderr }).toEqual({
+        ...{ line, code: 4 },
+        stderr: expect.stringMatching(/\(from THINGWIRE_TOKEN\) is a session that sees only certain things/),
+      })
+    }
+    const doctor = await runCommand(['doctor', 'shed'], leftOver)
+    expect(doctor.stdout).toMatch(/sees only certain things, and shed is none of them/)
+    const operator = await runCommand(['read', 'nothing', 'n'], { server })
+    expect(operator.stderr).toMatch(/no thing is called nothing: thingwire things list shows them/)
+  })
+
+  it.each([
+    ['create boat', /Did you mean one of things create, sessions create, codes create\?/],
+    ['rename a b', /Did you mean things rename\?/],
+    ['raed boat', /Did you mean read\?/],
+    ['demo --port 9000', /Did you mean one of --http-port, --mqtt-port\?/],
+    ['read boat n --datadir x', /Did you mean --data-dir\?/],
+    ['check --datadir x', /Did you mean --data-dir\?/],
+    ['serve --port 9000', /Unknown option '--port' on the command line \(Did you mean one of .*--http-port/],
+    ['--port 9000', /Did you mean one of .*--http-port/],
+    ['restore x --dir y', /Did you mean --data-dir\?/],
+  ])('%s: says what may be meant', async (line, advice) => {
+    const { code, stderr } = await runCommand(line.split(' '))
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).toMatch(advice)
+  })
+
+  it('says of an admin key that the server does not know how to give that of the server', async () => {
+    const other = await temporaryDirectory()
+    const file = join(other, 'admin-key')
+    await writeFile(file, 'x'.repeat(43), { mode: 0o600 })
+    const ofFile = `${file} may be of another server: give --data-dir, with the data directory of the server at ${server.url}`
+    const ofVariable = 'THINGWIRE_ADMIN_KEY may be of another server'
+    const cases = [
+      [['things', 'list'], { THINGWIRE_DATA_DIR: other }, ofFile, 4],
+      [['things', 'list', '--data-dir', other], {}, ofFile, 4],
+      [['things', 'create', 'boat', '--credential-file', file], {}, ofFile, 4],
+      [['read', 'boat', 'n'], { THINGWIRE_DATA_DIR: other }, ofFile, 4],
+      [['things', 'list'], { THINGWIRE_ADMIN_KEY: 'x'.repeat(43) }, ofVariable, 4],
+      [['doctor'], { THINGWIRE_DATA_DIR: other }, ofFile, 1],
+      [['doctor'], { THINGWIRE_ADMIN_KEY: 'x'.repeat(43) }, ofVariable, 1],
+    ] as const
+    for (const [args, environment, text, status] of cases) {
+      const { code, stdout, stderr } = await runCommand(args, { server: { url: server.url }, environment })
+      expect({ args, code }).toEqual({ args, code: status })
+      expect(stdout + stderr).toContain(text)
+      expect(stdout + stderr).not.toContain('tokens add')
+    }
   })
 
   it('adds, lists and revokes tokens, and refuses a name that two things have', async () => {

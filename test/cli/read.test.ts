@@ -142,6 +142,58 @@ describe('thingwire read', () => {
   })
 })
 
+describe('a key that nobody has written', () => {
+  let server: Served
+  let thing: Thing
+  let empty: Thing
+  beforeAll(async () => {
+    server = await serve()
+    thing = await createThing(server)
+    empty = await createThing(server)
+    await write(server, thing, { values: ['depth', 'temperature'].map(key => ({ key, value: 1 })) })
+    await write(server, thing, { values: [{ key: '$settings', value: { a: 1 } }] })
+    return server.end
+  })
+  const has = /the thing has (?=.*depth)(?=.*temperature)/
+
+  it('is named by read and remove, with those that there are', async () => {
+    const cases = [
+      [['read', thing.thingId, 'temprature'], has],
+      [['read', thing.thingId, 'temprature', '--csv'], has],
+      [['read', thing.thingId, 'temprature', '--sparkline'], has],
+      [['remove', thing.thingId, 'temprature'], has],
+      [['remove', empty.thingId, 'depth'], /the thing has no keys yet/],
+      [['read', empty.thingId, 'depth'], /the thing has no keys yet/],
+    ] as const
+    for (const [args, text] of cases) {
+      const { code, stderr } = await runCommand(args, { server })
+      expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringMatching(text) })
+      expect(stderr).toMatch(/temprature|depth/)
+    }
+  })
+
+  it('is left out and named where others are read beside it', async () => {
+    const several = ['read', thing.thingId, 'depth,temprature', '--points', '9']
+    expect(await runCommand(several, { server })).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^thingwire: note: no record of temprature: the thing has /),
+    })
+  })
+
+  it('is named by tail, which watches all the same', async () => {
+    const { thingId } = thing
+    const tail = startCommand(['tail', thingId, 'temprature', '$settings.a'], { server })
+    await tail.told(new RegExp(`^${thingId} has no key temprature yet: ${has.source}.*$`, 'm'))
+    await tail.told(/^watching /m)
+    await write(server, thing, { values: [{ key: 'temprature', value: 2 }] })
+    await tail.said(/"value":2/)
+    const none = startCommand(['tail', empty.thingId, 'n'], { server })
+    await none.told(/has no key n yet: the thing has no keys yet/)
+    const known = startCommand(['tail', thingId, 'depth'], { server })
+    await known.told(/^watching /)
+  })
+})
+
 describe('thingwire tail', () => {
   it('shows what comes in, and after a restart of the server what it has missed', async () => {
     const dataDir = await temporaryDirectory()

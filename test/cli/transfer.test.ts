@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { createThing, readAll, type ServerAddress, write } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -114,6 +118,40 @@ describe('thingwire backup, restore and check', () => {
       code: 1,
       stderr: expect.stringMatching(/is a backup of a store, which thingwire restore reads/),
     })
+    const exported = join(directory, 'all.ndjson')
+    expect(await runCommand(['export', '--all', '--output', exported], { server })).toMatchObject({ code: 0 })
+    const onStdout = await runCommand(['export', '--all', '--output', '-'], { server })
+    expect(onStdout).toMatchObject({ code: 0, stdout: await readFile(exported, 'utf8') })
+    const fifo = join(directory, 'fifo')
+    await promisify(execFile)('mkfifo', [fifo])
+    const cases = [
+      [
+        ['restore', exported, '--data-dir', join(directory, 'of-export')],
+        1,
+        /is an export, which thingwire import reads/,
+      ],
+      [['backup', '-'], 2, /- is no name of a file/],
+      [['backup', fifo], 2, /is a pipe or a device/],
+      [['export', '--all', '--output', fifo], 2, /is a pipe or a device/],
+      [['restore', '-', '--data-dir', join(directory, 'of-stdin')], 2, /reads a file, not stdin/],
+      [['import', '-'], 2, /reads a file, not stdin/],
+      [['restore', file, '--data-dir', '-'], 1, /--data-dir must be a path, not -/],
+      [['serve', '--data-dir', '-'], 1, /--data-dir must be a path, not -/],
+      [['check', '--data-dir', '-'], 1, /--data-dir must be a path, not -/],
+      [['check', '--config', '-'], 1, /cannot read the configuration file -/],
+      [
+        ['forward', '--to', 'mqtt://192.0.2.1', '--things', '-', '--data-dir', directory],
+        1,
+        /cannot read the thing map -/,
+      ],
+    ] as const
+    for (const [args, status, text] of cases) {
+      const { code, stdout, stderr } = await runCommand(args, { server })
+      expect({ args, code, stdout, stderr }).toEqual({
+        ...{ args, code: status, stdout: '' },
+        stderr: expect.stringMatching(text),
+      })
+    }
     const ontoDirectory = await runCommand(['backup', directory], { server })
     expect(ontoDirectory).toMatchObject({
       code: 2,
@@ -129,5 +167,41 @@ describe('thingwire backup, restore and check', () => {
     })
     expect(refused).toMatchObject({ code: 4 })
     await expect(stat(join(directory, 'none'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+describe('a store and a data directory in the place of each other', () => {
+  it('are refused with the path to give, and nothing is made', async () => {
+    const dataDir = await temporaryDirectory()
+    const server = await serverOfTest({ dataDir })
+    await server.stop()
+    const inside = join(dataDir, 'store')
+    const names = await readdir(dataDir)
+    await expect(createLevelStore({ location: dataDir }).open()).rejects.toThrow(
+      `it is the data directory of a server, whose store is ${inside}: give ${inside}`,
+    )
+    expect(await readdir(dataDir)).toEqual(names)
+
+    const embedded = await temporaryDirectory()
+    const store = await openStore(createLevelStore({ location: embedded }))
+    await store.close()
+    const environment = { THINGWIRE_REDIS_URL: 'redis://127.0.0.1:1' }
+    const ofProgram = /is itself a store, of a program that embeds Thingwire: stop that program and move/
+    const ofServer = new RegExp(`is itself a store: the data directory is ${dataDir}$`, 'm')
+    const cases = [
+      [['serve', '--data-dir', embedded], {}, ofProgram],
+      [['check', '--data-dir', embedded], {}, ofProgram],
+      [['migrate', '--data-dir', embedded], { environment }, ofProgram],
+      [['restore', 'package.json', '--data-dir', embedded], {}, /must be empty: it contains /],
+      [['serve', '--data-dir', inside], {}, ofServer],
+      [['check', '--data-dir', inside], {}, ofServer],
+      [['migrate', '--data-dir', inside], { environment }, ofServer],
+    ] as const
+    for (const [args, setup, text] of cases) {
+      const { code, stderr } = await runCommand(args, setup)
+      expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringMatching(text) })
+    }
+    expect(await readdir(embedded)).not.toContain('store')
+    expect(await readdir(embedded)).not.toContain('admin-key')
   })
 })

@@ -139,8 +139,6 @@ export class BoundedCounts {
   }
 }
 
-/** Milliseconds. */
-
 /** Connections that are open, by address; those of the machine itself are not counted (contract §9). */
 export class AddressCounts extends BoundedCounts {
   override enter(address: string): (() => void) | undefined {
@@ -148,6 +146,7 @@ export class AddressCounts extends BoundedCounts {
   }
 }
 
+/** Milliseconds. */
 const minute = 60_000
 /** Most addresses that are remembered; beyond it the one that failed first is forgotten. */
 const maximumAddresses = 100_000

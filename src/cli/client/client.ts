@@ -15,12 +15,13 @@ export class RefusedError extends CommandError {
   constructor(
     httpStatus: number,
     { reason = '', message, errors = [] }: ErrorAnswer,
-    { source, retryAfter }: { readonly source: string; readonly retryAfter: number | undefined },
+    { source, ifUnknown }: Pick<Credential, 'source' | 'ifUnknown'>,
+    retryAfter?: number,
   ) {
     const status = statusFor(httpStatus, reason)
     const origin =
       status === exitStatus.credential && reason !== '' ? `; the credential is from ${source}` : ''
-    super(status, refusalText(httpStatus, reason, message) + origin, nextSteps(reason))
+    super(status, refusalText(httpStatus, reason, message) + origin, nextSteps(reason, ifUnknown))
     this.reason = reason
     this.httpStatus = httpStatus
     this.errors = errors
@@ -54,6 +55,11 @@ export class ServerClient {
   /** Without a slash at its end. */
   readonly url: string
   readonly #credential: Credential
+
+  /** Where the credential is from. */
+  get source(): string {
+    return this.#credential.source
+  }
 
   constructor(url: string, credential: Credential) {
     this.url = url
@@ -172,12 +178,8 @@ function unreachableText(url: string, cause: unknown): string {
   return `${text}; is the server running (thingwire serve), and is --url right?`
 }
 
-function refusal(
-  { status, headers }: Response,
-  body: string,
-  { text, source }: Pick<Credential, 'text' | 'source'>,
-): RefusedError {
-  const answer = errorAnswer(body, new Redactor(text))
+function refusal({ status, headers }: Response, body: string, credential: Credential): RefusedError {
+  const answer = errorAnswer(body, new Redactor(credential.text))
   const { reason } = answer
   // A credential that is refused does not become a valid one by waiting.
   const isRetryable =
@@ -185,7 +187,7 @@ function refusal(
       ? catalogue[reason as Reason].retryable && reason !== 'too_many_failed_credentials'
       : status === 429 || status === 503
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return new RefusedError(status, answer, { source, retryAfter: isRetryable ? seconds || 1 : undefined })
+  return new RefusedError(status, answer, credential, isRetryable ? seconds || 1 : undefined)
 }
 
 /** Redacted: where a command runs by itself others read what it says, and what has answered may have repeated the credential. */
@@ -221,13 +223,10 @@ function notTheServer(url: string): CommandError {
 }
 
 /** What to do where a credential or a key is unknown, as further lines. */
-function nextSteps(reason: string): readonly string[] {
+function nextSteps(reason: string, ifUnknown: string): readonly string[] {
   if (reason === 'unknown_resource') return ['thingwire read <thing> shows the keys of the thing']
   if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
-  return [
-    'thingwire doctor tests a credential over HTTP and MQTT',
-    'the operator can create a new one: thingwire tokens add <thing>, or thingwire sessions create <thing>',
-  ]
+  return ['thingwire doctor tests a credential over HTTP and MQTT', ifUnknown]
 }
 
 function refusalText(status: number, reason: string, message?: string): string {

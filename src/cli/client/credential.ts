@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { isOpenToOthers } from '../../core/files/private-file.ts'
 import { CommandError, exitStatus, usageError } from '../exit.ts'
@@ -21,6 +21,8 @@ export interface Credential {
   readonly text: string
   /** The file or variable that it is from: who is refused has to know which to mend. */
   readonly source: string
+  /** What to do where the server does not know it. */
+  readonly ifUnknown: string
 }
 
 /** As `jq` without -r and files of variables have it. */
@@ -35,6 +37,11 @@ const credentialForm = /^[\x21-\x7e]+$/
  */
 export async function findCredential(kind: CredentialKind, sources: CredentialSources): Promise<Credential> {
   const { url, credentialFile, dataDir, environment } = sources
+  const checked = (text: string, source: string): Credential => ({
+    text: checkedText(text, source),
+    source,
+    ifUnknown: adviceIfUnknown(source, url),
+  })
   if (credentialFile !== undefined) {
     const source = credentialFile === '-' ? 'stdin' : credentialFile
     return checked(await readCredential(credentialFile), source)
@@ -70,16 +77,25 @@ async function ownFile(file: string): Promise<string | undefined> {
   }
 }
 
-function checked(text: string, source: string): Credential {
+function checkedText(text: string, source: string): string {
   const credential = text.trim().replace(quotedToken, '$2')
   const isDocument = /^\{\s*".*\}$/s.test(credential)
-  if (credentialForm.test(credential) && !isDocument) return { text: credential, source }
+  if (credentialForm.test(credential) && !isDocument) return credential
   const fault = isDocument
     ? 'is a JSON document: keep its token alone, as jq -r .thingToken gives it'
     : credential === ''
       ? 'is empty'
       : 'contains a character that no credential has: a token is 43 letters, digits, - and _'
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
+}
+
+/** With an operator's key that the server does not know, the commands of the operator fail, too. */
+function adviceIfUnknown(source: string, url: URL): string {
+  if (basename(source) === 'admin-key')
+    return `${source} may be of another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`
+  if (source === 'THINGWIRE_ADMIN_KEY')
+    return `THINGWIRE_ADMIN_KEY may be of another server: set it to the key of the server at ${url.origin}, which is in admin-key in its data directory, or give --url`
+  return 'the operator can create a new one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
 }
 
 function isThisMachine({ hostname }: URL): boolean {

@@ -45,7 +45,7 @@ export async function findThing(
     if (named === undefined || isCalled(principal, named)) return principal
     throw new CommandError(
       exitStatus.credential,
-      `this token belongs to ${called(principal)}, not to ${named}: use the token of ${named}, or the admin key`,
+      `this token (from ${client.source}) belongs to ${called(principal)}, not to ${named}: use the token of ${named}, or the admin key`,
     )
   }
   if (named !== undefined) return await thingCalled(client, named)
@@ -61,11 +61,22 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
   const found = await findNamed(client, named)
   const [thing] = found
   if (thing && found.length === 1) return thing
-  if (!thing) throw failure(`no thing is called ${named}: thingwire things list shows them`)
+  if (!thing) throw await noneCalled(client, named)
   throw failure(
     `${found.length} things are called ${named}: give the id of one`,
     found.map(({ thingId, createdAt }) => `${thingId}, created ${createdAt}`),
   )
+}
+
+/** To a session of some things the others are not there. */
+async function noneCalled(client: ServerClient, named: string): Promise<CommandError> {
+  const principal = await readPrincipal(client)
+  if (principal.kind !== 'session' || principal.things === '*')
+    return failure(`no thing is called ${named}: thingwire things list shows them`)
+  const text = `the credential (from ${client.source}) is a session that sees only certain things, and ${named} is none of them`
+  return new CommandError(exitStatus.credential, text, [
+    'thingwire things list shows them; for another thing use its token, a session for it, or the admin key',
+  ])
 }
 
 /** Things of exactly this name that the credential may see. */

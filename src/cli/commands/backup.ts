@@ -4,7 +4,7 @@ import { type ConnectionFlags, connect, withConnection } from '../client/connect
 import { withHelp } from '../help.ts'
 import { printResult } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
-import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
+import { refuseNoFile, writeWhole } from '../transfer/output-file.ts'
 
 /** `thingwire backup`. */
 export function addBackup(program: Command): void {
@@ -29,7 +29,7 @@ export function addBackup(program: Command): void {
 }
 
 async function backup(file: string, flags: ConnectionFlags): Promise<void> {
-  await refuseDirectory(file)
+  await refuseNoFile(file)
   const client = await connect(flags, 'operator')
   const response = await client.open('/v2/admin/backup', { method: 'POST' })
   const bytes = await save(client, response, file)

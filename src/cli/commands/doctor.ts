@@ -88,7 +88,7 @@ async function examine(
   await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, tell)
   if (!isHttpThere || credential === undefined) return
   const client = new ServerClient(base, credential)
-  const known = await checkCredential(client)
+  const known = await checkCredential(client, credential)
   await tell([known])
   if (!known.isOk) return
   await tell(await answered('credentials', checkRefusedCredentials(client)))
@@ -125,7 +125,7 @@ async function examineMqtt(
   }
   const { findings, socket } = await checkConnection(endpointOf('MQTT', url, defaultMqttPort(url)))
   await tell(findings)
-  if (socket && credential !== undefined) await tell([await checkMqttConnect(socket, credential.text)])
+  if (socket && credential !== undefined) await tell([await checkMqttConnect(socket, credential)])
   socket?.destroy()
 }
 

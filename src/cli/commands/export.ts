@@ -9,7 +9,7 @@ import { Progress } from '../progress.ts'
 import { listResources, resourcePath } from '../reading/read-records.ts'
 import { decoded, linesOf } from '../records/text.ts'
 import { exportLine } from '../transfer/exported.ts'
-import { refuseDirectory, writeWhole } from '../transfer/output-file.ts'
+import { refuseNoFile, writeWhole } from '../transfer/output-file.ts'
 import { settingsRecords } from '../transfer/settings.ts'
 
 interface Flags extends ConnectionFlags {
@@ -27,7 +27,7 @@ export function addExport(program: Command): void {
       .option('--all', 'all things that the credential may read')
       .option(
         '--output <file>',
-        'file for the export, which appears only when it is complete; default stdout',
+        'file for the export, which appears only when it is complete; default stdout, also -',
       )
       .option('--json', 'report the counts on stderr as JSON')
       .action(exportThings),
@@ -44,7 +44,8 @@ export function addExport(program: Command): void {
 }
 
 async function exportThings(named: string | undefined, flags: Flags): Promise<void> {
-  if (flags.output !== undefined) await refuseDirectory(flags.output)
+  const output = flags.output === '-' ? undefined : flags.output
+  if (output !== undefined) await refuseNoFile(output)
   if (flags.all && named !== undefined) throw usageError('give either a thing or --all')
   const client = await connect(flags, 'any')
   const progress = new Progress()
@@ -65,7 +66,7 @@ async function exportThings(named: string | undefined, flags: Flags): Promise<vo
       }
     }
   }
-  await (flags.output === undefined ? fill(print) : writeWhole(flags.output, fill))
+  await (output === undefined ? fill(print) : writeWhole(output, fill))
   const { things, resources, records } = counts
   const said = `${counted(records, 'record')} in ${counted(resources, 'resource')} of ${counted(things, 'thing')} exported`
   progress.say(flags.json ? JSON.stringify(counts) : said)

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { csvField } from '../../core/record/record-text.ts'
-import type { ServerClient } from '../client/client.ts'
+import { RefusedError, type ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
-import { failure, usageError } from '../exit.ts'
+import { CommandError, failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
 import {
+  knownKeys,
   type ReadInterval,
   type ReadQuery,
   type ReadRecord,
@@ -81,9 +82,10 @@ export function addRead(program: Command): void {
 async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {
   const form = formOf(flags)
   const query = queryOf(flags)
-  const given = limitOf(flags)
+  // A wrong one is refused before a server is asked.
+  limitOf(flags)
   if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'cannot be combined with --sparkline')
-  const functions = query.points === undefined ? query.aggregate?.split(',') : columnFunctions
+  const functions = functionsOf(query)
   if (second !== undefined) keysIn(second, functions)
   const client = await connect(flags, 'any')
   const { thing, key } = await resourceNamed(client, first, second)
@@ -91,28 +93,55 @@ async function read(first: string | undefined, second: string | undefined, flags
     refuseOthers(flags, [], 'needs a key: thingwire read <thing> <key>')
     return await readNewest(client, thing, form)
   }
-  const [only, ...others] = keysIn(key, functions)
-  const resource = [thing.thingId, only] as const
+  const keys = keysIn(key, functions)
+  await readKeys(client, thing.thingId, keys, flags).catch(async (error: unknown) => {
+    if (!(error instanceof RefusedError) || error.reason !== 'unknown_resource') throw error
+    const { unknown, has } = await knownKeys(client, thing.thingId, keys)
+    // A path of settings that are there.
+    if (unknown.length === 0) throw error
+    throw new CommandError(error.status, error.message, [`no record of ${unknown.join(', ')}: ${has}`])
+  })
+}
+
+async function readKeys(
+  client: ServerClient,
+  thingId: string,
+  [only, ...others]: readonly [string, ...string[]],
+  flags: Flags,
+): Promise<void> {
+  const form = formOf(flags)
+  const query = queryOf(flags)
+  const functions = functionsOf(query)
+  const resource = [thingId, only] as const
+  // Of several keys the server leaves out those that nobody has written.
+  if (others.length > 0) {
+    const { unknown, has } = await knownKeys(client, thingId, [only, ...others])
+    if (unknown.length > 0) console.error(`thingwire: note: no record of ${unknown.join(', ')}: ${has}`)
+  }
   if (form === 'sparkline') return await showSparkline(client, resource, query)
   // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
   const isState =
-    key.startsWith('$') &&
+    only.startsWith('$') &&
     form !== 'csv' &&
     [flags.from, flags.to, flags.limit, flags.order, functions].every(each => each === undefined)
-  const limit = isState ? 1 : given
+  const limit = isState ? 1 : limitOf(flags)
   const most = limit ?? (form === 'table' && query.points === undefined ? tableRecords : undefined)
   if (functions) {
     const isOne = others.length === 0
     const head = [...(isOne ? [] : ['key']), 'datetime', ...functions]
     const intervals = isOne
       ? readItems<ReadInterval>(client, resource, query, most)
-      : readIntervals(client, thing.thingId, [only, ...others], query, most)
+      : readIntervals(client, thingId, [only, ...others], query, most)
     return await showItems(intervals, form, head, interval => head.map(name => interval[name]))
   }
   if (form === 'csv' || (form === 'ndjson' && !isState))
     return await stream(client, resource, query, form, limit)
   const records = readItems<ReadRecord>(client, resource, query, most)
   await showItems(records, form, headOfRecords, rowOf, 'no records in the range')
+}
+
+function functionsOf({ points, aggregate }: ReadQuery): readonly string[] | undefined {
+  return points === undefined ? aggregate?.split(',') : columnFunctions
 }
 
 /** @throws CommandError usage if there are several, and no functions of which intervals are made */
@@ -138,7 +167,7 @@ async function readNewest(client: ServerClient, { thingId }: NamedThing, form: F
   if (form === 'ndjson') return await print(records.map(record => `${JSON.stringify(record)}\n`).join(''))
   if (form !== 'table') throw usageError('--csv and --sparkline need a key: thingwire read <thing> <key>')
   const rows = records.map(record => [record.key, ...rowOf(record)])
-  await printLine(table(['key', ...headOfRecords], rows))
+  await printLine(rows.length === 0 ? 'the thing has no keys yet' : table(['key', ...headOfRecords], rows))
 }
 
 function rowOf({ datetime, geo, value }: ReadRecord): string[] {

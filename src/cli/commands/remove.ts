@@ -14,6 +14,7 @@ import { CommandError, failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, grouped, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
+import { knownKeys } from '../reading/read-records.ts'
 import {
   lookInRange,
   type RecordsInRange,
@@ -121,10 +122,16 @@ function keysOf(keys: readonly string[], { allKeys }: Flags): readonly string[] 
 /** All of them before any is removed: a key that is misspelled removes nothing. */
 async function find(client: ServerClient, { things, keys }: Wanted): Promise<readonly Resource[]> {
   const resources: Resource[] = []
-  for await (const thing of things) resources.push(...(await resourcesOf(client, thing, keys)))
+  const looked: NamedThing[] = []
+  for await (const thing of things) {
+    resources.push(...(await resourcesOf(client, thing, keys)))
+    if (looked.length < 2) looked.push(thing)
+  }
   const unknown = keys?.filter(key => resources.every(resource => resource.key !== key)) ?? []
   if (unknown.length === 0) return resources
-  throw failure(`there is no resource ${unknown.join(', ')}: nothing is removed`)
+  const [only, another] = looked
+  const { has } = only && !another ? await knownKeys(client, only.thingId, []) : { has: undefined }
+  throw failure(`there is no resource ${unknown.join(', ')}: nothing is removed`, has ? [has] : [])
 }
 
 async function look(

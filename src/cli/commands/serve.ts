@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { TypedNames } from '../../server/options/load-options.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
+import { suggestion } from '../suggest.ts'
 
 /** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
 
@@ -80,7 +81,12 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
   } catch (error) {
     // Node adds advice in further sentences and lines.
     const [sentence] = (error as Error).message.split(/\.?\n|\. /, 1)
-    throw mistake(`${sentence} on the command line (see thingwire serve --help)`)
+    const [, unknown = ''] = /^Unknown option '(.+)'$/.exec(sentence ?? '') ?? []
+    const advice = suggestion(
+      unknown,
+      Object.keys(options).map(name => `--${name}`),
+    )
+    throw mistake(`${sentence} on the command line${advice} (see thingwire serve --help)`)
   }
 }
 

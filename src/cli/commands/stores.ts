@@ -74,6 +74,7 @@ async function restore(command: Command): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
   const [backup, ...more] = operands
   if (backup === undefined || more.length > 0) throw usageError('restore takes one backup (see --help)')
+  if (backup === '-') throw usageError('restore reads a file, not stdin: give the name of the backup')
   const { dataDir } = await loadServerOptions(flags)
   const { restoreDataDir } = await import('../../server/keeping/restore.ts')
   await restoreDataDir(backup, dataDir).catch((error: NodeJS.ErrnoException) => {

@@ -5,7 +5,7 @@ import { findThing, isCalled, readPrincipal } from '../client/named-thing.ts'
 import { withHelp } from '../help.ts'
 import { printLine, valueText } from '../output.ts'
 import { eventsOf } from '../reading/event-source.ts'
-import type { ReadRecord } from '../reading/read-records.ts'
+import { knownKeys, type ReadRecord } from '../reading/read-records.ts'
 
 interface Flags extends ConnectionFlags {
   readonly ndjson?: true
@@ -40,6 +40,10 @@ async function tail(first: string | undefined, rest: readonly string[], flags: F
   const keys = new Set(isKey ? [first, ...rest] : rest)
   const isTable = !flags.ndjson && !flags.json && process.stdout.isTTY === true
   const say = (text: string) => process.stderr.write(`${text}\n`)
+  if (keys.size > 0) {
+    const { unknown, has } = await knownKeys(client, thingId, [...keys])
+    if (unknown.length > 0) say(`${name || thingId} has no key ${unknown.join(', ')} yet: ${has}`)
+  }
   const events = eventsOf(client, `/v2/things/${thingId}`, {
     onOpen: isAgain => say(isAgain ? 'connected again' : `watching ${name || thingId}`),
     onLost: (why, seconds) => say(`${why}: again in ${seconds} s`),

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Credential } from '../client/credential.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'
 
@@ -7,7 +8,6 @@ const advices: Readonly<Record<number, readonly [text: string, advice: string]>>
   1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire takes MQTT 3.1 and 3.1.1'],
   2: ['the client id is refused', 'is this a Thingwire server? Thingwire takes an empty client id'],
   3: ['the server is stopping, or its store is away', 'look at the log of the server and at /readyz'],
-  4: ['the credential is unknown', 'use the token of a thing, a session or the admin key as the password'],
   5: [
     'not allowed',
     'too many failed attempts from this address: stop the device with the wrong token, and wait a minute',
@@ -15,7 +15,7 @@ const advices: Readonly<Record<number, readonly [text: string, advice: string]>>
 }
 
 /** Says CONNECT with the credential as password, as a device does, and reads what CONNACK says. */
-export async function checkMqttConnect(socket: Socket, credential: string): Promise<Finding> {
+export async function checkMqttConnect(socket: Socket, credential: Credential): Promise<Finding> {
   // Loaded where it is needed: other commands do without.
   const { default: mqttPacket } = await import('mqtt-packet')
   const connect = mqttPacket.generate({
@@ -26,7 +26,7 @@ export async function checkMqttConnect(socket: Socket, credential: string): Prom
     clientId: '',
     keepalive: 30,
     username: 'thingwire-doctor',
-    password: Buffer.from(credential),
+    password: Buffer.from(credential.text),
   })
   socket.write(connect)
   const answer = await firstBytes(socket, 4)
@@ -37,6 +37,9 @@ export async function checkMqttConnect(socket: Socket, credential: string): Prom
   }
   const code = answer[3] ?? 0
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
+  // A bad user name or password.
+  if (code === 4)
+    return fault('MQTT credential', 'CONNECT is refused: the credential is unknown', credential.ifUnknown)
   const [text, advice] = advices[code] ?? [`return code ${code}`, 'is this a Thingwire server?']
   return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
 }

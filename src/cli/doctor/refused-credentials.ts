@@ -31,7 +31,10 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   })
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
-  const advice =
-    'CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right. Else a device has a wrong, revoked or missing token; create a new one: thingwire tokens add <thing>'
+  // Only over MQTT is another cause counted as a credential.
+  const isWill = refused.some(text => text.includes('CONNACK 5'))
+  const ofWill =
+    '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'
+  const advice = `a device or a command has a wrong, revoked or missing credential; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}`
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

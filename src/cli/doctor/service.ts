@@ -1,4 +1,5 @@
 import { RefusedError, type ServerClient, UnreachableError } from '../client/client.ts'
+import type { Credential } from '../client/credential.ts'
 import { type Principal, readPrincipal } from '../client/named-thing.ts'
 import { CommandError } from '../exit.ts'
 import { durationText } from '../progress.ts'
@@ -75,7 +76,7 @@ function clockFindings(response: Response, before: number): Finding[] {
 }
 
 /** What the credential is, over HTTP. */
-export async function checkCredential(client: ServerClient): Promise<Finding> {
+export async function checkCredential(client: ServerClient, { ifUnknown }: Credential): Promise<Finding> {
   try {
     const principal = await readPrincipal(client)
     if (principal.kind === 'admin') return ok('HTTP credential', 'the admin key')
@@ -83,7 +84,7 @@ export async function checkCredential(client: ServerClient): Promise<Finding> {
     return ok('HTTP credential', `the token of ${principal.name || 'the thing'} (${principal.thingId})`)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    return fault('HTTP credential', error.message, credentialAdvice(error))
+    return fault('HTTP credential', error.message, credentialAdvice(error, ifUnknown))
   }
 }
 
@@ -94,7 +95,7 @@ function ofSession({ things, access }: Extract<Principal, { kind: 'session' }>):
   return note('HTTP credential', 'a session that may only read', advice)
 }
 
-function credentialAdvice(error: CommandError): string {
+function credentialAdvice(error: CommandError, ifUnknown: string): string {
   if (error instanceof UnreachableError)
     return 'the credential could not be tested: is the server overloaded or stopping?'
   if (error instanceof RefusedError && error.reason === '') {
@@ -103,5 +104,5 @@ function credentialAdvice(error: CommandError): string {
   if (error instanceof RefusedError && error.retryAfter !== undefined) {
     return 'the credential could not be tested: try again later'
   }
-  return 'was the credential changed or revoked, or is it of another server? The operator can create a new one: thingwire tokens add <thing>'
+  return `was the credential changed or revoked, or is it of another server? ${ifUnknown}`
 }

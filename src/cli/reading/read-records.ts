@@ -117,6 +117,27 @@ export async function newestRecords(client: ServerClient, thingId: string) {
   return await orIfRefused(asked, 404, [])
 }
 
+/** Of a path of the settings, the key is that of its resource. */
+function resourceOf(key: string): string {
+  return key.startsWith('$') ? key.replace(/\..*/, '') : key
+}
+
+/** How many keys a message names. */
+const namedKeys = 20
+
+/** Resources of a thing among `keys`: those that are there, those that are not, and a text for people on what the thing has. */
+export async function knownKeys(client: ServerClient, thingId: string, keys: readonly string[]) {
+  const listed = await listResources(client, thingId)
+  const isListed = (key: string) => listed.includes(resourceOf(key))
+  const others = listed.length > namedKeys ? ` and ${listed.length - namedKeys} others` : ''
+  const text = listed.length === 0 ? 'no keys yet' : listed.slice(0, namedKeys).join(', ') + others
+  return {
+    known: keys.filter(isListed),
+    unknown: keys.filter(key => !isListed(key)),
+    has: `the thing has ${text}`,
+  }
+}
+
 /** Names of the resources of a thing. */
 export async function listResources(client: ServerClient, thingId: string): Promise<readonly string[]> {
   const { resources } = await client.call<{ resources: string[] }>(`/v2/things/${thingId}/resources`)

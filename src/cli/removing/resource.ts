@@ -2,6 +2,7 @@ import { orIfRefused, type ServerClient } from '../client/client.ts'
 import type { NamedThing } from '../client/named-thing.ts'
 import {
   countRecords,
+  knownKeys,
   listResources,
   type ReadRecord,
   readItems,
@@ -29,9 +30,10 @@ export async function resourcesOf(
   thing: NamedThing,
   keys: readonly string[] | undefined,
 ): Promise<readonly Resource[]> {
-  const listed = await listResources(client, thing.thingId)
-  const wanted = keys?.filter(key => listed.includes(key.startsWith('$') ? key.replace(/\..*/, '') : key))
-  return (wanted ?? listed).map(key => ({ thing, key }))
+  const found = keys
+    ? (await knownKeys(client, thing.thingId, keys)).known
+    : await listResources(client, thing.thingId)
+  return found.map(key => ({ thing, key }))
 }
 
 /**

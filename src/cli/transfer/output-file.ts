@@ -1,10 +1,17 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { failure, usageError } from '../exit.ts'
 
-/** Before anything is asked of a server: else it would be seen when everything has come over. @throws CommandError usage */
-export async function refuseDirectory(file: string): Promise<void> {
+/**
+ * What cannot be replaced by a file. Before anything is asked of a server: else it would be seen when everything has come over.
+ *
+ * @throws CommandError usage
+ */
+export async function refuseNoFile(file: string): Promise<void> {
+  const whole = 'the file appears only when it is complete'
+  if (file === '-') throw usageError(`- is no name of a file, and stdout cannot be taken back: ${whole}`)
   const found = await stat(file).catch(() => undefined)
   if (found?.isDirectory()) throw usageError(`${file} is a directory: give the name of a file`)
+  if (found && !found.isFile()) throw usageError(`${file} is a pipe or a device, and no file: ${whole}`)
 }
 
 /**

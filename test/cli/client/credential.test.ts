@@ -17,21 +17,21 @@ describe('findCredential()', () => {
     const file = join(await temporaryDirectory(), 'credential')
     await writeFile(file, ' of-the-file \n')
     const environment = { THINGWIRE_TOKEN: 'token', THINGWIRE_ADMIN_KEY: 'key' }
-    expect(await findCredential('any', await sources({ credentialFile: file, environment }))).toEqual({
+    expect(await findCredential('any', await sources({ credentialFile: file, environment }))).toMatchObject({
       text: 'of-the-file',
       source: file,
     })
-    expect(await findCredential('any', await sources({ environment }))).toEqual({
+    expect(await findCredential('any', await sources({ environment }))).toMatchObject({
       text: 'token',
       source: 'THINGWIRE_TOKEN',
     })
-    expect(await findCredential('operator', await sources({ environment }))).toEqual({
+    expect(await findCredential('operator', await sources({ environment }))).toMatchObject({
       text: 'key',
       source: 'THINGWIRE_ADMIN_KEY',
     })
     const own = await sources()
     const ofDirectory = { text: 'of-the-data-directory', source: join(own.dataDir, 'admin-key') }
-    expect(await findCredential('any', own)).toEqual(ofDirectory)
+    expect(await findCredential('any', own)).toMatchObject(ofDirectory)
     const local = await sources({ url: new URL('http://[::1]:8080') })
     expect(await findCredential('any', local)).toMatchObject({ text: 'of-the-data-directory' })
   })
