@@ -44,6 +44,9 @@ const longNodesTests = [
 /** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
+/** What a broker owes its clients, in the project of Redis where publisher and subscriber are at two processes. */
+const relayDuties = ['duties', 'retained-duties'].map(name => `test/mqtt/relay/${name}.test.ts`)
+
 /** A host's broker on Redis, as two processes of examples/redis-host. */
 const redisHostTests = 'test/mqtt/host/redis/*.test.ts'
 
@@ -115,7 +118,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'redis',
-          include: [...suites(...doorSuites), redisHostTests],
+          include: [...suites(...doorSuites), ...relayDuties, redisHostTests],
           // All of them take minutes, and are tried on a cluster: `npm run nodes`.
           provide: { store: 'redis', doors: 'one of each protocol' },
         },
