@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LookupCache } from '../../src/access/lookup-cache.ts'
-import { createGate } from './open-access.ts'
+import { createGate } from '../helpers/gate.ts'
 
 describe('LookupCache', () => {
   it('get() looks a key up once, however many ask at the same time or later', async () => {

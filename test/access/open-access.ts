@@ -5,6 +5,7 @@ import { createToken } from '../../src/core/token.ts'
 import type { Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { createGate } from '../helpers/gate.ts'
 
 export const adminKey = createToken()
 
@@ -54,19 +55,6 @@ export async function documentsUnder(
   prefix: string,
 ): Promise<[string, Document][]> {
   return [...(await documents.list(prefix, { limit: 10_000 }))]
-}
-
-/** A way to hold calls back until they are let through, and to know that one has come. */
-export function createGate() {
-  let open: () => void = () => {}
-  let arrive: () => void = () => {}
-  const opened = new Promise<void>(resolve => (open = resolve))
-  const reached = new Promise<void>(resolve => (arrive = resolve))
-  const pass = async () => {
-    arrive()
-    await opened
-  }
-  return { pass, reached, open }
 }
 
 /** A gate for the lookup of a token in a store that went through `intercept`: the first one after `hold`, with its answer. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { SentRecord } from './case.ts'
+import type { SentRecord } from './case-table.ts'
 
 /** Generated write bodies: some valid, some half valid, some no write at all, with names and times that meet again. */
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createThing, write } from '../helpers/http-client.ts'
+import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { type ConnectOptions, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
-import type { Thing } from './door.ts'
 import { ReadBack } from './read-back.ts'
 import { type Service, startService } from './service.ts'
 

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import type { QoS } from 'mqtt-packet'
 import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { errorsTopic } from '../../src/mqtt/topics.ts'
-import { createThing } from '../helpers/http-client.ts'
+import { createThing, type ServerAddress, type Thing } from '../helpers/http-client.ts'
 import { type ConnectOptions, connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
-import type { Thing } from './door.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
-import type { Service } from './service.ts'
 
 /** How a client presents itself, and by which of the thing's two names its topics go (contract §1, `<ref>`). */
 interface Presentation {
@@ -56,7 +54,7 @@ export class MqttWriter {
     this.#writes = Math.floor(options.variant / presentations.length)
   }
 
-  static async open(service: Service, thing: Thing, options: MqttWriterOptions): Promise<MqttWriter> {
+  static async open(service: ServerAddress, thing: Thing, options: MqttWriterOptions): Promise<MqttWriter> {
     const presentation = presentations[options.variant % presentations.length] ?? assert.fail()
     const credential = presentation.credential(thing, service.adminKey)
     const client = await connectMqtt({ url: options.url, ...credential })

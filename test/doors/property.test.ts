@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createThing } from '../helpers/http-client.ts'
+import { createThing, type Thing } from '../helpers/http-client.ts'
 import { anyWrite, unlistedKeys } from './any-write.ts'
-import type { ReadRecord, Thing } from './door.ts'
 import { MqttWriter, writerVariants } from './mqtt-writer.ts'
-import { ReadBack, type RefusedWrite } from './read-back.ts'
+import { ReadBack, type ReadRecord, type RefusedWrite } from './read-back.ts'
 import { type Service, startService } from './service.ts'
 
 /** On Redis `npm run nodes` has the time for more. */

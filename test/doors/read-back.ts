@@ -1,6 +1,21 @@
+import type { Geo } from '../../src/core/record/geo.ts'
 import type { Reason } from '../../src/errors.ts'
-import type { ServerAddress } from '../helpers/http-client.ts'
-import type { ReadRecord, Refusal, Thing } from './door.ts'
+import type { ServerAddress, Thing } from '../helpers/http-client.ts'
+
+/** A refused record, less its message. */
+export interface Refusal {
+  readonly index: number
+  readonly field: string
+  readonly reason: Reason
+}
+
+/** A record as it reads back, less its key. */
+export interface ReadRecord {
+  readonly value: unknown
+  /** ISO 8601; `receipt` stands for the time at which the write came in. */
+  readonly datetime: string
+  readonly geo?: Geo
+}
 
 /** An item of `GET …/errors` (contract §6). */
 export interface RefusedWrite {

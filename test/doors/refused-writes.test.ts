@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorsTopic, writeTopic } from '../../src/mqtt/topics.ts'
-import { createThing, write } from '../helpers/http-client.ts'
+import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import {
   type ConnectOptions,
   encodePackets,
@@ -10,7 +10,6 @@ import {
   publishPacket,
 } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
-import type { Thing } from './door.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
 import { type Service, startService } from './service.ts'
 

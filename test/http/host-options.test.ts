@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { createGate, observeStore } from '../mqtt/observed-store.ts'
 import { connectTo, openHost, postText } from './host.ts'
-import { createSlowStore } from './slow-store.ts'
 
 const body = { values: [{ key: 'k', value: 1 }] }
 const created = '{"status":"created","message":"created"}'
@@ -57,14 +58,15 @@ describe('hostOptions', () => {
   it.each(['\r\n', 'junk', '}\r\n\r\n', '\0\0\0'])(
     'answers a request before it closes over %j after its body',
     async junk => {
-      const driver = createSlowStore()
+      const gate = createGate()
+      const driver = observeStore(createMemoryStore(), gate)
       const { app, path } = await openHost({ driver })
       const connection = await connectTo(app)
       connection.send(`${postText(path, body)}${junk}`)
-      await driver.appends(1)
+      await driver.called(1)
       connection.send(junk)
       await turns(100)
-      driver.release()
+      gate.open()
       const answer = await connection.received(created)
       expect(answer.startsWith('HTTP/1.1 201 Created')).toBe(true)
       if (junk === '\r\n') return
@@ -73,14 +75,15 @@ describe('hostOptions', () => {
   )
 
   it('answers every pipelined request before it closes over what follows', async () => {
-    const driver = createSlowStore()
+    const gate = createGate()
+    const driver = observeStore(createMemoryStore(), gate)
     const { app, path } = await openHost({ driver })
     const connection = await connectTo(app)
     connection.send(
       `${postText(path, body)}${postText(path, body)}GET ${path}/resources HTTP/1.1\r\nHost: a\r\n\r\njunk`,
     )
-    await driver.appends(2)
-    driver.release()
+    await driver.called(2)
+    gate.open()
     const received = await connection.closed()
     expect(received.split('HTTP/1.1 201').length - 1).toBe(2)
     expect(received).toContain('{"resources":')

@@ -70,6 +70,21 @@ export async function openHost(options: HostOptions = {}): Promise<Host> {
   }
 }
 
+export interface ListeningHost extends Host {
+  /** Of the thing, with its token. */
+  readonly url: string
+}
+
+/** A host on a port of its own. */
+export async function listeningHost(
+  drainTimeout?: number,
+  options: HostOptions = {},
+): Promise<ListeningHost> {
+  const host = await openHost(drainTimeout === undefined ? options : { ...options, plugin: { drainTimeout } })
+  const address = await host.app.listen({ host: '127.0.0.1', port: 0 })
+  return { ...host, url: address + host.path }
+}
+
 /** Reason code of an error answer, checked for the shape of contract §6. */
 export function reasonOf(answer: Pick<Injected, 'statusCode' | 'body' | 'headers'>): string {
   const body = JSON.parse(answer.body) as { status: string; code: number; reason: string; message: string }

@@ -6,7 +6,7 @@ import { geo } from '../../src/magic/geo.ts'
 const check = (value: unknown, position?: { lat: number; long: number }) =>
   geo.check({ key: '$geo', value, geo: position })
 
-// Each form and each bound is a row of the case table, test/doors/cases/magic.ts.
+// Each form and each bound is a row of the case table, test/doors/cases/magic.test.ts.
 describe('geo.check()', () => {
   it('keeps every form as a Point of two coordinates, and no geo beside it', () => {
     const history = { value: { type: 'Point', coordinates: [2, 41] } }

@@ -3,7 +3,7 @@ import { settings } from '../../src/magic/settings.ts'
 
 const check = (key: string, value: unknown) => settings.check({ key, value, geo: undefined })
 
-// Each form and each bound is a row of the case table, test/doors/cases/magic.ts.
+// Each form and each bound is a row of the case table, test/doors/cases/magic.test.ts.
 describe('settings.check()', () => {
   it('keeps value and geo as they are', () => {
     const value = { a: { b: null } }

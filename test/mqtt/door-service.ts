@@ -12,11 +12,15 @@ import { completeOptions } from '../../src/server/options/load-options.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openThings, type ThingsParts } from '../../src/things.ts'
-import { type Thing, write } from '../helpers/http-client.ts'
+import { type ServerAddress, type Thing, write } from '../helpers/http-client.ts'
 import type { ConnectOptions, MqttAddress, MqttClient } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import type { MqttService } from './slow-service.ts'
+
+export interface MqttService extends ServerAddress {
+  readonly mqttUrl: string
+  readonly webSocketUrl: string
+}
 
 export interface DoorServiceOptions {
   /** Default: a new one. */
@@ -36,6 +40,8 @@ export interface DoorServiceOptions {
   readonly log?: FastifyBaseLogger
   /** Changes the store before it is opened. */
   readonly alter?: (store: StoreDriver) => void
+  /** Who closes it, where no test is running. Default: the end of the test. */
+  readonly onEnd?: (close: () => Promise<void>) => void
 }
 
 interface Parts extends MqttService {
@@ -48,7 +54,8 @@ interface Parts extends MqttService {
 /** The doors of the ready server in this process; closed at the end of the test. */
 export class DoorService implements MqttService {
   static async start(options: DoorServiceOptions = {}): Promise<DoorService> {
-    const { dataDir = await temporaryDirectory(), adminKey = createToken() } = options
+    const { onEnd = onTestFinished, adminKey = createToken() } = options
+    const { dataDir = await temporaryDirectory(onEnd) } = options
     const { willGrace = 30_000, drainTimeout = 5_000, topics = [] } = options
     const { store = createLevelStore({ location: join(dataDir, 'store') }) } = options
     options.alter?.(store)
@@ -78,54 +85,40 @@ export class DoorService implements MqttService {
       closing ??= close()
       return closing
     }
-    onTestFinished(stop)
+    onEnd(stop)
     return new DoorService({ ...urls, adminKey, dataDir, things, stopping, stop })
   }
 
-  readonly #parts: Parts
+  readonly url: string
+  readonly mqttUrl: string
+  readonly webSocketUrl: string
+  readonly dataDir: string
+  readonly adminKey: string
+  readonly things: ThingsParts
+  /** Stops it in the orderly way. Idempotent. */
+  readonly stop: () => Promise<void>
+  readonly #stopping: AbortController
 
   private constructor(parts: Parts) {
-    this.#parts = parts
-  }
-
-  get url(): string {
-    return this.#parts.url
-  }
-
-  get mqttUrl(): string {
-    return this.#parts.mqttUrl
-  }
-
-  get webSocketUrl(): string {
-    return this.#parts.webSocketUrl
-  }
-
-  get dataDir(): string {
-    return this.#parts.dataDir
-  }
-
-  get adminKey(): string {
-    return this.#parts.adminKey
-  }
-
-  get things(): ThingsParts {
-    return this.#parts.things
-  }
-
-  /** Stops it in the orderly way. Idempotent. */
-  stop(): Promise<void> {
-    return this.#parts.stop()
+    this.url = parts.url
+    this.mqttUrl = parts.mqttUrl
+    this.webSocketUrl = parts.webSocketUrl
+    this.dataDir = parts.dataDir
+    this.adminKey = parts.adminKey
+    this.things = parts.things
+    this.stop = parts.stop
+    this.#stopping = parts.stopping
   }
 
   /** From now on as while it stops, but for that it does not. */
   drain(): void {
-    this.#parts.stopping.abort()
+    this.#stopping.abort()
   }
 
   /** Stops it in the orderly way, and starts another one on the same data. */
   async restart(options: DoorServiceOptions = {}): Promise<DoorService> {
-    const { dataDir, adminKey, stop } = this.#parts
-    await stop()
+    const { dataDir, adminKey } = this
+    await this.stop()
     return await DoorService.start({ dataDir, adminKey, ...options })
   }
 

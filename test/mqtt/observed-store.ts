@@ -1,5 +1,8 @@
+import { onTestFinished } from 'vitest'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { alterAppends, alterPuts } from '../helpers/altered-driver.ts'
+import { createGate as createPassage } from '../helpers/gate.ts'
+import { DoorService } from './door-service.ts'
 
 export interface ObservedStore extends StoreDriver {
   /** Appends called and not yet answered. */
@@ -63,9 +66,17 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
 
 /** A stop before the store: whoever comes waits, in order, until it is opened. */
 export function createGate(): Slowness & { open(): void } {
-  let open: () => void = () => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { before: () => opened, open }
+  const { pass, open } = createPassage()
+  return { before: pass, open }
+}
+
+export type SlowService = DoorService & { readonly store: ObservedStore }
+
+/** The doors of the ready server on the embedded store, made slow; closed at the end of the test. */
+export async function startSlowService(slowness: Slowness): Promise<SlowService> {
+  const observed: ObservedStore[] = []
+  const alter = (store: StoreDriver) => void observed.push(observeStore(store, slowness))
+  const service = await DoorService.start({ alter })
+  onTestFinished(() => slowness.open?.())
+  return Object.assign(service, { store: observed[0] as ObservedStore })
 }

@@ -3,7 +3,8 @@ import type { Revocation } from '../../../src/access/access.ts'
 import { hashToken } from '../../../src/core/token.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { createGate, documentsUnder, openAccess } from '../open-access.ts'
+import { createGate } from '../../helpers/gate.ts'
+import { documentsUnder, openAccess } from '../open-access.ts'
 
 const invalidSession = { reason: 'invalid_session' }
 

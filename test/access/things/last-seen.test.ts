@@ -4,8 +4,9 @@ import type { Append, DocumentStore } from '../../../src/core/ports.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
+import { createGate } from '../../helpers/gate.ts'
 import { openNodeOfMany } from '../node-of-many.ts'
-import { adminKey, createGate, documentsUnder, openAccess } from '../open-access.ts'
+import { adminKey, documentsUnder, openAccess } from '../open-access.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -4,8 +4,9 @@ import { createAccess } from '../../../src/access/index.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
+import { createGate } from '../../helpers/gate.ts'
 import { openNodeOfMany } from '../node-of-many.ts'
-import { adminKey, append, createGate, documentsUnder, openAccess } from '../open-access.ts'
+import { adminKey, append, documentsUnder, openAccess } from '../open-access.ts'
 
 /** A store whose removals of things go through `removeThing`. */
 function storeWith(removeThing: (thingId: string, remove: () => Promise<void>) => Promise<void>) {

@@ -5,7 +5,7 @@ import { formatDatetime, latestDatetime, parseDatetime } from '../../../src/core
 const anyTime = fc.integer({ min: 0, max: latestDatetime })
 const text = (number: number, digits: number) => String(number).padStart(digits, '0')
 
-// Every spelling and every bound is a row of the case table, test/doors/cases/datetimes.ts.
+// Every spelling and every bound is a row of the case table, test/doors/cases/records.test.ts.
 describe('parseDatetime()', () => {
   it('reads what formatDatetime() writes', () => {
     fc.assert(

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { DoorService, eventually } from '../../mqtt/door-service.ts'
-import { reasonOf } from '../host.ts'
-import { type ListeningHost, listeningHost } from '../listening-host.ts'
+import { type ListeningHost, listeningHost, reasonOf } from '../host.ts'
 import { openStream, type StreamClient } from '../stream-client.ts'
 
 const limited = () => listeningHost(undefined, { limits: { streamsPerThing: 2 } })

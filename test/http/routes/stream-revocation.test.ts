@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ThingsParts } from '../../../src/things.ts'
-import { adminKey, openHost, reasonOf } from '../host.ts'
-import { type ListeningHost, listeningHost } from '../listening-host.ts'
+import { adminKey, type ListeningHost, listeningHost, openHost, reasonOf } from '../host.ts'
 import { openStream } from '../stream-client.ts'
 
 const forms = ['application/json', 'text/event-stream'] as const

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Subscriber } from '../../../src/live/index.ts'
 import { StreamedThing } from '../../../src/live/streams/streamed-thing.ts'
-import { asAdmin, openHost, reasonOf } from '../host.ts'
-import { type ListeningHost, listeningHost } from '../listening-host.ts'
+import { asAdmin, type ListeningHost, listeningHost, openHost, reasonOf } from '../host.ts'
 import { openStream, StreamClient } from '../stream-client.ts'
 
 describe('access to a stream', () => {

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openHost, reasonOf } from '../host.ts'
-import { listeningHost } from '../listening-host.ts'
+import { listeningHost, openHost, reasonOf } from '../host.ts'
 import { openStream } from '../stream-client.ts'
 
 const subscribed = '{"status":"success","message":"subscribed"}'

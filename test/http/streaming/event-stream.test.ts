@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { EventSource } from '../event-source.ts'
-import { connectTo, type Host, postText } from '../host.ts'
-import { listeningHost } from '../listening-host.ts'
+import { connectTo, type Host, listeningHost, postText } from '../host.ts'
 import { openStream } from '../stream-client.ts'
 
 const minutes = 60_000

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { aloneNode } from '../../helpers/alone-node.ts'
 import { EventSource } from '../event-source.ts'
-import { listeningHost } from '../listening-host.ts'
+import { listeningHost } from '../host.ts'
 import { openStream } from '../stream-client.ts'
 
 it('streams are told in its place that the node has missed writes: chunks end, events go on with reset', async () => {

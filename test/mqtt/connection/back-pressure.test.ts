@@ -12,8 +12,7 @@ import {
   type MqttClient,
   publishPacket,
 } from '../../helpers/mqtt-client.ts'
-import { createGate } from '../observed-store.ts'
-import { type SlowService, startSlowService } from '../slow-service.ts'
+import { createGate, type SlowService, startSlowService } from '../observed-store.ts'
 
 /** Contract §9. */
 const maximumPending = 256

@@ -11,8 +11,8 @@ import {
   publishPacket,
 } from '../../helpers/mqtt-client.ts'
 import { serverOfTests } from '../../helpers/of-test.ts'
-import { createGate } from '../observed-store.ts'
-import { type MqttService, startSlowService } from '../slow-service.ts'
+import type { MqttService } from '../door-service.ts'
+import { createGate, startSlowService } from '../observed-store.ts'
 
 const writes = 1_000
 const deadline = 40_000

@@ -1,18 +1,18 @@
 import {
   at,
-  type MagicCase,
   patch,
   point,
   secondTime,
   set,
   toldPositions,
   toldSettings,
+  tryCases,
   write,
   writeWith,
-} from '../case.ts'
+} from '../case-table.ts'
 
 /** Contract §6, DELETE; §7: what is left is announced. */
-export const removal: readonly MagicCase[] = [
+tryCases([
   {
     name: 'DELETE $geo removes the track and the position',
     steps: [write(at(1, 1), at(2, 2)), { remove: '$geo' }],
@@ -142,4 +142,4 @@ export const removal: readonly MagicCase[] = [
     history: { '$settings.a': [] },
     told: toldSettings({ a: 1 }, { a: 2 }),
   },
-]
+])

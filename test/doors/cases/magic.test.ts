@@ -1,4 +1,4 @@
-import { type Case, nested, received, refused, refusedBody, taken, written } from '../case.ts'
+import { nested, received, refused, refusedBody, taken, tryCases, written } from '../case-table.ts'
 
 const point = (long: number, lat: number) => ({ type: 'Point', coordinates: [long, lat] })
 const path = (parts: number) => Array.from({ length: parts }, (_, index) => `p${index}`).join('.')
@@ -71,71 +71,73 @@ const badSettings: readonly (readonly [what: string, key: string, value: unknown
   ['a member of 129 bytes', '$settings', { a: { ['x'.repeat(129)]: 1 } }],
 ]
 
-/** Contract §5: what is taken and kept as history under its own key. */
-export const magic: readonly Case[] = [
-  ...positions.map(([what, record, value]) => ({
-    name: `$geo as ${what} is kept as a Point`,
-    steps: [written({ key: '$geo', ...record })],
-    records: { $geo: [received(value)] },
-  })),
-  ...noPositions.map(([what, record]) =>
-    refused(`$geo as ${what} is refused`, { key: '$geo', ...record }, 'value', 'invalid_position'),
-  ),
-  refused(
-    '$geo with geo out of range is refused',
-    { key: '$geo', value: null, geo: { lat: 91, long: 0 } },
-    'geo.lat',
-    'invalid_geo',
-  ),
-  refusedBody(
-    '$geo with a forbidden member is refused',
-    '{"values":[{"key":"$geo","value":{"type":"Point","coordinates":[2,41],"__proto__":1}}]}',
-    'forbidden_member',
-    [{ index: 0, field: 'value', reason: 'forbidden_member' }],
-  ),
-  {
-    name: '$geo with a datetime joins the track in its place',
-    steps: [
-      written({ key: '$geo', value: [2, 2], datetime: '20260102030402' }),
-      written({ key: '$geo', value: [1, 1], datetime: '20260102030401' }),
-    ],
-    records: {
-      $geo: [
-        { value: point(1, 1), datetime: '2026-01-02T03:04:01.000Z' },
-        { value: point(2, 2), datetime: '2026-01-02T03:04:02.000Z' },
-      ],
-    },
-  },
-  ...settings.map(([what, key, value]) => taken(`settings: ${what} is taken`, { key, value })),
-  taken('settings keep their geo as history', {
-    key: '$settings.name',
-    value: 'pump',
-    geo: { lat: 41, long: 2 },
-  }),
-  ...badPaths.map(([what, key]) =>
-    refused(`settings: ${what} is refused`, { key, value: 1 }, 'key', 'invalid_settings_path'),
-  ),
-  ...['__proto__', 'a.constructor', 'prototype.b'].map(parts =>
-    refused(
-      `settings: the path ${parts} is refused`,
-      { key: `$settings.${parts}`, value: 1 },
-      'key',
-      'forbidden_member',
+tryCases({
+  /** Contract §5: what is taken and kept as history under its own key. */
+  'magic resources': [
+    ...positions.map(([what, record, value]) => ({
+      name: `$geo as ${what} is kept as a Point`,
+      steps: [written({ key: '$geo', ...record })],
+      records: { $geo: [received(value)] },
+    })),
+    ...noPositions.map(([what, record]) =>
+      refused(`$geo as ${what} is refused`, { key: '$geo', ...record }, 'value', 'invalid_position'),
     ),
-  ),
-  ...badSettings.map(([what, key, value]) =>
-    refused(`settings: ${what} is refused`, { key, value }, 'value', 'invalid_settings'),
-  ),
-  refused(
-    'settings: a document over 64 KiB is refused',
-    { key: '$settings', value: { a: 'x'.repeat(65_536) } },
-    'value',
-    'value_too_large',
-  ),
-  refusedBody(
-    'settings: a forbidden member is refused',
-    '{"values":[{"key":"$settings","value":{"a":{"__proto__":{"b":1}}}}]}',
-    'forbidden_member',
-    [{ index: 0, field: 'value', reason: 'forbidden_member' }],
-  ),
-]
+    refused(
+      '$geo with geo out of range is refused',
+      { key: '$geo', value: null, geo: { lat: 91, long: 0 } },
+      'geo.lat',
+      'invalid_geo',
+    ),
+    refusedBody(
+      '$geo with a forbidden member is refused',
+      '{"values":[{"key":"$geo","value":{"type":"Point","coordinates":[2,41],"__proto__":1}}]}',
+      'forbidden_member',
+      [{ index: 0, field: 'value', reason: 'forbidden_member' }],
+    ),
+    {
+      name: '$geo with a datetime joins the track in its place',
+      steps: [
+        written({ key: '$geo', value: [2, 2], datetime: '20260102030402' }),
+        written({ key: '$geo', value: [1, 1], datetime: '20260102030401' }),
+      ],
+      records: {
+        $geo: [
+          { value: point(1, 1), datetime: '2026-01-02T03:04:01.000Z' },
+          { value: point(2, 2), datetime: '2026-01-02T03:04:02.000Z' },
+        ],
+      },
+    },
+    ...settings.map(([what, key, value]) => taken(`settings: ${what} is taken`, { key, value })),
+    taken('settings keep their geo as history', {
+      key: '$settings.name',
+      value: 'pump',
+      geo: { lat: 41, long: 2 },
+    }),
+    ...badPaths.map(([what, key]) =>
+      refused(`settings: ${what} is refused`, { key, value: 1 }, 'key', 'invalid_settings_path'),
+    ),
+    ...['__proto__', 'a.constructor', 'prototype.b'].map(parts =>
+      refused(
+        `settings: the path ${parts} is refused`,
+        { key: `$settings.${parts}`, value: 1 },
+        'key',
+        'forbidden_member',
+      ),
+    ),
+    ...badSettings.map(([what, key, value]) =>
+      refused(`settings: ${what} is refused`, { key, value }, 'value', 'invalid_settings'),
+    ),
+    refused(
+      'settings: a document over 64 KiB is refused',
+      { key: '$settings', value: { a: 'x'.repeat(65_536) } },
+      'value',
+      'value_too_large',
+    ),
+    refusedBody(
+      'settings: a forbidden member is refused',
+      '{"values":[{"key":"$settings","value":{"a":{"__proto__":{"b":1}}}}]}',
+      'forbidden_member',
+      [{ index: 0, field: 'value', reason: 'forbidden_member' }],
+    ),
+  ],
+})

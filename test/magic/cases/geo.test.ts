@@ -1,13 +1,13 @@
 import {
   at,
-  type MagicCase,
   point,
   refusedWrite,
   secondTime,
   toldPositions,
+  tryCases,
   write,
   writeWith,
-} from '../case.ts'
+} from '../case-table.ts'
 
 const forms: readonly (readonly [what: string, record: object, state: object])[] = [
   ['a GeoJSON Point', { value: point(2.22, 41.41) }, point(2.22, 41.41)],
@@ -57,7 +57,7 @@ function track(writes: readonly object[][]): unknown[] {
   return byTime.map(({ value: [long] }) => point(long))
 }
 
-export const geo: readonly MagicCase[] = [
+tryCases([
   ...forms.map(([what, record, state]) => ({
     name: `$geo as ${what} is the position as a Point`,
     steps: [write({ key: '$geo', ...record })],
@@ -140,4 +140,4 @@ export const geo: readonly MagicCase[] = [
     history: { depth: [1] },
     told: [],
   },
-]
+])

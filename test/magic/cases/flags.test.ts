@@ -1,18 +1,18 @@
 import {
   at,
-  type MagicCase,
   patch,
   point,
   secondTime,
   set,
   toldPositions,
   toldSettings,
+  tryCases,
   write,
   writeWith,
-} from '../case.ts'
+} from '../case-table.ts'
 
 /** Contract §3. */
-export const flags: readonly MagicCase[] = [
+tryCases([
   {
     name: 'store=false tells the position, and moves nothing',
     steps: [write(at(1, 1)), writeWith({ store: false }, at(2, 2)), write(at(3, 3))],
@@ -113,4 +113,4 @@ export const flags: readonly MagicCase[] = [
       ...toldPositions(2),
     ],
   },
-]
+])

@@ -1,6 +1,31 @@
 import assert from 'node:assert/strict'
+import type { WriteOptions } from '../../src/core/parse.ts'
 import { catalogue, type Reason } from '../../src/errors.ts'
-import type { Answer, ClientWrite, Door, Refusal, Thing } from './door.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import { MqttWriter, type MqttWriterOptions } from './mqtt-writer.ts'
+import type { Refusal, RefusedWrite } from './read-back.ts'
+import type { Service } from './service.ts'
+
+/** A write as a client means it; how flags and id travel is the door's affair. */
+export interface ClientWrite {
+  /** An object is sent as its JSON; text and bytes as they are. */
+  readonly body: object | string | Uint8Array
+  readonly options?: WriteOptions
+}
+
+/** What a client learns of its write. */
+export type Answer =
+  | { readonly created: true; readonly rejected?: readonly Refusal[] }
+  | { readonly refused: Reason; readonly errors?: readonly Refusal[] }
+
+/** What the case table needs of a door. Records are read over HTTP, whichever door they came through. */
+export interface Door {
+  /** As the refused writes name it. */
+  readonly kind: 'http' | 'mqtt'
+  /** Resolves when the write is acknowledged. @throws if it neither was nor was refused for its content */
+  write(thing: Thing, write: ClientWrite): Promise<Answer>
+  close(): Promise<void>
+}
 
 /** The members of an answer to a write that clients go by (contract §6). */
 interface WriteResponse {
@@ -50,11 +75,11 @@ function request(url: string, { thingToken }: Thing, write: ClientWrite): [strin
   const headers = id === undefined ? {} : { 'idempotency-key': id }
   return [
     `${url}/v2/things/${thingToken}${query.size === 0 ? '' : `?${query}`}`,
-    { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: bytesOf(body) },
+    { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: textOf(body) },
   ]
 }
 
-function bytesOf(body: ClientWrite['body']): Buffer {
+function textOf(body: ClientWrite['body']): Buffer {
   if (body instanceof Uint8Array) return Buffer.from(body)
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
@@ -76,4 +101,36 @@ function readAnswer(status: number, response: WriteResponse): Answer {
 function withoutMessage({ message, ...refusal }: NamedRefusal): Refusal {
   assert.notEqual(message, '')
   return refusal
+}
+
+/**
+ * The MQTT door for the writes of one thing. Flags and the write id travel in the body: there is nowhere else. What a
+ * client of this door cannot learn is which records of a `partial` write were refused.
+ */
+export function mqttDoor(service: Service, options: MqttWriterOptions): Door {
+  let opened: Promise<MqttWriter> | undefined
+  return {
+    kind: 'mqtt',
+    write: async (thing, write) => {
+      opened ??= MqttWriter.open(service, thing, options)
+      const writer = await opened
+      const refused = await writer.write(bytesOf(write))
+      return refused ? answerOf(refused) : { created: true }
+    },
+    close: async () => (await opened)?.close(),
+  }
+}
+
+function bytesOf({ body, options }: ClientWrite): Buffer {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    return Buffer.from(JSON.stringify({ ...body, ...options }))
+  }
+  assert(options === undefined, 'options have no place beside a body that is no object')
+  return Buffer.from(body)
+}
+
+function answerOf({ reason, errors }: RefusedWrite): Answer {
+  const refused = { refused: reason }
+  if (!errors) return refused
+  return { ...refused, errors: errors.map(({ index, field, reason }) => ({ index, field, reason })) }
 }

@@ -1,4 +1,4 @@
-import { type MagicCase, patch, set, toldSettings, write } from '../case.ts'
+import { patch, set, toldSettings, tryCases, write } from '../case-table.ts'
 
 const maximum = 65_536
 const half = 'x'.repeat(40_000)
@@ -6,7 +6,7 @@ const half = 'x'.repeat(40_000)
 const rest = (over: number) => 'y'.repeat(maximum - JSON.stringify({ a: half, b: '' }).length + over)
 
 /** Contract §5: a document of at most 64 KiB, after merging. */
-export const settingsSize: readonly MagicCase[] = [
+tryCases([
   {
     name: 'a settings document of exactly 64 KiB is taken',
     steps: [write(patch({ a: half })), write(patch({ b: rest(0) }))],
@@ -53,4 +53,4 @@ export const settingsSize: readonly MagicCase[] = [
     told: toldSettings({ a: 'ä'.repeat(20_000) }),
     notApplied: ['settings_too_large'],
   },
-]
+])

@@ -1,4 +1,4 @@
-import { type MagicCase, patch, refusedWrite, set, toldSettings, write } from '../case.ts'
+import { patch, refusedWrite, set, toldSettings, tryCases, write } from '../case-table.ts'
 
 const deep = Array.from({ length: 16 }, (_, index) => `p${index}`)
 const deepDocument = deep.reduceRight<unknown>((value, name) => ({ [name]: value }), 1) as object
@@ -58,7 +58,7 @@ const sets: readonly (readonly [
   ],
 ]
 
-export const paths: readonly MagicCase[] = [
+tryCases([
   ...sets.map(([what, before, written, documents]) => ({
     name: `a settings path: ${what}`,
     steps: [
@@ -116,7 +116,7 @@ export const paths: readonly MagicCase[] = [
     history: { $settings: [{ a: 1 }] },
     told: toldSettings({ a: 1 }),
   })),
-]
+])
 
 function historyOf(written: readonly Written[]): Record<string, unknown[]> {
   const keys = [...new Set(written.map(([path]) => path))]

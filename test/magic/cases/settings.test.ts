@@ -1,4 +1,4 @@
-import { type MagicCase, nested, patch, refusedWrite, toldSettings, write, writeWith } from '../case.ts'
+import { nested, patch, refusedWrite, toldSettings, tryCases, write, writeWith } from '../case-table.ts'
 
 /** Patches one after another, each in a write of its own, and the document after each that changes it. */
 const merges: readonly (readonly [
@@ -67,7 +67,7 @@ const refused: readonly (readonly [what: string, value: unknown])[] = [
   ['an object 17 levels deep', { a: nested(16) }],
 ]
 
-export const settings: readonly MagicCase[] = [
+tryCases([
   ...merges.map(([what, patches, documents]) => ({
     name: `settings: ${what}`,
     steps: patches.map(value => write(patch(value))),
@@ -128,4 +128,4 @@ export const settings: readonly MagicCase[] = [
     history: {},
     told: [],
   },
-]
+])
