@@ -1,6 +1,41 @@
+import { ask, createThing, write } from '../helpers/http-client.ts'
 import type { DocumentedServer } from './documented-server.ts'
+import type { Matcher } from './matcher.ts'
 import type { DocumentedOperation } from './openapi-document.ts'
-import type { Scene } from './scene.ts'
+
+/** What the ids and secrets of an operation can stand for: a thing that has written, with all that belongs to one. */
+export interface Scene {
+  /** Values for the parameters of a path, by name. */
+  readonly path: Readonly<Record<string, string>>
+  readonly thingId: string
+  readonly thingToken: string
+  readonly sessionToken: string
+  readonly activationCode: string
+}
+
+/** A new one, which nothing was done to. */
+export async function setScene(server: DocumentedServer): Promise<Scene> {
+  const asAdmin = <Answer>(path: string, body: object) =>
+    ask<Answer>(server, 'POST', `/v2/admin/${path}`, body)
+  const thing = await createThing(server)
+  const { thingId, thingToken } = thing
+  await write(server, thing, {
+    values: [
+      { key: 'temperature', value: 20 },
+      { key: 'temperature', value: 21 },
+      { key: '$geo', value: [24, 60] },
+    ],
+  })
+  await write(server, thing, { values: [{ key: 'no spaces', value: 1 }] })
+  const [{ tokenId }, { sessionId, sessionToken }, { activationCodes }] = await Promise.all([
+    asAdmin<{ tokenId: string }>(`things/${thingId}/tokens`, {}),
+    asAdmin<{ sessionId: string; sessionToken: string }>('sessions', { things: [thingId], access: 'read' }),
+    asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
+  ])
+  const [code = ''] = activationCodes
+  const path = { ref: thingId, thingId, key: 'temperature', tokenId, sessionId, code }
+  return { path, thingId, thingToken, sessionToken, activationCode: code }
+}
 
 /** What a request differs in from the one that the document shows. */
 export interface Differences {
@@ -72,4 +107,18 @@ function bodyOf({ requestBody }: DocumentedOperation, { activationCode }: Scene)
 async function firstOf({ body }: Response): Promise<string> {
   const { value } = (await body?.getReader().read()) ?? {}
   return new TextDecoder().decode(value)
+}
+
+/** What is wrong with an answer by what the document says of it. */
+export function problemOf(
+  matcher: Matcher,
+  { responses }: DocumentedOperation,
+  received: Received,
+): string | undefined {
+  const { status, mediaType, text } = received
+  const content = responses[status]?.content[mediaType]
+  if (!content) return `${status} ${mediaType} is not documented`
+  if (text === '') return 'it is empty'
+  const value: unknown = mediaType === 'application/json' ? JSON.parse(text) : text
+  return matcher.problemWith(value, content.schema)
 }

@@ -1,14 +1,16 @@
+import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
 import type { Reason } from '../../src/errors.ts'
 import { createThing } from '../helpers/http-client.ts'
-import type { Differences } from './documented-request.ts'
-import type { DocumentedServer } from './documented-server.ts'
-import { type DocumentedOperation, refusalsOf } from './openapi-document.ts'
-import type { Scene } from './scene.ts'
+import { type Differences, problemOf, request, type Scene, setScene } from './documented-request.ts'
+import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
+import { Matcher } from './matcher.ts'
+import { type DocumentedOperation, type OpenApi, operationsOf, refusalsOf } from './openapi-document.ts'
 
 /** A request that is refused for a reason that its operation documents. */
-export interface RefusalRow {
+interface RefusalRow {
   readonly operation: DocumentedOperation
   readonly reason: string
   readonly request: Request
@@ -17,7 +19,7 @@ export interface RefusalRow {
 type Request = (scene: Scene, server: DocumentedServer) => Differences | Promise<Differences>
 
 /** Reasons, of all operations or of one, that take more than one request or another store: where they are tested. */
-export const heldElsewhere: ReadonlyMap<string, string> = new Map([
+const testedIn: ReadonlyMap<string, string> = new Map([
   ['bad_request', 'test/http/host-options.test.ts'],
   ['head_too_large', 'test/http/host-options.test.ts'],
   ['request_timeout', 'test/server/http/timeouts.test.ts'],
@@ -148,8 +150,50 @@ const ofThing: Partial<Record<Reason, Request>> = {
   unknown_thing: () => ({ path: { ref: unknownId(), thingId: unknownId() } }),
 }
 
+let server: DocumentedServer
+let document: OpenApi
+let matcher: Matcher
+beforeAll(async () => {
+  server = await openDocumentedServer()
+  document = (await (await fetch(`${server.url}/docs/json`)).json()) as OpenApi
+  matcher = new Matcher(document.components.schemas)
+})
+afterAll(() => server.close())
+
+describe('/docs/json', () => {
+  it('names every error that a request is refused with', async () => {
+    // What is refused leaves it as it is.
+    const scene = await setScene(server)
+    const tries = refusalRows(operationsOf(document)).map(
+      async ({ operation, reason, request: differing }) => {
+        const received = await request(server, operation, scene, await differing(scene, server))
+        const isRefused = received.text.includes(`"reason":"${reason}"`)
+        const problem = isRefused ? problemOf(matcher, operation, received) : received.text.slice(0, 200)
+        return problem ? [`${operation.operationId} ${reason}: ${problem}`] : []
+      },
+    )
+    expect((await Promise.all(tries)).flat()).toEqual([])
+  })
+
+  it('names no error that does not happen', async () => {
+    const happen = refusalRows(operationsOf(document)).map(
+      ({ operation, reason }) => `${operation.operationId} ${reason}`,
+    )
+    const named = operationsOf(document).flatMap(operation =>
+      refusalsOf(operation)
+        .filter(([, reason]) => !testedIn.has(reason))
+        .map(([, reason]) => `${operation.operationId} ${reason}`),
+    )
+    expect(named.filter(name => !happen.includes(name) && !testedIn.has(name))).toEqual([])
+    for (const [name, file] of testedIn) {
+      const [reason] = name.split(' ').slice(-1)
+      expect([name, (await readFile(file, 'utf8')).includes(`'${reason}'`)]).toEqual([name, true])
+    }
+  })
+})
+
 /** A request for every reason of every operation that one request can be refused for. */
-export function refusalRows(operations: readonly DocumentedOperation[]): readonly RefusalRow[] {
+function refusalRows(operations: readonly DocumentedOperation[]): readonly RefusalRow[] {
   return operations.flatMap(operation => {
     const { operationId, path } = operation
     const isOfThing = /\{(ref|thingId)\}/.test(path)
