@@ -1,8 +1,9 @@
+import { Command, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { helpOf } from '../../src/cli/help.ts'
+import { withConnection } from '../../src/cli/client/connection.ts'
+import { exitOf, exitText, helpOf } from '../../src/cli/help.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { runCommand } from './command.ts'
-import { commandLinePage } from './command-line-page.ts'
 
 const commands = createProgram().commands.flatMap(command =>
   command.commands.length > 0 ? [...command.commands] : [command],
@@ -58,3 +59,97 @@ describe('the command line', () => {
     expect(stderr).toMatch(/^thingwire: --http-port /)
   })
 })
+
+/** Rows that many commands share stand once, in the intro. */
+const commonFlags: ReadonlySet<string> = new Set([
+  ...withConnection(new Command(), 'any', '').options.map(({ flags }) => flags),
+  '--json',
+])
+const commonDescription = 'one JSON document'
+
+const intro = `# The command line
+
+This page is generated from \`src/cli\`. \`thingwire <command> --help\` shows the same text.
+
+\`thingwire\` without a command runs the server, and \`demo\` runs a server of its own. \`restore\`, \`migrate\` and \`check\`
+work on a data directory that no server uses. All other commands talk to a running server over HTTP, and take these options:
+
+| | |
+|---|---|
+${connectionRows()}
+| \`--json\` | ${commonDescription} on stdout |
+
+- **Credential.** A command takes the first of: \`--credential-file\`; \`THINGWIRE_TOKEN\` (a thing's token or a session, for
+  commands that need no operator); \`THINGWIRE_ADMIN_KEY\`; the admin key in the data directory of a server on this machine
+  (\`--data-dir\`, \`THINGWIRE_DATA_DIR\`, \`./data\`). Other users can read a command line, so no option takes the credential itself.
+- **Thing.** Give its id, or its name if no other thing has the same name. With a thing's own token, leave it out.
+- **Output.** A command prints text for people. With \`--json\` it prints one JSON document, or one a line for a stream of
+  records. Progress and messages go to stderr. Control characters from devices are escaped.
+- **TLS.** To trust your own certificate, set \`NODE_EXTRA_CA_CERTS\`.
+- **Exit status.** ${exitText}. A command with other statuses lists them below.
+`
+
+/** `docs/reference/command-line.md`: a test holds the file equal to this. */
+function commandLinePage(): string {
+  const commands = createProgram().commands.flatMap(command =>
+    command.commands.length > 0 ? [...command.commands] : [command],
+  )
+  return `${intro}\n${commands.map(section).join('\n')}`
+}
+
+function section(command: Command): string {
+  const path = pathOf(command)
+  const helpText = helpOf(command)
+  if (!helpText) throw new Error(`${path} has no examples`)
+  const examples = helpText.examples.map(([line, does]) => `# ${does}\nthingwire ${line}`).join('\n')
+  const notes = (helpText.notes ?? []).map(note => `${escaped(note)}\n\n`).join('')
+  const rows = optionRows(command)
+  const exit =
+    exitOf(helpText) === exitText ? '' : `${rows === '' ? '' : '\n'}Exit status: ${exitOf(helpText)}.\n`
+  return `## thingwire ${path}
+
+${command.description()}
+
+\`\`\`text
+thingwire ${path} ${command.usage()}
+
+${examples}
+\`\`\`
+
+${notes}${rows}${exit}`
+}
+
+function optionRows(command: Command): string {
+  const rows = [
+    ...command.registeredArguments
+      .filter(argument => argument.description !== '')
+      .map(argument => `| \`${argument.name()}\` | ${escaped(argument.description)} |`),
+    ...command.options
+      .filter(({ flags, description }) => !isCommon(flags, description))
+      .map(option => optionRow(option)),
+  ]
+  if (rows.length === 0) return ''
+  return `| | |\n|---|---|\n${rows.join('\n').replaceAll('asc|desc', 'asc\\|desc')}\n`
+}
+
+function connectionRows(): string {
+  return withConnection(new Command(), 'any', '').options.map(optionRow).join('\n')
+}
+
+function optionRow({ flags, description }: Option): string {
+  return `| \`${flags}\` | ${escaped(description)} |`
+}
+
+function isCommon(flags: string, description: string): boolean {
+  return commonFlags.has(flags) && (flags !== '--json' || description === commonDescription)
+}
+
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent?.parent ? `${parent.name()} ${command.name()}` : command.name()
+}
+
+/** For Markdown, where `<file>` would be a tag. */
+function escaped(text: string): string {
+  return text.replaceAll('<', '\\<')
+}

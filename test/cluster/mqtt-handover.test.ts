@@ -1,11 +1,12 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { nodeOfTest, nodesOfTests } from '../helpers/of-test.ts'
 import { noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { numbers } from '../mqtt/messages.ts'
 import { committed, connect, reading, sentOnce, startWriting, untilSent, valuesSent } from './mqtt-load.ts'
-import { openSlowLog } from './slow-log.ts'
 
 const cluster = nodesOfTests(2, { environment: noRateLimits })
 
@@ -55,3 +56,39 @@ it('a session that goes to a node that is late in reading the commit log is sent
   await untilSent(last, 'last')
   expect(sentOnce([...connections, last])).toEqual(await committed(cluster.node(0), thing))
 })
+
+/**
+ * Opens a way to the Redis at a port of 127.0.0.1 on which a node that follows the commit log hears of it later than
+ * others, by so many milliseconds. Closed at the end of the test.
+ *
+ * @returns its port
+ */
+async function openSlowLog(target: number, late: number): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer(near => {
+    const far = connectTcp(target, '127.0.0.1')
+    let isLog = false
+    near.on('data', bytes => {
+      isLog ||= bytes.includes('XREAD')
+      far.write(bytes)
+    })
+    far.on('data', bytes => {
+      if (isLog) setTimeout(() => near.write(bytes), late)
+      else near.write(bytes)
+    })
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => other.destroy())
+    }
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}

@@ -3,7 +3,7 @@ import { createCompactingStore } from '../../../../src/store/level/store.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 import { eagerPacking } from '../../store-places.ts'
 import { dieAtBatch } from '../compaction/die-at-batch.ts'
-import type { Life } from './killed-life.ts'
+import type { Life } from './run-histories.ts'
 
 /**
  * A process that goes on with histories, `argv[2]` as JSON, in a store that packs all the time. It says which action it begins
