@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { mosquittoSub } from '../clients/mosquitto-subscriber.ts'
+import { mosquittoSub } from '../clients/mosquitto.ts'
 import { ask, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'

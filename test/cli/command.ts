@@ -34,7 +34,7 @@ export function startCommand(args: readonly string[], setup: CommandSetup = {}):
     ...(server?.adminKey === undefined ? {} : { THINGWIRE_ADMIN_KEY: server.adminKey }),
     ...environment,
   }
-  const child = new Child(process.execPath, [program, ...args], { env }, input)
+  const child = new Child(process.execPath, [program, ...args], { env, input })
   onTestFinished(async () => void (await child.end('SIGKILL')))
   return {
     process: child.process,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { writeBothDoors } from './both-doors.ts'
-import { type Message, recordValue } from './inbox.ts'
-import { liveClients } from './live-clients.ts'
+import { type Message, recordValue } from './client.ts'
+import { liveClients } from './clients.ts'
 
 /** What a client that nobody here wrote is sent while it is connected. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { mqttOfTest, serverOfTests } from '../helpers/of-test.ts'
-import { type Inbox, type Message, recordValue } from './inbox.ts'
-import { liveClients } from './live-clients.ts'
+import { type Inbox, type Message, recordValue } from './client.ts'
+import { liveClients } from './clients.ts'
 
 /** The position and the settings of a thing, as clients that nobody here wrote see them. */
 

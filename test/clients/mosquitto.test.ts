@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Exit } from '../helpers/child.ts'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
-import { type Ending, Program } from './program.ts'
+import { Program } from './program.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serverOfTests()
@@ -10,7 +11,7 @@ const mosquittoPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clien
 const mosquittoSub = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-clients' }
 const versions = ['mqttv31', 'mqttv311']
 const each = versions.flatMap(version => ['0', '1', '2'].map(qos => [version, qos] as const))
-const clean: Partial<Ending> = { code: 0, signal: null }
+const clean: Partial<Exit> = { code: 0, signal: null }
 
 function address(): string[] {
   const { hostname, port } = new URL(server().mqttUrl)

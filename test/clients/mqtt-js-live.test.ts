@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { writeBothDoors } from './both-doors.ts'
-import { type Message, recordValue } from './inbox.ts'
-import { connectMqttJs, type MqttJsClient, type Transport } from './mqtt-js-subscriber.ts'
+import { type Message, recordValue } from './client.ts'
+import { connectMqttJs, type MqttJsClient, type Transport } from './mqtt-js.ts'
 import { storedValues } from './stored.ts'
 
 /** What mqtt.js does by itself when its connection breaks: it connects again and subscribes again. */

@@ -2,7 +2,7 @@ import type { IClientOptions, MqttClient } from 'mqtt'
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
-import { connectMqttJs, type Transport } from './mqtt-js-subscriber.ts'
+import { connectMqttJs, type Transport } from './mqtt-js.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serverOfTests()

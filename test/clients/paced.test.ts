@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
 import { connect, type IClientOptions, type MqttClient } from 'mqtt'
 import type { QoS } from 'mqtt-packet'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -6,7 +8,6 @@ import { ask, type Session, type Thing, write } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
 import { serverOfTest, serverOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { openSlowPath } from './slow-path.ts'
 
 /** What the server itself puts before a subscriber, which is retained and kept messages, is no reason to cut it (contract §7.6). */
 
@@ -198,3 +199,54 @@ describe('messages that were kept for a session that was away', () => {
     },
   )
 })
+
+/** How often the path lets something through, milliseconds. */
+const step = 20
+
+/** A way to a server on which its answers come no faster than a link lets them. */
+interface SlowPath {
+  readonly port: number
+}
+
+/**
+ * Opens a way to a port of 127.0.0.1, until the end of the test.
+ *
+ * @param rate of each connection, towards the client, bytes a second
+ */
+async function openSlowPath(target: number, rate: number): Promise<SlowPath> {
+  const sockets = new Set<Socket>()
+  const server = createServer(near => {
+    const far = connectTcp(target, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    near.pipe(far)
+    far.pause()
+    let credit = 0
+    const timer = setInterval(() => {
+      credit = Math.min(credit + (rate * step) / 1_000, rate / 10)
+      // What is paused reads on in pieces, each of which may be more than the credit.
+      while (credit > 0) {
+        const bytes = far.read() as Buffer | null
+        if (!bytes) return
+        credit -= bytes.length
+        near.write(bytes)
+      }
+    }, step)
+    far.on('readable', () => {})
+    const close = () => {
+      clearInterval(timer)
+      near.destroy()
+      far.destroy()
+    }
+    near.once('close', close)
+    far.once('close', close)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port }
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
-import { type PahoDevice, pahoDevice } from './paho-device.ts'
+import { type PahoDevice, pahoDevice } from './paho.ts'
 import { bodies, body, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serverOfTests()

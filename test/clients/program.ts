@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
+import { Child, type Exit } from '../helpers/child.ts'
 
 /** Milliseconds; the programs end by themselves long before. */
 const deadline = 150_000
@@ -13,88 +12,61 @@ export interface Installed {
   readonly debianPackage: string
 }
 
-export interface Ending {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-  /** stdout and stderr as they came. */
-  readonly output: string
-}
-
 /** A client program that runs until it ends by itself or the test is over. */
 export class Program {
-  readonly ended: Promise<Ending>
-  readonly #child: ChildProcess
-  readonly #heard = new EventEmitter()
-  #output = ''
+  /** @throws Error how to install it where there is none */
+  readonly ended: Promise<Exit>
+  readonly #child: Child
 
   constructor(
     { command, debianPackage }: Installed,
     args: readonly string[],
     input: string | Uint8Array = '',
   ) {
-    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: deadline })
-    const { stdin, stdout, stderr } = this.#child
-    for (const stream of [stdout, stderr]) {
-      stream?.setEncoding('utf8').on('data', (part: string) => {
-        this.#output += part
-        this.#heard.emit('output')
-      })
-    }
-    // A program that ends before it has read all of its input is judged by its status.
-    stdin?.on('error', () => {}).write(input)
-    this.ended = this.#untilEnd(debianPackage)
+    this.#child = new Child(command, args, { timeout: deadline, input, isInputOpen: true })
+    this.ended = this.#child.exited.catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'ENOENT') throw cause
+      throw new Error(`${command} cannot be run: install it (apt-get install ${debianPackage})`, { cause })
+    })
     // Whoever waits for the end gets the error; nobody has to.
     this.ended.catch(() => {})
-    onTestFinished(() => void this.#child.kill('SIGKILL'))
+    onTestFinished(() => void this.#child.process.kill('SIGKILL'))
   }
 
   /** Ends the input; a program that reads lines ends then. */
   closeInput(): this {
-    this.#child.stdin?.end()
+    this.#child.process.stdin?.end()
     return this
   }
 
   /** Resolves when the output holds a match, with what it captured. @throws Error if the program ends before */
   async said(pattern: RegExp): Promise<readonly string[]> {
-    const ended = this.ended.then(ending => {
-      if (pattern.test(this.#output)) return
-      throw new Error(`it ended without saying ${pattern}: ${JSON.stringify(ending)}`)
+    const match = await this.#child.until('output', pattern).catch(async error => {
+      await this.ended
+      throw error
     })
-    for (;;) {
-      const match = pattern.exec(this.#output)
-      if (match) return match.slice(1)
-      await Promise.race([ended, once(this.#heard, 'output')])
-    }
+    return match.slice(1)
   }
 
   /** More input. */
   type(text: string): void {
-    this.#child.stdin?.write(text)
+    this.#child.process.stdin?.write(text)
   }
 
   /** Calls `listener` for every line of stdout from now on. */
   onLine(listener: (line: string) => void): void {
-    if (this.#child.stdout) createInterface({ input: this.#child.stdout }).on('line', listener)
+    const { stdout } = this.#child.process
+    if (stdout) createInterface({ input: stdout }).on('line', listener)
   }
 
-  /** SIGTERM, after which a program says goodbye. */
+  /** SIGTERM, at which a program disconnects. */
   terminate(): void {
-    this.#child.kill('SIGTERM')
+    this.#child.process.kill('SIGTERM')
   }
 
   /** SIGKILL: the connection breaks without a DISCONNECT. */
   async kill(): Promise<void> {
-    this.#child.kill('SIGKILL')
+    this.#child.process.kill('SIGKILL')
     await this.ended
-  }
-
-  async #untilEnd(debianPackage: string): Promise<Ending> {
-    const closed = once(this.#child, 'close').catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code !== 'ENOENT') throw cause
-      const command = this.#child.spawnfile
-      throw new Error(`${command} cannot be run: install it (apt-get install ${debianPackage})`, { cause })
-    })
-    const [code, signal] = (await closed) as [number | null, NodeJS.Signals | null]
-    return { code, signal, output: this.#output }
   }
 }

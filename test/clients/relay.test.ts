@@ -2,10 +2,10 @@ import { connectAsync } from 'mqtt'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ask, type Session, type Thing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
-import { liveClients } from './live-clients.ts'
-import { mosquittoPub } from './mosquitto-publisher.ts'
-import { publishByMqttJs } from './mqtt-js-publisher.ts'
-import { pahoDevice } from './paho-device.ts'
+import { liveClients } from './clients.ts'
+import { mosquittoPub } from './mosquitto.ts'
+import { publishByMqttJs } from './mqtt-js.ts'
+import { pahoDevice } from './paho.ts'
 
 /** Topics beside those of things, as programs use them that nobody here wrote. */
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { createThing, write } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { recordValue } from './inbox.ts'
-import { liveClients } from './live-clients.ts'
+import { recordValue } from './client.ts'
+import { liveClients } from './clients.ts'
 
 /** Every client in turn with the server stopped and started while it is away. */
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { writeBothDoors } from './both-doors.ts'
-import { type Message, recordValue } from './inbox.ts'
-import type { Subscribing } from './live-client.ts'
-import { liveClients } from './live-clients.ts'
+import type { Subscribing } from './client.ts'
+import { type Message, recordValue } from './client.ts'
+import { liveClients } from './clients.ts'
 import { storedValues } from './stored.ts'
 
 /** Persistent sessions of clients that nobody here wrote. All of them subscribe again when they are back. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
-import { openStreamClient, type StreamClient, type Subprotocol } from './stream-client.ts'
+import { openStreamClient, type StreamClient, type Subprotocol, versionOf } from './websocket-stream.ts'
 
 const server = serverOfTests()
 const subprotocols: Subprotocol[] = ['mqtt', 'mqttv3.1']
@@ -11,16 +11,8 @@ const writeTopic = ({ thingToken }: Thing) => `things/${thingToken}/write`
 
 async function connect(subprotocol: Subprotocol, options: Partial<IConnectPacket> = {}) {
   const client = openStreamClient(server().webSocketUrl, subprotocol)
-  const isOld = subprotocol === 'mqttv3.1'
-  client.send({
-    cmd: 'connect',
-    protocolId: isOld ? 'MQIsdp' : 'MQTT',
-    protocolVersion: isOld ? 3 : 4,
-    clientId: 'dashboard',
-    clean: true,
-    keepalive: 0,
-    ...options,
-  })
+  const connect = { cmd: 'connect', clientId: 'dashboard', clean: true, keepalive: 0 } as const
+  client.send({ ...connect, ...versionOf(subprotocol), ...options })
   expect(await client.next()).toMatchObject({ cmd: 'connack', returnCode: 0 })
   return client
 }

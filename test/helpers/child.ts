@@ -2,11 +2,23 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Changes } from './changes.ts'
 
-export interface Exit {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
+interface Output {
   readonly stdout: string
   readonly stderr: string
+  /** Both as they came. */
+  readonly output: string
+}
+
+export interface Exit extends Output {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface ChildOptions extends Omit<SpawnOptions, 'stdio'> {
+  /** What its stdin gives it. Default: it has none. */
+  readonly input?: string | Uint8Array | undefined
+  /** Whether stdin stays open behind the input. */
+  readonly isInputOpen?: boolean
 }
 
 /** A process that this one has started, and what it has written so far. Whoever starts it ends it. */
@@ -14,24 +26,27 @@ export class Child {
   readonly process: ChildProcess
   /** Resolves when the process is gone and its output is complete. */
   readonly exited: Promise<Exit>
-  readonly #output = { stdout: '', stderr: '' }
+  readonly #output = { stdout: '', stderr: '', output: '' }
   readonly #changes = new Changes()
   #hasExited = false
 
   constructor(
     file: string,
     args: readonly string[],
-    options: Omit<SpawnOptions, 'stdio'> = {},
-    input?: string,
+    { input, isInputOpen = false, ...options }: ChildOptions = {},
   ) {
     this.process = spawn(file, args, {
       ...options,
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     })
-    this.process.stdin?.end(input)
+    const { stdin } = this.process
+    // A program that ends before it has read all of its input is judged by its status.
+    stdin?.on('error', () => {}).write(input ?? '')
+    if (!isInputOpen) stdin?.end()
     for (const name of ['stdout', 'stderr'] as const) {
       this.process[name]?.setEncoding('utf8').on('data', (part: string) => {
         this.#output[name] += part
+        this.#output.output += part
         this.#changes.tell()
       })
     }
@@ -48,14 +63,16 @@ export class Child {
    * @param time for which to wait, milliseconds; default: as long as it takes
    * @throws Error with the output if it is not in time, or the process ends before
    */
-  async until(name: 'stdout' | 'stderr', pattern: RegExp, time?: number): Promise<RegExpExecArray> {
+  async until(name: keyof Output, pattern: RegExp, time?: number): Promise<RegExpExecArray> {
     const match = () => pattern.exec(this.#output[name])
     await this.#changes.until(() => match() !== null || this.#hasExited, time)
     const found = match()
     if (found) return found
-    const { exitCode, signalCode } = this.process
-    const told = { code: exitCode, signal: signalCode, ...this.#output }
-    throw new Error(`${pattern} was not written to ${name}: ${JSON.stringify(told)}`)
+    const { exitCode: code, signalCode: signal } = this.process
+    const { stdout, stderr } = this.#output
+    throw new Error(
+      `${pattern} was not written to ${name}: ${JSON.stringify({ code, signal, stdout, stderr })}`,
+    )
   }
 
   end(signal: NodeJS.Signals): Promise<Exit> {

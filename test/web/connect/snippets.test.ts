@@ -6,8 +6,8 @@ import { micropython } from '../../../web/src/thing/connect/snippets/micropython
 import { mosquitto } from '../../../web/src/thing/connect/snippets/mosquitto.ts'
 import { node } from '../../../web/src/thing/connect/snippets/node.ts'
 import { python } from '../../../web/src/thing/connect/snippets/python.ts'
-import type { Ending } from '../../clients/program.ts'
 import { storedValues, valuesOnceStored } from '../../clients/stored.ts'
+import type { Exit } from '../../helpers/child.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
 import { serverOfTests } from '../../helpers/of-test.ts'
@@ -130,7 +130,7 @@ function endpointOf({ thingToken }: Thing): Endpoint {
   return { host: hostname, mqttPort: Number(port), httpUrl: server().url, token: thingToken }
 }
 
-async function run(snippet: Snippet, endpoint: Endpoint): Promise<Ending> {
+async function run(snippet: Snippet, endpoint: Endpoint): Promise<Exit> {
   return await (await startProgram(snippet, endpoint)).ended
 }
 

@@ -1,10 +1,89 @@
-import { expect } from 'vitest'
-import { pathOfTest } from '../../helpers/of-test.ts'
-import type { Outgoing } from '../client-driver.ts'
-import { type Stage, shownBy } from './stage.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ask, type Session, type Thing } from '../helpers/http-client.ts'
+import { nodesOfTests, pathOfTest, serverOfTests } from '../helpers/of-test.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { everything } from '../mqtt/relay/house.ts'
+import type { Outgoing, Subscriber, Subscribing } from './client.ts'
+import { type ClientDriver, clientDrivers } from './clients.ts'
+
+/** Every duty of a broker for other topics, with every client, on every store. */
+
+const setup = { environment: { THINGWIRE_TOPICS: 'house/#', THINGWIRE_DRAIN_TIMEOUT: '60000' } }
+const alone = serverOfTests(setup)
+const nodes = nodesOfTests(2, setup)
+
+const stores = [
+  { name: 'the embedded store', servers: () => ({ here: alone(), there: alone() }) },
+  { name: 'Redis with two processes', servers: () => ({ here: nodes.node(0), there: nodes.node(1) }) },
+]
+
+/** Servers that relay `house/#`, and credentials of clients that may use all of it. */
+interface House {
+  /** Where publishers connect. */
+  readonly here: ServerProcess
+  /** Where subscribers connect: another node, if there are two. */
+  readonly there: ServerProcess
+  /** Of a thing. */
+  readonly token: string
+  /** Of a session. */
+  readonly password: string
+}
+
+type Options = Omit<Subscribing, 'filters' | 'qos' | 'username' | 'password' | 'leavesAfter'>
+
+/** One duty with the clients of one kind. `base` begins every topic of it. */
+class Stage {
+  readonly base: string
+  readonly house: House
+  readonly #client: ClientDriver
+  #marks = 0
+
+  constructor(client: ClientDriver, house: House, base: string) {
+    this.#client = client
+    this.house = house
+    this.base = base
+  }
+
+  /** Resolves when all that is above QoS 0 is acknowledged. */
+  publish(...messages: readonly Outgoing[]): Promise<void> {
+    const { here, token } = this.house
+    return this.#client.publish(here, token, messages)
+  }
+
+  /** A client id of this duty. */
+  clientId(name: string): string {
+    return `${this.base}-${name}`
+  }
+
+  /** Resolves at SUBACK. @param server default: there */
+  subscribe(
+    filters: readonly string[],
+    qos: 0 | 1 | 2,
+    options: Options = {},
+    server = this.house.there,
+  ): Promise<Subscriber> {
+    const { password } = this.house
+    return this.#client.subscribe(server, { filters, qos, username: 'x', password, ...options })
+  }
+
+  /** Publishes a mark, and resolves when they have it: what was acknowledged to a publisher before, they have, too. */
+  async mark(topic: string, ...subscribers: readonly Subscriber[]): Promise<void> {
+    const text = `mark ${this.#marks++}`
+    // A client shows a message of QoS 2 when it is released, perhaps behind one of QoS 1 that came after it.
+    await this.publish({ topic, payload: text, qos: 2 })
+    await Promise.all(subscribers.map(({ inbox }) => inbox.until(({ payload }) => payload === text)))
+  }
+}
+
+/** What a client has shown so far, as `topic payload qos`, with `retained` if it was; marks left out. */
+function shownBy({ inbox }: Subscriber): string[] {
+  return inbox.messages
+    .filter(({ payload }) => !payload.startsWith('mark '))
+    .map(({ topic, payload, qos, retain }) => `${topic} ${payload} ${qos}${retain ? ' retained' : ''}`)
+}
 
 /** What a broker owes its clients (MQTT 3.1.1), as programs show it that nobody here wrote. */
-export interface Duty {
+interface Duty {
   readonly name: string
   run(stage: Stage): Promise<void>
 }
@@ -14,7 +93,7 @@ const maxPacketSize = 1_048_576
 /** Nothing listens there. */
 const deadPort = 1
 
-export const duties: readonly Duty[] = [
+const duties: readonly Duty[] = [
   {
     name: 'a message comes at the lesser QoS of message and subscription',
     async run(stage) {
@@ -251,3 +330,23 @@ export const duties: readonly Duty[] = [
     },
   },
 ]
+
+const table = duties.map(({ name, run }, place) => [name, run, place] as const)
+
+describe.each(stores)('on $name', ({ servers }) => {
+  let house: House
+
+  beforeAll(async () => {
+    const { here, there } = servers()
+    const thing = await ask<Thing>(here, 'POST', '/v2/admin/things', { topics: everything })
+    const body = { things: [], access: 'read', topics: everything }
+    const session = await ask<Session>(here, 'POST', '/v2/admin/sessions', body)
+    house = { here, there, token: thing.thingToken, password: session.sessionToken }
+  })
+
+  describe.each(clientDrivers)('$name', client => {
+    it.each(table)('%s', async (_name, run, place) => {
+      await run(new Stage(client, house, `house/${client.name}/${place}`))
+    })
+  })
+})

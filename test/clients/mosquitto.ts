@@ -1,21 +1,27 @@
-import type { DrivenClient, DrivenSubscribing } from './client-driver.ts'
-import { Inbox, type Message } from './inbox.ts'
+import {
+  Inbox,
+  type LiveClient,
+  type Message,
+  type Outgoing,
+  type Publish,
+  type Subscribing,
+} from './client.ts'
 import { Program } from './program.ts'
 
 /** By lines, so that what it says is heard when it says it. */
-const installed = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-clients' }
+const installedSub = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-clients' }
 /** As `-F` below has it; what else it says is of `-d`. */
 const messageLine = /^([01]) ([012]) (\S+) (.*)$/
 
 /** mosquitto_sub with `-V`, in a persistent session with `-c -i`. */
-export function mosquittoSub(version: 'mqttv31' | 'mqttv311'): DrivenClient {
+export function mosquittoSub(version: 'mqttv31' | 'mqttv311'): LiveClient {
   return {
     name: `mosquitto_sub -V ${version}`,
     subscribe: async ({ mqttUrl }, subscribing) => {
       const { filters, qos, username, password, clientId, clean = false } = subscribing
       const { leavesAfter, encoding = 'utf8' } = subscribing
       const { hostname, port } = new URL(mqttUrl)
-      const program = new Program(installed, [
+      const program = new Program(installedSub, [
         ...['-oL', 'mosquitto_sub', '-h', hostname, '-p', port, '-V', version, '-q', String(qos), '-d'],
         ...['-F', `%r %q %t ${encoding === 'hex' ? '%x' : '%p'}`],
         ...filters.flatMap(filter => ['-t', filter]),
@@ -45,7 +51,7 @@ export function mosquittoSub(version: 'mqttv31' | 'mqttv311'): DrivenClient {
   }
 }
 
-function willArguments({ will }: DrivenSubscribing): string[] {
+function willArguments({ will }: Subscribing): string[] {
   if (!will) return []
   const { topic, payload, qos, retain } = will
   const required = ['--will-topic', topic, '--will-payload', payload, '--will-qos', String(qos)]
@@ -55,4 +61,42 @@ function willArguments({ will }: DrivenSubscribing): string[] {
 function parseLine(line: string): Message | undefined {
   const [, retain, qos, topic = '', payload = ''] = messageLine.exec(line) ?? []
   return qos === undefined ? undefined : { topic, payload, qos: Number(qos), retain: retain === '1' }
+}
+
+const installedPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
+
+/** One mosquitto_pub for each run of messages that differ only in their text, which are lines of its input. */
+export const mosquittoPub: Publish = async ({ mqttUrl }, token, messages) => {
+  const { hostname, port } = new URL(mqttUrl)
+  for (const [first, ...others] of runsOf(messages)) {
+    const { topic, payload, qos, retain } = first
+    const args = ['-h', hostname, '-p', port, '-u', token, '-q', String(qos), '-t', topic]
+    if (retain) args.push('-r')
+    // All of its input is one message with -s, which may not be empty.
+    args.push(others.length > 0 ? '-l' : payload.length > 0 ? '-s' : '-n')
+    const lines = () => [first, ...others].map(({ payload }) => `${payload}\n`).join('')
+    const input = others.length > 0 ? lines() : payload
+    const { code, output } = await new Program(installedPub, args, input).closeInput().ended
+    if (code !== 0) throw new Error(`mosquitto_pub ended with status ${code}: ${output}`)
+  }
+}
+
+type Run = [Outgoing, ...Outgoing[]]
+
+function runsOf(messages: readonly Outgoing[]): readonly Run[] {
+  const runs: Run[] = []
+  for (const message of messages) {
+    const run = runs.at(-1)
+    if (run && isLine(run[0]) && isLine(message) && isAlike(run[0], message)) run.push(message)
+    else runs.push([message])
+  }
+  return runs
+}
+
+function isLine({ payload }: Outgoing): boolean {
+  return typeof payload === 'string' && payload !== ''
+}
+
+function isAlike(one: Outgoing, other: Outgoing): boolean {
+  return one.topic === other.topic && one.qos === other.qos && one.retain === other.retain
 }

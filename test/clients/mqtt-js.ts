@@ -1,8 +1,7 @@
-import { connect, type IClientOptions, type MqttClient } from 'mqtt'
+import { connect, connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { onTestFinished } from 'vitest'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import type { DrivenClient } from './client-driver.ts'
-import { Inbox } from './inbox.ts'
+import { Inbox, type LiveClient, type Publish } from './client.ts'
 
 export type Transport = 'TCP' | 'WebSocket'
 
@@ -36,7 +35,7 @@ export async function connectMqttJs(
   return { client, inbox }
 }
 
-export function mqttJs(transport: Transport): DrivenClient {
+export function mqttJs(transport: Transport): LiveClient {
   return {
     name: `mqtt.js over ${transport}`,
     subscribe: async (server, subscribing) => {
@@ -66,4 +65,17 @@ function grantedTo(client: MqttClient, filters: readonly string[], qos: 0 | 1 | 
       else reject(error)
     })
   })
+}
+
+/** On one connection, all of them in flight at once. */
+export const publishByMqttJs: Publish = async ({ mqttUrl }, token, messages) => {
+  const client = await connectAsync(mqttUrl, { username: token, reconnectPeriod: 0 })
+  const lost = new Promise<never>((_, reject) => {
+    client.once('close', () => reject(new Error('mqtt.js lost the connection')))
+  })
+  const published = messages.map(({ topic, payload, qos, retain = false }) =>
+    client.publishAsync(topic, payload, { qos, retain }),
+  )
+  await Promise.race([lost, Promise.all(published)])
+  await client.endAsync()
 }
