@@ -1,11 +1,14 @@
-import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
 import { linksIn, markdownFiles } from '../docs/markdown.ts'
+import { Child } from '../helpers/child.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { CommandLine, type Packed, packAndInstall } from './packed.ts'
 
 const { satisfies } = createRequire(import.meta.url)('semver') as {
   satisfies(version: string, range: string): boolean
@@ -123,7 +126,7 @@ describe('config/thingwire.service', () => {
     const state = await temporaryDirectory()
     const ofUnit = (text: string) => text.replaceAll('%S/thingwire', state)
     const environment = unit.Environment?.flatMap(line => ofUnit(line).split(' ')) ?? []
-    const server = new CommandLine(`exec ${unit.ExecStart}`, {
+    const server = startLine(`exec ${unit.ExecStart}`, {
       cwd: ofUnit(unit.WorkingDirectory?.[0] ?? ''),
       env: {
         ...Object.fromEntries(environment.map(line => line.split('='))),
@@ -133,14 +136,14 @@ describe('config/thingwire.service', () => {
         THINGWIRE_MQTT_PORT: '0',
       },
     })
-    onTestFinished(() => server.signal('SIGKILL'))
-    const url = await server.ready()
+    onTestFinished(() => signalGroup(server, 'SIGKILL'))
+    const url = await urlOf(server)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     expect((await readdir(state)).sort()).toEqual(['admin-key', 'store'])
-    const command = (await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).split('\0')
+    const command = (await readFile(`/proc/${server.process.pid}/cmdline`, 'utf8')).split('\0')
     expect(command.slice(1, 4)).toEqual(await startFlags())
-    server.signal('SIGTERM')
-    expect(await server.exited).toBe(0)
+    signalGroup(server, 'SIGTERM')
+    expect((await server.exited).code).toBe(0)
   })
 
   it('waits for a stop as long as one may take', async () => {
@@ -174,12 +177,12 @@ test.each(nodes)('no package of the lock file asks for more than Node %s', async
 
 /** Starts a server in a directory, writes a record and reads it. */
 async function storesWith(line: string, cwd: string): Promise<void> {
-  const server = new CommandLine(line, { cwd })
+  const server = startLine(line, { cwd })
   onTestFinished(async () => {
-    server.signal('SIGKILL')
+    signalGroup(server, 'SIGKILL')
     await server.exited
   })
-  const url = await server.ready()
+  const url = await urlOf(server)
   const address = { url, adminKey: (await readFile(join(cwd, 'data/admin-key'), 'utf8')).trim() }
   const thing = await createThing(address)
   const answer = await write(address, thing, { values: [{ key: 'depth_m', value: 9.8 }] })
@@ -220,4 +223,81 @@ async function serviceOf(path: string): Promise<Partial<Record<string, string[]>
 async function startFlags(): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: { start: string } }
   return scripts.start.split(' ').filter(word => word.startsWith('--'))
+}
+
+const run = promisify(execFile)
+
+/** The tarball of this tree, and an empty directory in which it was installed as a user installs it. */
+interface Packed {
+  readonly tarball: string
+  /** Bytes of it. */
+  readonly size: number
+  /** Paths in the tarball. */
+  readonly files: readonly string[]
+  readonly directory: string
+  /** What `npm install` printed, stdout and stderr. */
+  readonly said: string
+  remove(): Promise<void>
+}
+
+/** @throws Error if `npm pack` or `npm install` fails */
+async function packAndInstall(): Promise<Packed> {
+  const parent = await mkdtemp(join(tmpdir(), 'thingwire-package-'))
+  // `dist` is fresh (test/helpers/built.ts); `prepack` would make it again below other tests.
+  const options = ['pack', '--ignore-scripts', '--json', '--pack-destination', parent]
+  const packed = await run('npm', options, { env: userEnvironment(), maxBuffer: 2 ** 26 })
+  const [{ filename, size, files }] = JSON.parse(packed.stdout) as [
+    { filename: string; size: number; files: readonly { path: string }[] },
+  ]
+  const tarball = join(parent, filename)
+  const directory = join(parent, 'empty')
+  await mkdir(directory)
+  const { stdout, stderr } = await run('npm', ['install', tarball], {
+    cwd: directory,
+    env: userEnvironment(),
+  })
+  return {
+    tarball,
+    size,
+    files: files.map(({ path }) => path),
+    directory,
+    said: stdout + stderr,
+    remove: () => rm(parent, { recursive: true, force: true }),
+  }
+}
+
+/** Starts a server by a command line as a user types it, in a process group of its own. */
+function startLine(line: string, { env, ...options }: { cwd: string; env?: NodeJS.ProcessEnv }): Child {
+  return new Child('bash', ['-c', line], {
+    ...options,
+    env: { ...userEnvironment(), ...env },
+    detached: true,
+  })
+}
+
+/** @returns the address of its HTTP door @throws Error with the output if it ends before */
+async function urlOf(server: Child): Promise<string> {
+  const [, url = ''] = await server.until('output', /^Thingwire is ready at (\S+)$/m)
+  return url
+}
+
+/** To the whole group, as Ctrl-C in a terminal. */
+function signalGroup({ process: { pid = 0 } }: Child, name: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** That of a user's shell: nothing of `npm run` and of the test runner, and the Node that runs the tests. */
+function userEnvironment(): NodeJS.ProcessEnv {
+  const foreign = /^(THINGWIRE_|npm_|VITEST|NODE_ENV$|NODE_OPTIONS$)/
+  const inherited = Object.entries(process.env).filter(([name]) => !foreign.test(name))
+  const path = (process.env.PATH ?? '').split(delimiter).filter(part => !part.includes('node_modules'))
+  return {
+    ...Object.fromEntries(inherited),
+    PATH: [dirname(process.execPath), ...path].join(delimiter),
+    npm_config_prefer_offline: 'true',
+  }
 }

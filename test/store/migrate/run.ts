@@ -1,16 +1,21 @@
+import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createProgress } from '../../../bench/load/progress.ts'
 import { fill } from '../../../bench/store/fill.ts'
 import { createToken } from '../../../src/core/token.ts'
 import { storeLocation } from '../../../src/server/keeping/choose-store.ts'
+import type { RecordStore, StoreDriver } from '../../../src/store/contract.ts'
+import { createLevelStore } from '../../../src/store/level/index.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { createRedisStore } from '../../../src/store/redis/index.ts'
 import { Report } from '../../fault/report.ts'
+import { Child } from '../../helpers/child.ts'
 import { startNode } from '../../helpers/cluster.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { startServer } from '../../helpers/server-process.ts'
 import { withDirectory } from '../../helpers/with-server.ts'
-import { digestsOf } from './digests.ts'
-import { killedMigration, migration } from './migration.ts'
 
 /**
  * `npm run fault:migrate [-- --records 1000000]`: `thingwire migrate` is killed while it moves records and while it
@@ -35,7 +40,7 @@ async function fillDataDir(dataDir: string): Promise<string> {
 async function migrateWithKills(dataDir: string, redis: RedisServer): Promise<void> {
   const began = performance.now()
   for (const step of ['moved', 'verified'] as const) {
-    const { isKilled, share } = await killedMigration(dataDir, redis.url, step)
+    const { isKilled, share } = await killMigration(dataDir, redis.url, step)
     report.line(isKilled, `killed when it had ${step} ${share} %`)
     const refusal = await startNode(redis.url, createToken()).then(
       async node => void (await node.kill()),
@@ -43,15 +48,45 @@ async function migrateWithKills(dataDir: string, redis: RedisServer): Promise<vo
     )
     report.line(refusal?.includes('thingwire migrate has not finished') === true, 'no server starts on it')
   }
-  const { code, stdout, firstShare } = await migration(dataDir, redis.url)
+  const { code, stdout, stderr } = await startMigration(dataDir, redis.url).exited
+  const firstShare = shareIn(stderr, 'moved')
   report.line(code === 0 && stdout.includes('now hold the same data'), `it ended with status ${code}`)
   report.line(firstShare === 100, `what was moved before is not moved again: it went on at ${firstShare} %`)
   console.log(stdout)
   console.log(`${((performance.now() - began) / 1_000).toFixed(0)} s for all of it`)
 }
 
+const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+const tsx = import.meta.resolve('tsx')
+
+type Step = 'moved' | 'verified'
+
+/** `thingwire migrate`; its progress goes to stderr. */
+function startMigration(dataDir: string, url: string): Child {
+  const env = { ...process.env, THINGWIRE_REDIS_URL: url }
+  const child = new Child(process.execPath, ['--import', tsx, cli, 'migrate', '--data-dir', dataDir], { env })
+  child.process.stderr?.pipe(process.stderr)
+  return child
+}
+
+/** In the middle of a step. @returns the share that was done by then, percent */
+async function killMigration(dataDir: string, url: string, step: Step) {
+  const child = startMigration(dataDir, url)
+  const [line] = await child.until('stderr', new RegExp(`^${step} .* \\((?:[5-9]\\d|100) %\\)`, 'm'))
+  const share = shareIn(line, step) ?? 100
+  const { signal } = await child.end('SIGKILL')
+  return { isKilled: signal === 'SIGKILL' && share < 100, share }
+}
+
+/** Percent of the first line of progress that has one, such as `moved 1,000 of 2,000 records (50 %), 900 a second`. */
+function shareIn(progress: string, step: Step): number | undefined {
+  const [, percent] = new RegExp(`^${step} .* \\((\\d+) %\\)`, 'm').exec(progress) ?? []
+  return percent === undefined ? undefined : Number(percent)
+}
+
 async function compare(dataDir: string, redis: RedisServer, thingId: string): Promise<void> {
-  const { embedded, moved } = await digestsOf({ location: storeLocation(dataDir), url: redis.url, thingId })
+  const embedded = await digestsOf(createLevelStore({ location: storeLocation(dataDir) }), thingId)
+  const moved = await digestsOf(createRedisStore({ url: redis.url }), thingId)
   const same = (key: string) => moved.get(key)?.sha256 === embedded.get(key)?.sha256
   for (const [key, { count, sha256 }] of embedded) {
     const there = moved.get(key)
@@ -65,6 +100,42 @@ async function compare(dataDir: string, redis: RedisServer, thingId: string): Pr
     counts.every(count => count >= records) && counts[0] === counts[1] && embedded.size === moved.size,
     `${counts.map(count => count.toLocaleString('en')).join(' and ')} records in all`,
   )
+}
+
+interface Digest {
+  readonly count: number
+  /** Over datetime, value and position of every record, in order. */
+  readonly sha256: string
+}
+
+const pageSize = 1_000
+const storeTimeout = 60_000
+
+/** By resource of the thing, as the store's own port gives them; no process holds the store. */
+async function digestsOf(driver: StoreDriver, thingId: string): Promise<ReadonlyMap<string, Digest>> {
+  const store = await openStore(driver, { storeTimeout })
+  const digests = new Map<string, Digest>()
+  for (const key of await store.records.resources(thingId)) {
+    digests.set(key, await digestOf(store.records, thingId, key))
+  }
+  await store.close()
+  return digests
+}
+
+async function digestOf(records: RecordStore, thingId: string, key: string): Promise<Digest> {
+  const hash = createHash('sha256')
+  let count = 0
+  let cursor: string | undefined
+  do {
+    const query = { order: 'asc', limit: pageSize, ...(cursor !== undefined && { cursor }) } as const
+    const page = await records.read(thingId, key, query)
+    for (const { datetime, value, geo } of page?.records ?? []) {
+      hash.update(`${JSON.stringify([datetime, value, geo?.lat, geo?.long])}\n`)
+      count++
+    }
+    cursor = page?.next
+  } while (cursor !== undefined)
+  return { count, sha256: hash.digest('hex') }
 }
 
 const redis = await startRedis()
