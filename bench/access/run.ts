@@ -1,80 +1,169 @@
-import { parseArgs } from 'node:util'
+import { ask, createThing, type Session, type Thing } from '../../test/helpers/http-client.ts'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
-import type { ServerProcess } from '../../test/helpers/server-process.ts'
+import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
+import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
 import { withServer } from '../../test/helpers/with-server.ts'
-import { createProgress } from '../load/progress.ts'
-import { median } from '../statistics.ts'
-import { measureExpiry } from './expiry.ts'
-import { Load, writesPerSecond } from './load.ts'
-import { measureRevocation, type RevocableName, revocables } from './revocation.ts'
-import { measureRotation } from './rotation.ts'
-import { type Closings, kinds } from './witnesses.ts'
+import { StreamClient } from '../../test/http/stream-client.ts'
+import { ofThings, startWriting } from '../load/writes.ts'
+import { median, readOptions } from '../program.ts'
 
 /**
- * `npm run bench:access [-- --seconds 20]`: how soon what a credential has opened is closed when that is revoked or has
- * expired, and what a thing loses that changes its token, on a server that takes 500 writes a second meanwhile. `--seconds` are
- * shared by the three, half of them by revocation. Ends with status 1 if a bound is missed.
+ * `npm run bench:access [-- --seconds 20]`: how soon the connections and streams of a credential are closed when that is revoked or
+ * has expired, on a server that takes 500 writes a second meanwhile. Ends with status 1 if a bound is missed.
  */
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } })
+const { seconds } = readOptions({ seconds: 20 })
 /** Milliseconds (contract §6). */
 const bound = 1_000
-const seconds = Number(values.seconds)
+/** Milliseconds after which what is open is taken for left open. */
+const deadline = 10_000
+const leastRounds = 3
+/** Seconds. */
+const lifetimes = [1, 2, 3]
+/** What 20 things write meanwhile. */
+const load = { payload: '{"values":[{"key":"load","value":21.5}]}', rate: 500, rest: 2, window: 1_000 }
+const kinds = ['TCP', 'WebSocket', 'TCP subscriber', 'WebSocket subscriber', 'SSE', 'chunked'] as const
+
+/** Makes a credential that the DELETE of `path` revokes. */
+type MakeRevocable = (
+  server: ServerProcess,
+  thing: Thing,
+) => Promise<{ readonly credential: string; readonly path: string; readonly thingId?: string }>
+
+const revocables: Readonly<Record<string, MakeRevocable>> = {
+  'a token': async (server, thing) => {
+    const { thingToken, path } = await addToken(server, thing)
+    return { credential: thingToken, path }
+  },
+  'a session of the operator': async (server, { thingId }) => {
+    const wanted = { things: [thingId], access: 'write' }
+    const session = await ask<Session>(server, 'POST', '/v2/admin/sessions', wanted)
+    return { credential: session.sessionToken, path: `/v2/admin/sessions/${session.sessionId}` }
+  },
+  'a session of a thing': async (server, { thingToken }) => {
+    const session = await mint(server, thingToken)
+    return { credential: session.sessionToken, path: `/v2/admin/sessions/${session.sessionId}` }
+  },
+  'the token that minted a session': async (server, thing) => {
+    const { thingToken, path } = await addToken(server, thing)
+    return { credential: (await mint(server, thingToken)).sessionToken, path }
+  },
+  'a thing': async server => {
+    const { thingId, thingToken } = await createThing(server)
+    return { credential: thingToken, path: `/v2/admin/things/${thingId}`, thingId }
+  },
+}
 
 const judged = new JudgedLines()
-await withServer({}, async server => {
-  const load = await Load.start(server)
-  await benchRevocation(server)
+
+/** What is open with a credential. */
+interface Opened {
+  readonly kind: string
+  /** Resolves with `Date.now()` at the moment at which its end is seen. */
+  readonly closed: Promise<number>
+  destroy(): void
+}
+
+/** By kind, how many milliseconds after a moment something was closed. */
+class Closings {
+  readonly #delays = new Map<string, number[]>()
+
+  /** Waits until everything is closed, or for so many milliseconds. @param since as `Date.now()` has it */
+  async take(opened: readonly Opened[], since: number, time: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<undefined>(resolve => {
+      timer = setTimeout(() => resolve(undefined), time)
+    })
+    await Promise.all(
+      opened.map(async ({ kind, closed, destroy }) => {
+        const at = await Promise.race([closed, late])
+        destroy()
+        // What was never closed counts as closed now: that is too late in any case.
+        this.#delays.set(kind, [...(this.#delays.get(kind) ?? []), (at ?? Date.now()) - since])
+      }),
+    )
+    clearTimeout(timer)
+  }
+
+  /** @param least milliseconds, if an earlier end is wrong, too */
+  judge(what: string, least = Number.NEGATIVE_INFINITY): void {
+    console.log(`\n${what} to the end of what was open (bound ${bound} ms):`)
+    for (const [kind, delays] of this.#delays) {
+      const [first, last] = [Math.min(...delays), Math.max(...delays)]
+      const isInTime = last <= bound && first >= least
+      judged.line(isInTime, `${kind}: median ${median(delays)} ms, max ${last} ms (${delays.length})`)
+    }
+  }
+}
+
+await withServer({ environment: noRateLimits }, async server => {
+  const writers = await Promise.all(Array.from({ length: 20 }, () => createThing(server)))
+  const tokens = writers.map(({ thingToken }) => thingToken)
+  const writing = await startWriting({ ...ofThings(server.mqttUrl, tokens), ...load })
+  for (const [name, make] of Object.entries(revocables)) await benchRevocation(server, name, make)
   await benchExpiry(server)
-  await benchRotation(server)
-  const { rate, failed } = await load.stop()
-  judged.line(
-    failed === 0,
-    `load meanwhile: ${rate.toFixed(0)} of ${writesPerSecond} writes/s acknowledged, ${failed} refused or cut off`,
-  )
+  const { total, unacked } = await writing.stop()
+  judged.line(unacked === 0, `load meanwhile: ${total} writes acknowledged, ${unacked} not`)
 })
 process.exitCode = judged.broken === 0 ? 0 : 1
 
-async function benchRevocation(server: ServerProcess): Promise<void> {
-  const names = Object.keys(revocables) as RevocableName[]
-  const progress = createProgress(names.length, done => `kinds of credentials revoked: ${done}`)
-  const measured = new Map<RevocableName, Closings>()
-  for (const name of names) {
-    measured.set(name, await measureRevocation(server, name, seconds / 2 / names.length))
-    progress(measured.size)
+/** Revokes one kind of credential again and again: from each answer to each closing. */
+async function benchRevocation(server: ServerProcess, name: string, make: MakeRevocable): Promise<void> {
+  const end = performance.now() + (seconds * 1_000) / (Object.keys(revocables).length + 1)
+  const thing = await createThing(server)
+  const closings = new Closings()
+  for (let round = 0; round < leastRounds || performance.now() < end; round++) {
+    const { credential, path, thingId = thing.thingId } = await make(server, thing)
+    const opened = await openAll(server, thingId, credential)
+    await ask(server, 'DELETE', path)
+    await closings.take(opened, Date.now(), deadline)
   }
-  for (const [name, closings] of measured) {
-    judge(`${name} revoked again and again, from the answer of the DELETE`, closings)
-  }
+  closings.judge(`${name} revoked, from the answer of the DELETE`)
 }
 
+/** Lets sessions of 1 to 3 s expire at the same time: from each `expiresAt` to each closing. */
 async function benchExpiry(server: ServerProcess): Promise<void> {
-  const closings = await measureExpiry(server, seconds / 4)
-  judge('sessions of 1 to 3 s expired, from expiresAt', closings, 0)
-}
-
-async function benchRotation(server: ServerProcess): Promise<void> {
-  const report = await measureRotation(server, seconds / 4)
-  const { rotations, acked, lost, doubled, received, missing, outOfOrder, sessionsLost } = report
-  const { repeatedWithoutDup, repeatedWithDup } = report
-  const isWhole = lost + doubled + missing + outOfOrder + repeatedWithoutDup + sessionsLost === 0
-  judged.line(
-    isWhole && acked > 0 && rotations > 0,
-    `a token changed ${rotations} times: ${acked} writes acknowledged, of which ${lost} not stored and ${doubled} twice; ` +
-      `its subscriber got ${received} messages, ${missing} missing, ${outOfOrder} out of order, ` +
-      `${repeatedWithDup} again with DUP, ${repeatedWithoutDup} without; session lost ${sessionsLost} times`,
+  const thing = await createThing(server)
+  const closings = new Closings()
+  await Promise.all(
+    lifetimes.map(async expiresIn => {
+      const session = await mint(server, thing.thingToken, { expiresIn })
+      const opened = await openAll(server, thing.thingId, session.sessionToken)
+      const expiresAt = Date.parse(session.expiresAt)
+      await closings.take(opened, expiresAt, expiresAt - Date.now() + deadline)
+    }),
   )
+  closings.judge('sessions of 1 to 3 s expired, from expiresAt', 0)
 }
 
-/** @param least milliseconds, if what is closed before is wrong, too */
-function judge(what: string, closings: Closings, least = Number.NEGATIVE_INFINITY): void {
-  console.log(`\n${what} to the end of what was open (bound ${bound} ms):`)
-  for (const kind of kinds) {
-    const delays = closings.of(kind)
-    const [first = Number.NaN, last = Number.NaN] = [delays[0], delays.at(-1)]
-    judged.line(
-      last <= bound && first >= least,
-      `${kind}: median ${median(delays)} ms, max ${last} ms (${delays.length})`,
-    )
+async function addToken(server: ServerProcess, { thingId }: Thing) {
+  const tokens = `/v2/admin/things/${thingId}/tokens`
+  const added = await ask<Thing & { readonly tokenId: string }>(server, 'POST', tokens)
+  return { ...added, path: `${tokens}/${added.tokenId}` }
+}
+
+function mint(server: ServerProcess, thingToken: string, more: object = {}): Promise<Session> {
+  return ask(server, 'POST', `/v2/things/${thingToken}/sessions`, { access: 'read', ...more })
+}
+
+/** A connection or stream of every kind with one credential, all of them in use when this resolves. */
+function openAll(server: ServerProcess, thingId: string, credential: string): Promise<Opened[]> {
+  const open = async (kind: (typeof kinds)[number]): Promise<Opened> => {
+    if (kind === 'SSE' || kind === 'chunked') {
+      const headers = kind === 'SSE' ? { accept: 'text/event-stream' } : {}
+      const authorization = `Bearer ${credential}`
+      const url = `${server.url}/v2/things/${thingId}`
+      const stream = await StreamClient.open(url, { ...headers, authorization })
+      const head = await stream.head()
+      if (!head.startsWith('HTTP/1.1 200')) throw new Error(`no stream: ${head}`)
+      return { kind, closed: stream.closed.then(() => Date.now()), destroy: () => stream.socket.destroy() }
+    }
+    const isSubscriber = kind.endsWith('subscriber')
+    const url = kind.startsWith('TCP') ? server.mqttUrl : server.webSocketUrl
+    const login = { username: 'bench', password: credential, clientId: kind, clean: !isSubscriber }
+    const client = await connectAccepted({ url, ...login })
+    if (isSubscriber) await client.subscribeAll([`things/${thingId}/#`, `v2/things/${thingId}`])
+    return { kind, closed: client.closed.then(() => Date.now()), destroy: () => client.stream.destroy() }
   }
+  return Promise.all(kinds.map(open))
 }

@@ -1,8 +1,9 @@
 import { request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ask, type Thing } from '../../test/helpers/http-client.ts'
-import type { MqttClient } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { openLink } from '../../test/soak/mqtt-link.ts'
+import { type MqttWrites, ofThings, startWriting } from '../load/writes.ts'
 import { deep, range, type Stage } from './stage.ts'
 
 export interface Scene {
@@ -12,6 +13,11 @@ export interface Scene {
   readonly round: number
 }
 
+/** Writes of a second: ten times `writesPerSecond`, of which the burst is used up at once. */
+const excess = 10_000
+const reading = '{"values":[{"key":"excess","value":21.5}]}'
+/** Milliseconds. */
+const excessTime = 2_000
 const csv = { accept: 'text/csv' }
 const everyFunction = 'avg,min,max,sum,count,first,last'
 
@@ -36,12 +42,7 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
   'points: 60 × 10,000, by as many sessions': async scene => {
     const minted = { things: [scene.stage.long.thingId], access: 'read' }
     const sessions = await many(60, () =>
-      ask<{ sessionToken: string }>(
-        { ...scene.server, ...scene.stage },
-        'POST',
-        '/v2/admin/sessions',
-        minted,
-      ),
+      ask<{ sessionToken: string }>(scene.server, 'POST', '/v2/admin/sessions', minted),
     )
     const path = `/v2/things/${scene.stage.long.thingId}/resources/deep?points=10000&tz=America/Denver`
     return await Promise.all(
@@ -102,21 +103,26 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
   'retained view: 20 × 50 filters of every thing': scene =>
     many(20, () => subscribeAndLeave(scene, [range(50, place => `things/+/values/k${place}`)])),
   'session of 1,000 things: 20 × 100 filters': async scene => {
-    const { things } = await ask<{ things: readonly { thingId: string }[] }>(
-      { ...scene.server, ...scene.stage },
-      'GET',
-      '/v2/admin/things?limit=1000',
-    )
+    const page = '/v2/admin/things?limit=1000'
+    const { things } = await ask<{ things: readonly Pick<Thing, 'thingId'>[] }>(scene.server, 'GET', page)
     const minted = { things: things.map(({ thingId }) => thingId), access: 'read' }
-    const { sessionToken: password } = await ask<{ sessionToken: string }>(
-      { ...scene.server, ...scene.stage },
+    const { sessionToken } = await ask<{ sessionToken: string }>(
+      scene.server,
       'POST',
       '/v2/admin/sessions',
       minted,
     )
     const filters = range(100, place => [`things/+/values/k${place}`])
-    await many(20, () => subscribeAndLeave(scene, filters, { password }))
+    await many(20, () => subscribeAndLeave(scene, filters, { password: sessionToken }))
   },
+  'connects: 1,000 at once, and leave': scene =>
+    many(1_000, place => subscribeAndLeave(scene, [], { clientId: `c${place}` })),
+  'excess: ten times the writes of one thing over MQTT': ({ server, stage }) => {
+    const writes = { ...ofThings(server.mqttUrl, [stage.long.thingToken]), payload: reading, window: 10_000 }
+    return runExcess({ ...writes, rate: excess, rest: 2 })
+  },
+  'excess: ten times the writes of one thing over HTTP': scene =>
+    many(excess, () => post(scene, scene.stage.long, JSON.parse(reading))),
   'wills: 40 of 2,800 records at once': async scene => {
     const { thingToken: password, thingId } = scene.stage.empty
     const values = range(2_800, () => ({ key: 'w', value: scene.round % 10 }))
@@ -132,6 +138,13 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
 
 function many<Result>(count: number, once: (place: number) => Promise<Result>): Promise<Result[]> {
   return Promise.all(range(count, once))
+}
+
+/** Is cut off while writes wait for the rate of the thing: what is not acked then, is not owed. */
+async function runExcess(writes: MqttWrites): Promise<void> {
+  const load = await startWriting(writes)
+  await delay(excessTime)
+  await load.abort()
 }
 
 function deepPath({ stage }: Scene): string {
@@ -177,13 +190,8 @@ async function subscribeAndLeave(
     if (--left <= 0) onAll()
   }
   const clientId = `s${Math.random()}`
-  const link: MqttClient = await openLink({
-    url: server.mqttUrl,
-    clientId,
-    password: stage.adminKey,
-    ...setup,
-    onMessage,
-  })
+  const login = { url: server.mqttUrl, clientId, password: stage.adminKey, ...setup }
+  const link = await openLink({ ...login, onMessage })
   await Promise.all(packets.map(filters => link.subscribeAll(filters, 0)))
   if (messages > 0) await all
   await Promise.all(packets.map(filters => link.unsubscribe(...filters)))

@@ -27,77 +27,33 @@ export const deep = { records: 500_000, end: Date.UTC(2026, 0, 1), gap }
 export async function fillStage(location: string): Promise<Stage> {
   const adminKey = randomBytes(32).toString('hex')
   const limits = { writesPerSecond: 1e9, recordsPerSecond: 1e9 }
-  const service = await openThings({
-    store: createLevelStore({ location }),
-    adminKey,
-    limits,
-    storeTimeout: 600_000,
-  })
+  const store = createLevelStore({ location })
+  const service = await openThings({ store, adminKey, limits, storeTimeout: 600_000 })
   const create = (name: string) => service.registry.create({ name })
   const [bystander, wide, long, empty] = await Promise.all(['bystander', 'wide', 'long', 'empty'].map(create))
-  const crowd = await Promise.all(Array.from({ length: counts.crowd }, (_, place) => create(`c${place}`)))
+  const crowd = await Promise.all(range(counts.crowd, place => create(`c${place}`)))
   if (!bystander || !wide || !long || !empty) throw new Error('a thing was not created')
-  const keys = Array.from({ length: 20 }, (_, place) => `k${place}`)
-  for (const thing of crowd) {
-    const geo = { key: '$geo', value: [place(crowd, thing) - 45, 40] }
-    await write(service, thing, [...keys.map(key => ({ key, value: 20.5 })), geo])
+  const write = async ({ thingId }: Thing, values: readonly object[]) => {
+    const body = Buffer.from(JSON.stringify({ values }))
+    await service.ingest.write({ thingId, door: 'http', body, options: {} })
   }
-  await write(
-    service,
-    wide,
-    range(recordsOfWrite - 1, place => ({ key: `k${place}`, value: place })),
-  )
-  await write(
-    service,
-    wide,
-    keys.map(key => ({ key, value: 1, datetime: '19700101000000' })),
-  )
+  const keys = range(20, place => `k${place}`)
+  for (const [place, thing] of crowd.entries()) {
+    const geo = { key: '$geo', value: [place - 45, 40] }
+    await write(thing, [...keys.map(key => ({ key, value: 20.5 })), geo])
+  }
+  const oneOfEach = range(recordsOfWrite - 1, place => ({ key: `k${place}`, value: place }))
+  await write(wide, oneOfEach)
+  const first = keys.map(key => ({ key, value: 1, datetime: '19700101000000' }))
+  await write(wide, first)
   for (let from = 0; from < deep.records; from += recordsOfWrite) {
     const at = (place: number) => new Date(deep.end - (deep.records - from - place) * gap).toISOString()
     const record = (place: number) => ({ key: 'deep', value: 20 + (place % 97) / 8, datetime: at(place) })
-    await write(service, long, range(recordsOfWrite, record))
+    await write(long, range(recordsOfWrite, record))
   }
   const members = Object.fromEntries(range(3_000, place => [`member${place}`, place]))
-  await write(service, long, [{ key: '$settings', value: members }])
-  const now = Date.now()
-  const ids = range(counts.things, thingIdOf)
-  await put(
-    service,
-    range(counts.things, place => {
-      return [`things/${ids[place]}`, { name: `meter ${place}`, createdAt: now, tokens: [] }]
-    }),
-  )
-  await put(
-    service,
-    range(counts.codes, () => {
-      return [
-        `activation-codes/${randomBytes(26).toString('base64url').slice(0, 34)}`,
-        { createdAt: now, usesLeft: 1 },
-      ]
-    }),
-  )
-  const session = {
-    things: ids.slice(0, counts.thingsOfSession),
-    access: 'read',
-    createdAt: now,
-    expiresAt: now + 1e10,
-  }
-  await put(
-    service,
-    range(counts.sessions, () => {
-      return [
-        `sessions/${randomBytes(9).toString('hex')}`,
-        { ...session, hash: randomBytes(32).toString('hex') },
-      ]
-    }),
-  )
-  await put(
-    service,
-    range(retained, place => {
-      const topic = `tele/site${place % 100}/d${place}/STATE`
-      return [`topic-retained/${hash('sha256', topic)}`, { topic, payload: 'eyJvbiI6MX0=', qos: 0 }]
-    }),
-  )
+  await write(long, [{ key: '$settings', value: members }])
+  await putDocuments(service)
   await service.close()
   return { adminKey, bystander, crowd, wide, long, empty }
 }
@@ -106,23 +62,49 @@ export function range<Item>(length: number, make: (place: number) => Item): Item
   return Array.from({ length }, (_, place) => make(place))
 }
 
+/** Many of each kind, as their registries keep them: through these it would take hours. */
+async function putDocuments({ documents }: ThingsParts): Promise<void> {
+  const now = Date.now()
+  const ids = range(counts.things, thingIdOf)
+  const things = ids.slice(0, counts.thingsOfSession)
+  const session = { things, access: 'read', createdAt: now, expiresAt: now + 1e10 }
+  const kinds: readonly (readonly [count: number, make: (place: number) => readonly [string, object]])[] = [
+    [
+      counts.things,
+      place => [`things/${ids[place]}`, { name: `meter ${place}`, createdAt: now, tokens: [] }],
+    ],
+    [
+      counts.codes,
+      () => {
+        const code = randomBytes(26).toString('base64url').slice(0, 34)
+        return [`activation-codes/${code}`, { createdAt: now, usesLeft: 1 }]
+      },
+    ],
+    [
+      counts.sessions,
+      () => {
+        const [id, hashed] = [randomBytes(9).toString('hex'), randomBytes(32).toString('hex')]
+        return [`sessions/${id}`, { ...session, hash: hashed }]
+      },
+    ],
+    [
+      retained,
+      place => {
+        const topic = `tele/site${place % 100}/d${place}/STATE`
+        return [`topic-retained/${hash('sha256', topic)}`, { topic, payload: 'eyJvbiI6MX0=', qos: 0 }]
+      },
+    ],
+  ]
+  for (const [count, make] of kinds) {
+    for (let from = 0; from < count; from += atOnce) {
+      const some = Object.fromEntries(range(Math.min(atOnce, count - from), place => make(from + place)))
+      await documents.put(some as Parameters<typeof documents.put>[0], 'keep')
+    }
+  }
+}
+
 /** The thing id that stands for a number (contract §1). */
 function thingIdOf(number: number): string {
   const digits = number.toString(32).padStart(16, '0')
   return digits.replace(/./g, digit => 'abcdefghijklmnopqrstuvwxyz234567'.charAt(Number.parseInt(digit, 32)))
-}
-
-function place(crowd: readonly Thing[], thing: Thing): number {
-  return crowd.indexOf(thing)
-}
-
-async function write({ ingest }: ThingsParts, { thingId }: Thing, values: readonly object[]): Promise<void> {
-  await ingest.write({ thingId, door: 'http', body: Buffer.from(JSON.stringify({ values })), options: {} })
-}
-
-async function put({ documents }: ThingsParts, all: readonly (readonly [string, object])[]): Promise<void> {
-  for (let from = 0; from < all.length; from += atOnce) {
-    const some = Object.fromEntries(all.slice(from, from + atOnce)) as Parameters<typeof documents.put>[0]
-    await documents.put(some, 'keep')
-  }
 }

@@ -1,4 +1,3 @@
-import { cp, rm } from 'node:fs/promises'
 import { packedForm } from '../../src/store/level/chunks/packed-chunk.ts'
 import { countIn } from '../../src/store/level/chunks/record-chunk.ts'
 import { type Compaction, usualCompaction } from '../../src/store/level/compaction/compactor.ts'
@@ -13,14 +12,7 @@ export interface RecordCounts {
   readonly resources: number
 }
 
-/** How long the compactor needed, seconds. */
-export interface PackingTimes {
-  readonly withoutRests: number
-  /** With those that it takes in a server that has nothing else to do; NaN if that was not asked for. */
-  readonly withRests: number
-}
-
-const { newest, least, rests } = usualCompaction
+const { newest, least } = usualCompaction
 /** Of a resource, records that the compactor leaves as they were written until more come. */
 export const leftOfResource = newest + least
 
@@ -28,19 +20,22 @@ export const leftOfResource = newest + least
 export const noPacking: Compaction = { ...usualCompaction, firstLook: 2 ** 31 - 1 }
 
 /**
- * Packs a store that nobody has open.
+ * Packs a store that nobody has open, without the rests of the compactor.
  *
- * @param timesRests whether a copy is packed first, to see what the rests take
+ * @returns how long the compactor needed, seconds
  * @throws Error if something is left that is to be packed
  */
-export async function packStore(location: string, timesRests: boolean): Promise<PackingTimes> {
-  const withRests = timesRests ? await timeRests(location) : Number.NaN
-  const withoutRests = await timePacking(location, {})
+export async function packStore(location: string): Promise<number> {
+  // The compactor's own timers do not keep a process alive.
+  const alive = setInterval(() => {}, 1_000)
+  const begin = performance.now()
+  await packAll(location).finally(() => clearInterval(alive))
+  const seconds = (performance.now() - begin) / 1_000
   const { unpacked, resources } = await countRecords(location)
   // What was written together is left together.
   if (unpacked > 2 * leftOfResource * resources)
     throw new Error(`${unpacked} records of ${resources} resources are not packed`)
-  return { withoutRests, withRests }
+  return seconds
 }
 
 /** Counts what is in a store that nobody has open. */
@@ -58,26 +53,4 @@ export async function countRecords(location: string): Promise<RecordCounts> {
     }
   })
   return { packed, unpacked, resources: resources.size }
-}
-
-async function timeRests(location: string): Promise<number> {
-  const copy = `${location}-copy`
-  await cp(location, copy, { recursive: true })
-  try {
-    return await timePacking(copy, { rests })
-  } finally {
-    await rm(copy, { recursive: true })
-  }
-}
-
-async function timePacking(location: string, compaction: Partial<Compaction>): Promise<number> {
-  // The compactor's own timers do not keep a process alive.
-  const alive = setInterval(() => {}, 1_000)
-  const begin = performance.now()
-  try {
-    await packAll(location, compaction)
-  } finally {
-    clearInterval(alive)
-  }
-  return (performance.now() - begin) / 1_000
 }

@@ -1,17 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
-import { createThing, type Thing } from '../../test/helpers/http-client.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { makeBenchDirectory } from '../bench-directory.ts'
-import { describeMachine } from '../compare/machine.ts'
-import { aligned, figureText, machineLine } from '../compare/table.ts'
-import type { LoadResult } from '../load/load.ts'
-import { writeMqtt } from '../load/mqtt-writers.ts'
-import { host } from '../peers/peer.ts'
-import { endWithUs } from '../peers/program.ts'
-import { MetricsReader } from './metrics-reader.ts'
+import { createThing } from '../../test/helpers/http-client.ts'
+import { noRateLimits, startServer } from '../../test/helpers/server-process.ts'
+import { aligned, describeMachine, figureText, machineLine } from '../compare/report.ts'
+import { ofThings, runWrites } from '../load/writes.ts'
+import { endWithUs } from '../peers/peer.ts'
+import { makeBenchDirectory, readOptions, report } from '../program.ts'
 import { countRecords, leftOfResource } from './packed-store.ts'
 
 /**
@@ -20,27 +15,17 @@ import { countRecords, leftOfResource } from './packed-store.ts'
  * long enough leaves too many records unpacked. Linux only.
  */
 
-const { values } = parseArgs({
-  options: {
-    /** Writes a second. */
-    rate: { type: 'string', default: '5000' },
-    seconds: { type: 'string', default: '600' },
-    things: { type: 'string', default: '20' },
-    directory: { type: 'string', default: tmpdir() },
-    json: { type: 'string' },
-  },
-})
-const [rate, seconds, count] = [values.rate, values.seconds, values.things].map(Number) as [
-  number,
-  number,
-  number,
-]
+/** `rate`: writes a second. */
+const values = readOptions({ rate: 5_000, seconds: 600, things: 20, directory: tmpdir(), json: '' })
+const { rate, seconds, things: count } = values
 /** Before anything is measured; it is written and packed as well. */
 const warmUp = 2
 /** Of one connection. */
 const mostUnacked = 4_000
 /** Of the writers, milliseconds. */
 const rest = 2
+/** In the server's own figures of its event loop: the time from one look at it to the next, milliseconds. */
+const lookEvery = 10
 const judgedFrom = 600
 /** A compactor that is any slower than the writes leaves more of ten minutes than this. */
 const mostBehind = 0.01
@@ -52,10 +37,37 @@ console.log(machineLine(machine))
 const server = await startServer({ dataDir: directory, environment: noRateLimits })
 endWithUs(server.process)
 const things = await Promise.all(Array.from({ length: count }, () => createThing(server)))
-const metrics = new MetricsReader(server)
-process.stderr.write(`${rate} writes/s for ${seconds} s\n`)
-const load = await writeSingles(server, things)
-const during = metrics.sinceBegin()
+report(`${rate} writes/s for ${seconds} s`)
+let atBegin = (_name: string): number => Number.NaN
+let atEnd = atBegin
+// Each thing writes to one key of its own.
+const load = await runWrites(
+  {
+    ...ofThings(
+      server.mqttUrl,
+      things.map(({ thingToken }) => thingToken),
+    ),
+    ...{ payload: '{"values":[{"key":"n","value":21.5}]}', window: mostUnacked, rate, rest },
+  },
+  { warmUp, measured: seconds },
+  {
+    onBegin: async () => {
+      atBegin = await scrape()
+    },
+    onEnd: async () => {
+      atEnd = await scrape()
+    },
+  },
+)
+const [committing, commits] = ['sum', 'count'].map(part => {
+  const name = `thingwire_commit_duration_seconds_${part}`
+  return atEnd(name) - atBegin(name)
+})
+const commit = ((committing ?? Number.NaN) / (commits ?? Number.NaN)) * 1_000
+// Delays are those since the last scrape.
+const delays = ['p50', 'p99', 'max'].map(
+  name => atEnd(`nodejs_eventloop_lag_${name}_seconds`) * 1_000 - lookEvery,
+)
 await server.stop()
 // What is left is counted as the server left it.
 const { packed, unpacked } = await countRecords(storeLocation(directory))
@@ -75,34 +87,20 @@ const rows = [
   ],
   ['behind, % of the records', figureText(behind * 100)],
   ['ack p50, p99, longest, ms', [p50, p99, max].map(time => figureText(time ?? Number.NaN)).join(', ')],
-  ['commit, mean, ms', figureText(during.commit)],
-  ['event loop delay p50, p99, longest, ms', during.delays.map(time => figureText(time)).join(', ')],
+  ['commit, mean, ms', figureText(commit)],
+  ['event loop delay p50, p99, longest, ms', delays.map(time => figureText(time)).join(', ')],
 ]
 console.log(`\n${aligned(rows)}`)
-const result = { machine, options: values, load, packed, unpacked, behind, ...during }
-if (values.json !== undefined) await writeFile(values.json, JSON.stringify(result, null, 2))
+const result = { machine, options: values, load, packed, unpacked, behind, commit, delays }
+if (values.json !== '') await writeFile(values.json, JSON.stringify(result, null, 2))
 const isJudged = seconds >= judgedFrom
 const keepsUp = behind <= mostBehind
 if (isJudged) console.log(`The compactor ${keepsUp ? 'keeps' : 'does not keep'} up with ${rate} writes/s.`)
 else console.log(`Whether the compactor keeps up is judged from ${judgedFrom} s on.`)
 process.exit(isJudged && !keepsUp ? 1 : 0)
 
-/** Each thing writes to one key of its own. */
-function writeSingles(server: ServerProcess, things: readonly Thing[]): Promise<LoadResult> {
-  return writeMqtt(
-    {
-      host,
-      ports: [Number(new URL(server.mqttUrl).port)],
-      connections: things.length,
-      clientIdPrefix: 'writer-',
-      topics: things.map(({ thingToken }) => `things/${thingToken}/write`),
-      payload: '{"values":[{"key":"n","value":21.5}]}',
-      qos: 1,
-      window: mostUnacked,
-      rate,
-      rest,
-    },
-    { warmUp, measured: seconds },
-    { onBegin: () => metrics.begin(), onEnd: () => metrics.end() },
-  )
+/** The figures of the server now, by name. */
+async function scrape(): Promise<(name: string) => number> {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  return name => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
 }

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import type { Verdict } from './rounds.ts'
-import { figureText, measureText } from './table.ts'
+import type { Verdict } from './comparison.ts'
+import { figureText, measureText } from './report.ts'
 
 const path = new URL('../../docs/inside/performance.svg', import.meta.url)
 

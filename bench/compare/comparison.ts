@@ -1,15 +1,10 @@
-import type { FilledStore } from '../peers/filled-store.ts'
-import type { Peer } from '../peers/peer.ts'
+import { type Peer, ProgramMissing } from '../peers/peer.ts'
+import { allowedCores, keepMainThreadOn } from '../peers/processes.ts'
+import type { ProductSetup } from '../peers/product.ts'
+import { median, rotated } from '../program.ts'
 
-/** What one run of the bench has at hand. */
-export interface Session {
-  /** Where every store is, the peers' too; on the disk that is to be measured. */
-  readonly directory: string
-  readonly filled: FilledStore
-  /** Of the product, on top of its own. */
-  readonly environment?: NodeJS.ProcessEnv
-  /** The built command of the product. Default: that of this tree. */
-  readonly command?: string
+/** What one run of the bench has at hand. Every store is in `directory`, the peers' too: on the disk that is to be measured. */
+export interface Session extends ProductSetup {
   /** Of a measured stretch. */
   readonly seconds: number
   /** Before it. */
@@ -34,8 +29,11 @@ export interface Contestant {
   /** Its main thread is put on another core each round. Absent: it has several processes, or each turn starts its own. */
   readonly peer?: Peer
   turn(): Promise<Turn>
-  stop(): Promise<void>
+  /** Absent: each turn stops what it has started. */
+  stop?(): Promise<void>
 }
+
+export type StartContestant = (session: Session) => Promise<Contestant>
 
 /** By name of the side. */
 export type Figures = Readonly<Record<string, number>>
@@ -58,7 +56,7 @@ export interface Comparison {
   readonly unit: string
   /** The figure lies near its floor: it is measured in five times as many rounds. */
   readonly isClose?: true
-  readonly sides: Readonly<Record<string, (session: Session) => Promise<Contestant>>>
+  readonly sides: Readonly<Record<string, StartContestant>>
   readonly bars: readonly Bar[]
 }
 
@@ -83,4 +81,131 @@ export function most(side: string, unit: string, [floor, aim]: readonly [number,
     aim,
     unit,
   }
+}
+
+/** Another build of the product. */
+export interface Build {
+  /** The directory of its tree, as it was given: two trees may end alike. */
+  readonly name: string
+  /** As in `Session`. */
+  readonly command: string
+}
+
+/**
+ * The product in turn with other builds of it, in the place of its peers: what a change is worth. No floor is missed by it.
+ *
+ * @returns undefined: the product is no side of the comparison
+ */
+export function besideBefore(
+  { sides, bars, ...comparison }: Comparison,
+  before: readonly Build[],
+): Comparison | undefined {
+  const { product } = sides
+  if (!product) return undefined
+  const bound = bars[0]?.bound ?? 'at least'
+  const builds = before.map(
+    ({ name, command }) => [name, (session: Session) => product({ ...session, command })] as const,
+  )
+  return {
+    ...comparison,
+    sides: { product, ...Object.fromEntries(builds) },
+    bars: before.map(({ name }) => ({
+      measure: `product / ${name}`,
+      judged: figures => (figures.product ?? Number.NaN) / (figures[name] ?? Number.NaN),
+      bound,
+      floor: bound === 'at least' ? 0 : Number.POSITIVE_INFINITY,
+      aim: 1,
+    })),
+  }
+}
+
+/** A comparison when it is over. */
+export interface Outcome {
+  readonly name: string
+  readonly unit: string
+  /** Of each side, one turn a round. */
+  readonly turns: Readonly<Record<string, readonly Turn[]>>
+  readonly verdicts: readonly Verdict[]
+  /** What could not be measured, and why. */
+  readonly missing: readonly string[]
+}
+
+export interface Verdict {
+  readonly bar: Omit<Bar, 'judged'>
+  /** Of the medians of all rounds; NaN: not measured. */
+  readonly figure: number
+  /** Of the rounds each for itself. */
+  readonly lowest: number
+  readonly highest: number
+  readonly grade: Grade
+}
+
+export type Grade = 'aim' | 'floor' | 'missed' | 'not measured'
+
+/** Of rounds: what a comparison whose figure is close to its floor gets. */
+export const closeTimes = 5
+
+/**
+ * All sides in turn, round after round. Who begins changes, so that nobody is always measured on a machine that is warm, and so does
+ * the core that a main thread is on: cores may be of unlike speed, and the scheduler leaves a thread where it once put it.
+ */
+export async function compare(
+  { name, unit, sides, bars, isClose = undefined }: Comparison,
+  session: Session,
+  usualRounds: number,
+  onProgress: (progress: string) => void,
+): Promise<Outcome> {
+  const rounds = isClose ? closeTimes * usualRounds : usualRounds
+  const cores = allowedCores()
+  const contestants = new Map<string, Contestant>()
+  const turns: Record<string, Turn[]> = {}
+  const missing: string[] = []
+  try {
+    for (const [side, start] of Object.entries(sides)) {
+      onProgress(`${name}: ${side} starts`)
+      try {
+        contestants.set(side, await start(session))
+        turns[side] = []
+      } catch (error) {
+        // The others are measured nevertheless.
+        if (!(error instanceof ProgramMissing)) throw error
+        missing.push(`${side}: ${error.message}`)
+      }
+    }
+    for (let round = 1; round <= rounds; round++) {
+      const [core = 0] = rotated(cores, round)
+      for (const [side, contestant] of rotated([...contestants], round - 1)) {
+        onProgress(`${name}: ${side}, round ${round} of ${rounds}`)
+        if (contestant.peer) keepOn(core, contestant.peer)
+        turns[side]?.push(await contestant.turn())
+      }
+    }
+  } catch (error) {
+    missing.push(error instanceof Error ? error.message : String(error))
+  } finally {
+    for (const contestant of contestants.values()) await contestant.stop?.()
+  }
+  return { name, unit, turns, verdicts: bars.map(bar => judge(bar, turns, rounds)), missing }
+}
+
+function keepOn(core: number, { processes }: Peer): void {
+  for (const processId of Object.values(processes)) keepMainThreadOn(core, processId)
+}
+
+function judge({ judged, ...bar }: Bar, turns: Outcome['turns'], rounds: number): Verdict {
+  const sides = Object.entries(turns)
+  const figuresOf = (pick: (figures: readonly number[]) => number): Figures =>
+    Object.fromEntries(sides.map(([side, all]) => [side, pick(all.map(({ figure }) => figure))]))
+  const figure = judged(figuresOf(median))
+  const each = Array.from({ length: rounds }, (_, round) =>
+    judged(figuresOf(all => all[round] ?? Number.NaN)),
+  )
+  return { bar, figure, lowest: Math.min(...each), highest: Math.max(...each), grade: gradeOf(bar, figure) }
+}
+
+export function gradeOf({ bound, floor, aim }: Verdict['bar'], figure: number): Grade {
+  if (!Number.isFinite(figure)) return 'not measured'
+  const reaches = (limit: number) => (bound === 'at least' ? figure >= limit : figure <= limit)
+  if (reaches(aim)) return 'aim'
+  return reaches(floor) ? 'floor' : 'missed'
 }

@@ -1,26 +1,41 @@
-import { startMosquittoPostgres } from '../peers/mosquitto-postgres.ts'
-import { startMosquittoSqlite } from '../peers/mosquitto-sqlite.ts'
-import { batch, dryBatch, oneValue, valuesPerBatch } from './bodies.ts'
+import { startBare, startMosquittoPostgres, startMosquittoSqlite } from '../peers/brokers.ts'
+import { startProduct } from '../peers/product.ts'
 import { type Comparison, most, ratio } from './comparison.ts'
-import { diskBytes, syncing } from './disk-contestants.ts'
-import { growing } from './growing-contestant.ts'
-import { posting, startFastifyPeer, startProductPeer } from './http-contestants.ts'
-import { idleConnections, restingMemory, starting } from './idle-contestants.ts'
-import { acking, delivering, publishing } from './mqtt-contestants.ts'
-import { startAedesSide, startMosquittoSide, startProductSide } from './mqtt-sides.ts'
-import { questions, reading } from './reading-contestants.ts'
 import {
+  acking,
+  delivering,
   keeping,
+  publishing,
   relaying,
-  startRelayingAedes,
-  startRelayingMosquitto,
+  startAedesSide,
+  startMosquittoSide,
+  startProductSide,
   startRelayingProduct,
-} from './relay-contestants.ts'
-import { storing } from './storing-contestants.ts'
+  storing,
+} from './mqtt-contestants.ts'
+import {
+  diskBytes,
+  growing,
+  idleConnections,
+  posting,
+  questions,
+  reading,
+  restingMemory,
+  starting,
+  syncing,
+} from './product-contestants.ts'
 
-const single = { payload: oneValue }
+const single = { payload: '{"values":[{"key":"temperature","value":21.5}]}', valuesPerWrite: 1 }
 const watched = { ...single, isWatched: true }
-const batches = { body: batch, valuesPerWrite: valuesPerBatch }
+/** Ten values of each of ten resources. */
+const values = Array.from({ length: 100 }, (_, place) => ({
+  key: `channel-${place % 10}`,
+  value: 20 + place / 10,
+}))
+const batch = { payload: JSON.stringify({ values }), valuesPerWrite: values.length }
+/** The same, to be validated and answered and nothing else. */
+const dryBatch = { ...batch, payload: JSON.stringify({ store: false, broadcast: false, values }) }
+const startFastify = () => startBare('fastify')
 /** Writes a second. */
 const steadyRate = 2_000
 /** Of a message on another topic. */
@@ -56,8 +71,8 @@ export const comparisons: readonly Comparison[] = [
     unit: 'values/s',
     isClose: true,
     sides: {
-      product: publishing(startProductSide, { payload: batch, valuesPerWrite: valuesPerBatch }),
-      'dry run': publishing(startProductSide, { payload: dryBatch, valuesPerWrite: valuesPerBatch }),
+      product: publishing(startProductSide, batch),
+      'dry run': publishing(startProductSide, dryBatch),
     },
     bars: [ratio('product', 'dry run', [0.33, 0.5])],
   },
@@ -66,8 +81,8 @@ export const comparisons: readonly Comparison[] = [
     unit: 'values/s',
     isClose: true,
     sides: {
-      product: posting(startProductPeer, { body: oneValue }),
-      'bare Fastify': posting(startFastifyPeer, { body: oneValue }),
+      product: posting(startProduct, single),
+      'bare Fastify': posting(startFastify, single),
     },
     bars: [ratio('product', 'bare Fastify', [0.65, 0.8])],
   },
@@ -75,8 +90,8 @@ export const comparisons: readonly Comparison[] = [
     name: 'durable HTTP, 100 values',
     unit: 'values/s',
     sides: {
-      product: posting(startProductPeer, batches),
-      'bare Fastify': posting(startFastifyPeer, batches),
+      product: posting(startProduct, batch),
+      'bare Fastify': posting(startFastify, batch),
     },
     bars: [ratio('product', 'bare Fastify', [0.17, 0.3])],
   },
@@ -92,8 +107,8 @@ export const comparisons: readonly Comparison[] = [
     unit: 'values/s',
     sides: {
       product: publishing(startProductSide, single),
-      'mosquitto + SQLite': storing(startMosquittoSqlite, { ...single, messages: messages.sqlite }),
-      'mosquitto + PostgreSQL': storing(startMosquittoPostgres, { ...single, messages: messages.postgres }),
+      'mosquitto + SQLite': storing(startMosquittoSqlite, single.payload, messages.sqlite),
+      'mosquitto + PostgreSQL': storing(startMosquittoPostgres, single.payload, messages.postgres),
     },
     bars: [
       ratio('product', 'mosquitto + SQLite', [1.5, 2.5]),
@@ -103,7 +118,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'five million records',
     unit: 'last million / first',
-    sides: { product: growing },
+    sides: { product: growing(batch) },
     bars: [
       {
         measure: 'product',
@@ -119,9 +134,9 @@ export const comparisons: readonly Comparison[] = [
     unit: 'deliveries/s',
     isClose: true,
     sides: {
-      product: delivering(startProductSide, oneValue),
-      mosquitto: delivering(startMosquittoSide, oneValue),
-      'bare Aedes': delivering(startAedesSide, oneValue),
+      product: delivering(startProductSide, single.payload),
+      mosquitto: delivering(startMosquittoSide, single.payload),
+      'bare Aedes': delivering(startAedesSide, single.payload),
     },
     bars: [ratio('product', 'mosquitto', [0.5, 0.9])],
   },
@@ -131,8 +146,8 @@ export const comparisons: readonly Comparison[] = [
     isClose: true,
     sides: {
       product: relaying(startRelayingProduct, state, subscribers),
-      mosquitto: relaying(startRelayingMosquitto, state, subscribers),
-      'bare Aedes': relaying(startRelayingAedes, state, subscribers),
+      mosquitto: relaying(startMosquittoSide, state, subscribers),
+      'bare Aedes': relaying(startAedesSide, state, subscribers),
     },
     // For `--before`; the peers show the cost of credentials, rates and topics that are checked.
     bars: [],
@@ -149,8 +164,8 @@ export const comparisons: readonly Comparison[] = [
     name: `ack p99 at ${steadyRate.toLocaleString('en')} writes/s`,
     unit: 'ms',
     sides: {
-      product: acking(startProductSide, { ...single, rate: steadyRate }),
-      'bare Aedes': acking(startAedesSide, { ...single, rate: steadyRate }),
+      product: acking(startProductSide, single.payload, steadyRate),
+      'bare Aedes': acking(startAedesSide, single.payload, steadyRate),
       fdatasync: syncing,
     },
     bars: [
@@ -168,7 +183,7 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'disk, 100 values',
     unit: 'bytes/record',
-    sides: { product: diskBytes },
+    sides: { product: diskBytes(batch) },
     bars: [most('product', 'bytes', [300, 100])],
   },
   {

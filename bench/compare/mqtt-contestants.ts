@@ -1,132 +1,199 @@
-import { type Subscriber, subscribe } from '../load/mqtt-subscribers.ts'
-import { type MqttWrites, writeMqtt } from '../load/mqtt-writers.ts'
-import { host } from '../peers/peer.ts'
-import type { Contestant, Session, Turn } from './comparison.ts'
-import { type StartMqttSide, writeTopic } from './mqtt-sides.ts'
-import { settled, watch } from './usage.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ask, type Thing } from '../../test/helpers/http-client.ts'
+import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
+import { type Marks, type MqttWrites, runWrites } from '../load/writes.ts'
+import { type StoringPeer, startBare, startMosquitto } from '../peers/brokers.ts'
+import { host, type Peer } from '../peers/peer.ts'
+import { startProduct, startProductOn } from '../peers/product.ts'
+import type { Session, StartContestant, Turn } from './comparison.ts'
+import { coresBetween, loaded, settled, timesOf } from './loaded.ts'
 
-export interface PublishSetup {
+/** Something that speaks MQTT, how to write to it and how to watch it. */
+interface MqttSide {
+  readonly peer: Peer
+  /** Of the first thing, for its publishers and subscribers. Absent where nothing is checked. */
+  readonly login: { readonly username?: string }
+  /** Of somebody who may subscribe to every thing. */
+  readonly watcher: { readonly username?: string; readonly password?: string }
+  /** What a subscriber of the first thing subscribes to, and one of every thing: one message comes for each value. */
+  readonly filter: string
+  readonly filterOfAll: string
+}
+
+/** Something that relays messages on `tele/#`, and who may publish and subscribe there. */
+interface RelaySide {
+  readonly peer: Peer
+  readonly publisher: { readonly username?: string }
+  readonly subscriber: { readonly username?: string }
+}
+
+type Start<Side> = (session: Session) => Promise<Side>
+
+const relayed = 'tele/#'
+
+export const startProductSide: Start<MqttSide> = async session => ({
+  peer: await startProduct(session),
+  login: { username: tokenOf(session, 0) },
+  watcher: { username: 'operator', password: session.filled.adminKey },
+  filter: `things/${tokenOf(session, 0)}/values/#`,
+  filterOfAll: 'things/+/values/#',
+})
+
+/** On an empty store: a build that knows only an older format of the filled one can be measured, too. */
+export const startRelayingProduct: Start<RelaySide> = async session => {
+  const dataDir = await mkdtemp(join(session.directory, 'relay-'))
+  const environment = { ...session.environment, THINGWIRE_TOPICS: relayed }
+  const product = await startProductOn(dataDir, { ...session, environment })
+  const thingThat = async (access: 'read' | 'write') => {
+    const body = { topics: [{ filter: relayed, access }] }
+    const { thingToken } = await ask<Thing>(product.server, 'POST', '/v2/admin/things', body)
+    return { username: thingToken }
+  }
+  const stop = async () => {
+    await product.stop()
+    await rm(dataDir, { recursive: true })
+  }
+  return {
+    peer: { ...product, stop },
+    publisher: await thingThat('write'),
+    subscriber: await thingThat('read'),
+  }
+}
+
+/** A broker that relays each message on the topic on which it is published, and checks nobody. */
+function broker(start: () => Promise<Peer>): Start<MqttSide & RelaySide> {
+  return async session => ({
+    peer: await start(),
+    ...{ login: {}, watcher: {}, publisher: {}, subscriber: {} },
+    filter: writeTopic(session, 0),
+    filterOfAll: 'things/+/write',
+  })
+}
+
+export const startAedesSide = broker(() => startBare('aedes'))
+export const startMosquittoSide = broker(startMosquitto)
+
+interface PublishSetup {
   readonly payload: string
   readonly valuesPerWrite?: number
   /** A subscriber of QoS 1 of what is written. */
   readonly isWatched?: boolean
 }
 
+/** Values a second that are acked, and delivered if there is a subscriber, of a closed loop of QoS 1. */
+export function publishing(
+  start: Start<MqttSide>,
+  { payload, valuesPerWrite = 1, isWatched = false }: PublishSetup,
+): StartContestant {
+  return loaded(start, ({ peer, login, filter }, session) => ({
+    load: writing({ ...ofOneThing(session, peer.port), ...login, payload }, session),
+    ...(isWatched && { subscription: { ...watching(peer.port), ...login, filter, qos: 1 } }),
+    figure: ({ done, seconds }, delivered) => {
+      const values = done * valuesPerWrite
+      return { figure: Math.min(values, isWatched ? delivered : values) / seconds }
+    },
+  }))
+}
+
 const publishers = 100
 /**
- * Most publishes of QoS 0 that have not been read yet. A PINGREQ behind half of them asks whether they have: with fewer, what a
- * ping costs would be a good part of what is measured.
+ * Most publishes of QoS 0 that have not been read yet. A PINGREQ behind half of them asks whether they have: with fewer, the cost
+ * of a ping would be a good part of what is measured.
  */
 const publishersWindow = 100
 
-/** Values a second that are acked, and delivered if there is a subscriber, of a closed loop of QoS 1. */
-export function publishing(
-  start: StartMqttSide,
-  { payload, valuesPerWrite = 1, isWatched = false }: PublishSetup,
-): (session: Session) => Promise<Contestant> {
-  return async session => {
-    const side = await start(session)
-    const writes = { ...ofOneThing(session, side.peer.port), ...side.login(0), payload }
-    const subscription = {
-      ...watching(side.peer.port),
-      ...side.login(0),
-      filter: side.filter(0),
-      qos: 1 as const,
-    }
-    return {
-      turn: async () => {
-        const subscriber = isWatched ? await subscribe(subscription) : undefined
-        const turn = await measure(subscriber)
-        await subscriber?.close()
-        return turn
-      },
-      peer: side.peer,
-      stop: () => side.peer.stop(),
-    }
-
-    async function measure(subscriber: Subscriber | undefined): Promise<Turn> {
-      const deliveries = countDeliveries(subscriber)
-      const { result, cores } = await watch(
-        side.peer,
-        marks => writeMqtt(writes, phases(session), marks),
-        deliveries.read,
-      )
-      const values = result.done * valuesPerWrite
-      const delivered = subscriber ? deliveries.counted() : values
-      await subscriber?.drained()
-      await settled(side.peer)
-      return { figure: Math.min(values, delivered) / result.seconds, cores }
-    }
-  }
-}
-
 /** Messages a second that a subscriber gets of a hundred publishers of QoS 0, each a thing. */
-export function delivering(start: StartMqttSide, payload: string): (session: Session) => Promise<Contestant> {
-  return async session => {
-    const side = await start(session)
+export function delivering(start: Start<MqttSide>, payload: string): StartContestant {
+  return loaded(start, ({ peer, watcher, filterOfAll: filter }, session) => {
     const topics = Array.from({ length: publishers }, (_, place) => writeTopic(session, place))
-    const writes: MqttWrites = {
-      ...to(side.peer.port),
-      connections: publishers,
-      topics,
-      payload,
-      qos: 0,
-      window: publishersWindow,
-    }
+    const load = { connections: publishers, topics, payload, qos: 0, window: publishersWindow } as const
     return {
-      turn: async () => {
-        const subscriber = await subscribe({
-          ...watching(side.peer.port),
-          ...side.watcher,
-          filter: side.filterOfAll,
-          qos: 0,
-        })
-        const deliveries = countDeliveries(subscriber)
-        const { result, cores } = await watch(
-          side.peer,
-          marks => writeMqtt(writes, phases(session), marks),
-          deliveries.read,
-        )
-        const sent = Math.round(result.done / result.seconds)
-        await subscriber.drained()
-        await subscriber.close()
-        await settled(side.peer)
-        return { figure: deliveries.counted() / result.seconds, cores, note: `${sent} sent/s` }
+      load: writing({ ...to(peer.port), ...load }, session),
+      subscription: { ...watching(peer.port), ...watcher, filter, qos: 0 },
+      figure: ({ done, seconds }, delivered) => {
+        return { figure: delivered / seconds, note: `${Math.round(done / seconds)} sent/s` }
       },
-      peer: side.peer,
-      stop: () => side.peer.stop(),
     }
-  }
+  })
 }
 
 /** 99th percentile from when a write is due to its ack, milliseconds, at so many writes a second. */
-export function acking(
-  start: StartMqttSide,
-  { payload, rate }: { readonly payload: string; readonly rate: number },
-): (session: Session) => Promise<Contestant> {
+export function acking(start: Start<MqttSide>, payload: string, rate: number): StartContestant {
+  return loaded(start, ({ peer, login }, session) => ({
+    load: writing({ ...ofOneThing(session, peer.port), ...login, payload, rate, window: 10_000 }, session),
+    figure: ({ latency, lateness }) => {
+      const late = ((lateness?.p99 ?? Number.NaN) / 1_000).toFixed(2)
+      return { figure: (latency?.p99 ?? Number.NaN) / 1_000, note: `generator late ${late} ms` }
+    },
+  }))
+}
+
+/** Messages a second of QoS 1 that are acked, and that each of some subscribers of QoS 1 gets. */
+export function relaying(start: Start<RelaySide>, payload: string, subscribers: number): StartContestant {
+  return loaded(start, ({ peer, publisher, subscriber }, session) => ({
+    load: writing(messagesTo(peer, session, publisher, payload), session),
+    subscription: { ...watching(peer.port), ...subscriber, filter: relayed, qos: 1, count: subscribers },
+    figure: ({ done, seconds }, delivered) => ({ figure: Math.min(done, delivered / subscribers) / seconds }),
+  }))
+}
+
+/** Messages a second of QoS 1 that are acked while a persistent session is away that wants them: a new one each turn. */
+export function keeping(start: Start<RelaySide>, payload: string): StartContestant {
+  return loaded(start, ({ peer, publisher, subscriber }, session) => {
+    const away = { url: `mqtt://${host}:${peer.port}`, clientId: 'away', ...subscriber }
+    return {
+      prepare: async () => {
+        // Ends the session of the turn before, and what it is owed.
+        await (await connectAccepted({ ...away, clean: true })).takeLeave()
+        await settled(peer)
+        const leaving = await connectAccepted({ ...away, clean: false })
+        await leaving.subscribe(relayed, 1)
+        await leaving.takeLeave()
+      },
+      load: writing(messagesTo(peer, session, publisher, payload), session),
+      figure: ({ done, seconds }) => ({ figure: done / seconds }),
+    }
+  })
+}
+
+/** Seconds that it may take to publish what is to be stored. */
+const deadline = 60
+
+/**
+ * Rows a second of a relay and a subscriber that stores: from the first publish until the last row is committed. mosquitto acks a
+ * publish before anything is stored, so its acks say nothing; it queues what is not stored yet.
+ *
+ * @param messages to be stored for each second of a stretch: about as many as are stored in one
+ */
+export function storing(
+  start: (parent: string) => Promise<StoringPeer>,
+  payload: string,
+  messages: number,
+): StartContestant {
   return async session => {
-    const side = await start(session)
-    const writes = {
-      ...ofOneThing(session, side.peer.port),
-      ...side.login(0),
-      payload,
-      rate,
-      // An open loop: what waits is bounded by time, not by this.
-      window: 10_000,
+    const peer = await start(session.directory)
+    const writes = { ...ofOneThing(session, peer.port), payload }
+    const drain = async (seconds: number): Promise<Turn> => {
+      const storedBefore = peer.stored()
+      const timesBefore = timesOf(peer)
+      let begin = performance.now()
+      const onBegin = () => {
+        begin = performance.now()
+      }
+      const phases = { warmUp: 0, measured: deadline, acks: messages * seconds }
+      const { total } = await runWrites(writes, phases, { onBegin, onEnd: () => {} })
+      await peer.untilStored(storedBefore + total)
+      const elapsed = (performance.now() - begin) / 1_000
+      const cores = coresBetween(timesBefore, timesOf(peer), elapsed)
+      return { figure: total / elapsed, cores, note: `${total.toLocaleString('en')} rows` }
     }
     return {
       turn: async () => {
-        const { result, cores } = await watch(side.peer, marks => writeMqtt(writes, phases(session), marks))
-        await settled(side.peer)
-        const late = ((result.lateness?.p99 ?? Number.NaN) / 1_000).toFixed(2)
-        return {
-          figure: (result.latency?.p99 ?? Number.NaN) / 1_000,
-          cores,
-          note: `generator late ${late} ms`,
-        }
+        await drain(session.warmUp)
+        return await drain(session.seconds)
       },
-      peer: side.peer,
-      stop: () => side.peer.stop(),
+      stop: () => peer.stop(),
     }
   }
 }
@@ -135,10 +202,32 @@ export function phases({ seconds, warmUp }: Session) {
   return { warmUp, measured: seconds }
 }
 
-/** Everything about publishes to the first thing that does not differ from measure to measure. */
+/** Of publishes to the first thing, everything that does not differ from measure to measure. */
 export function ofOneThing(session: Session, port: number) {
   const { connections, window } = session
   return { ...to(port), connections, topics: [writeTopic(session, 0)], qos: 1 as const, window }
+}
+
+export function tokenOf({ filled }: Session, place: number): string {
+  return filled.things[place]?.thingToken ?? ''
+}
+
+function writing(writes: MqttWrites, session: Session) {
+  return (marks: Marks) => runWrites(writes, phases(session), marks)
+}
+
+function messagesTo(
+  { port }: Peer,
+  { connections, window }: Session,
+  publisher: RelaySide['publisher'],
+  payload: string,
+): MqttWrites {
+  const topics = Array.from({ length: connections }, (_, place) => `tele/d${place}/STATE`)
+  return { ...to(port), ...publisher, connections, topics, payload, qos: 1, window }
+}
+
+function writeTopic(session: Session, place: number): string {
+  return `things/${tokenOf(session, place)}/write`
 }
 
 function to(port: number) {
@@ -147,17 +236,4 @@ function to(port: number) {
 
 function watching(port: number) {
   return { host, port, clientIdPrefix: 'subscriber-', count: 1 }
-}
-
-/** The subscriber's processor time at both ends of the measured stretch, and what it got between them. */
-export function countDeliveries(subscriber: Subscriber | undefined) {
-  const received: number[] = []
-  return {
-    read: async () => {
-      if (!subscriber) return {}
-      received.push(await subscriber.received())
-      return { subscriber: await subscriber.processorTime() }
-    },
-    counted: () => (received.at(-1) ?? 0) - (received[0] ?? 0),
-  }
 }

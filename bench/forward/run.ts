@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -9,9 +8,8 @@ import { ask, createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import { openPath } from '../../test/helpers/tcp-path.ts'
 import { withDirectory } from '../../test/helpers/with-server.ts'
-import { createProgress } from '../load/progress.ts'
 import { Load } from '../nodes/load.ts'
-import { median } from '../statistics.ts'
+import { createProgress, median, readOptions } from '../program.ts'
 
 /**
  * `npm run bench:forward [-- --records 1000000 --things 20 --rounds 3]`: a backlog of records that were written one at a time is
@@ -20,18 +18,12 @@ import { median } from '../statistics.ts'
  * with status 1 if the median of the ratios is under its bound, or a record is missing.
  */
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string', default: '1000000' },
-    things: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '10' },
-  },
-})
-const records = Number(values.records)
-const thingCount = Number(values.things)
-const rounds = Number(values.rounds)
-const seconds = Number(values.seconds)
+const {
+  records,
+  things: thingCount,
+  rounds,
+  seconds,
+} = readOptions({ records: 1_000_000, things: 20, rounds: 3, seconds: 10 })
 const leastRatio = 0.5
 /** Seconds. */
 const warmUp = 3
@@ -58,8 +50,7 @@ async function playRound(
   const central = await startServer({ dataDir: join(directory, 'central'), environment: noRateLimits })
   try {
     const load = await Load.open('MQTT', [central])
-    const marks = { onBegin: () => {}, onEnd: () => {} }
-    const direct = await load.run(Number.POSITIVE_INFINITY, { warmUp, measured: seconds }, marks)
+    const direct = await load.run(Number.POSITIVE_INFINITY, { warmUp, measured: seconds })
     return { direct: direct.done / direct.seconds, forwarded: await forward(directory, central) }
   } finally {
     await central.stop()

@@ -8,8 +8,9 @@ import {
 } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { within } from '../../test/helpers/waiting.ts'
+import { idOf } from '../peers/peer.ts'
 import { processorTime } from '../peers/processes.ts'
-import { median } from '../statistics.ts'
+import { median, rotated } from '../program.ts'
 import { openStage, publisherOn, thingOn } from './stage.ts'
 
 const topic = 'tele/d0/STATE'
@@ -36,9 +37,7 @@ export async function judgeFilters(judged: JudgedLines): Promise<void> {
   for (const clean of [true, false]) {
     const times: Record<string, Delivered[]> = { 'one filter': [], '2,000 filters': [] }
     for (let round = 0; round <= rounds; round++) {
-      const inTurn = Object.entries(sides)
-      if (round % 2 === 1) inTurn.reverse()
-      for (const [side, filters] of inTurn) {
+      for (const [side, filters] of rotated(Object.entries(sides), round)) {
         const delivered = await deliverTo(filters, clean, server, publisher)
         // What V8 compiles first is no side's.
         if (round > 0) times[side]?.push(delivered)
@@ -86,7 +85,7 @@ async function deliverTo(
   const bytes = encodePackets(
     ...Array.from({ length: messages }, (_, n) => publishPacket(topic, 'on', { messageId: n + 1 })),
   )
-  const pid = server.process.pid ?? 0
+  const pid = idOf(server)
   const before = processorTime(pid)
   const begin = performance.now()
   publisher.sendBytes(bytes)

@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Thing } from '../../test/helpers/http-client.ts'
+import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
-import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
+import { connectAccepted, type Message } from '../../test/helpers/mqtt-client.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { within } from '../../test/helpers/waiting.ts'
-import { settled } from '../compare/usage.ts'
-import { writeMqtt } from '../load/mqtt-writers.ts'
-import { host } from '../peers/peer.ts'
-import { keepMessages, type Neighbourhood, writeReadings } from './neighbours.ts'
-import { type Away, leaveSessions, openStage, peakOf, type Stage, thingOn } from './stage.ts'
+import { settled } from '../compare/loaded.ts'
+import { ofThings, runWrites, startWriting, type Writing } from '../load/writes.ts'
+import { idOf } from '../peers/peer.ts'
+import { forgetPeak, peakMemory } from '../peers/processes.ts'
+import { type Away, leaveSessions, openStage, type Stage, thingOn } from './stage.ts'
 
 const MiB = 1024 * 1024
 /** Of a principal (contract §7.10). */
@@ -25,6 +26,8 @@ const deadline = 3_600
 const restOfDisk = 500
 /** Milliseconds in which what is too much is counted and dropped. */
 const longestTrim = 600_000
+/** Milliseconds in which a neighbour finds all its messages. */
+const longestSearch = 60_000
 
 /** A way to keep all that one principal may. */
 interface Way {
@@ -78,49 +81,45 @@ const ways: Readonly<Record<string, Way>> = {
  *
  * @param only begins the words of the ways that are tried, each on a server of its own
  * @param beyond times the bound: what is published
- * @param window messages on their way, per connection. Default: of each way its own
+ * @param window messages on their way, per connection. 0: of each way its own
  */
 export async function judgeFull(
   judged: JudgedLines,
   only: string,
   beyond: number,
-  window: number | undefined,
+  window: number,
 ): Promise<void> {
   for (const [word, way] of Object.entries(ways)) {
-    if (word.startsWith(only)) await fill(judged, { ...way, ...(window && { window }) }, beyond)
+    if (word.startsWith(only)) await fill(judged, { ...way, ...(window > 0 && { window }) }, beyond)
   }
 }
 
 async function fill(judged: JudgedLines, way: Way, beyond: number): Promise<void> {
   const stage = await openStage()
   const { server } = stage
-  const pid = server.process.pid ?? 0
+  const processId = idOf(server)
   const greedy = await thingOn(server)
   const filters = Array.from({ length: way.sessions }, (_, place) => way.filterOf(place))
   const away = await leaveSessions(server, greedy, filters)
-  const [endWriting, endKeeping] = [await writeReadings(server), await keepMessages(server)]
-  await peakOf(pid, true)
+  const [endReadings, endMessages] = [await writeReadings(server), await keepMessages(server)]
+  forgetPeak(processId)
   const endWatching = watchDisk(stage)
   const begin = performance.now()
   const published = await publish(stage, greedy, way, beyond * way.messages).catch(String)
   const seconds = (performance.now() - begin) / 1_000
-  const writes = await endWriting()
-  const messages = await endKeeping()
+  const [readings, messages] = [await endReadings(), await endMessages()]
   judged.line(
-    typeof published === 'number' &&
-      isUntouched(writes) &&
-      isUntouched(messages) &&
-      messages.found === messages.acked,
+    typeof published === 'number' && readings.isUntouched && messages.isUntouched,
     `${way.name}: ${published} acked in ${seconds.toFixed(0)} s of ${beyond} × the bound; meanwhile of others, ` +
-      `readings ${textOf(writes)}; kept messages ${textOf(messages)}, ${messages.found} found${await reasonsOf(stage)}`,
+      `readings ${readings.text}; kept messages ${messages.text}${await reasonsOf(stage)}`,
   )
   const disk = await endWatching()
   judged.line(
     disk <= mostOnDisk,
     `  ${(disk / MiB).toFixed(0)} MiB on disk at the peak (bound ${mostOnDisk / MiB}), ` +
-      `${((await peakOf(pid, false)) / 1024).toFixed(0)} MiB in memory`,
+      `${(peakMemory(processId) / MiB).toFixed(0)} MiB in memory`,
   )
-  await settled({ processes: { server: pid } }, longestTrim)
+  await settled({ processes: { server: processId } }, longestTrim)
   const least = keptShare.least * Math.min(1, beyond)
   const kept = await keptShareOf(stage, greedy, away, way)
   judged.line(
@@ -128,6 +127,58 @@ async function fill(judged: JudgedLines, way: Way, beyond: number): Promise<void
     `  ${kept.toFixed(2)} of the bound is kept (${least.toFixed(2)} to ${keptShare.most})`,
   )
   await server.stop()
+}
+
+const neighbourTopic = 'tele/neighbour'
+
+/** What a neighbour got while another principal kept all that it may. */
+interface Neighbourhood {
+  readonly acked: number
+  /** Its connection stands, and every write is acked. */
+  readonly isUntouched: boolean
+  readonly text: string
+}
+
+/** A thing that writes 50 readings a second, until the call of what this returns. */
+async function writeReadings(server: ServerProcess): Promise<() => Promise<Neighbourhood>> {
+  const { thingToken } = await createThing(server)
+  const reading = { payload: '{"values":[{"key":"n","value":21.5}]}', rate: 50, rest: 2, window: 10_000 }
+  const writing = await startWriting({ ...ofThings(server.mqttUrl, [thingToken]), ...reading })
+  return () => neighbourhoodOf(writing)
+}
+
+/** A thing that publishes ten messages a second for a session of its own that is away, and then looks for them. */
+async function keepMessages(server: ServerProcess): Promise<() => Promise<Neighbourhood>> {
+  const thing = await thingOn(server)
+  const [away] = await leaveSessions(server, thing, [neighbourTopic])
+  const message = { topics: [neighbourTopic], payload: 'on', rate: 10, rest: 2, window: 10_000 }
+  const publisher = { ...ofThings(server.mqttUrl, ['']), username: thing.thingToken, ...message }
+  const writing = await startWriting(publisher)
+  return async () => {
+    const { acked, isUntouched, text } = await neighbourhoodOf(writing)
+    let found = 0
+    let onComplete = () => {}
+    const complete = new Promise<void>(resolve => (onComplete = resolve))
+    const onMessage = ({ dup }: Message) => {
+      if (!dup) found++
+      if (found === acked) onComplete()
+    }
+    const client = await connectAccepted({ url: server.mqttUrl, ...away, clean: false, onMessage })
+    await Promise.race([complete, client.closed, delay(longestSearch)])
+    await client.disconnect()
+    return { acked, isUntouched: isUntouched && found === acked, text: `${text}, ${found} found` }
+  }
+}
+
+async function neighbourhoodOf(writing: Writing): Promise<Neighbourhood> {
+  try {
+    const { total, unacked, latency } = await writing.stop()
+    const longest = ((latency?.max ?? Number.NaN) / 1_000).toFixed(0)
+    const text = `${total} acked, ${unacked} not, an ack ${longest} ms at most`
+    return { acked: total, isUntouched: total > 0 && unacked === 0, text }
+  } catch (error) {
+    return { acked: 0, isUntouched: false, text: String(error) }
+  }
 }
 
 /** @returns messages that were acked */
@@ -139,12 +190,12 @@ async function publish(
 ): Promise<number> {
   const { topics, payload, window } = way
   const writes = {
-    ...{ host, ports: [Number(new URL(server.mqttUrl).port)], clientIdPrefix: 'greedy-', username },
-    ...{ connections: topics, topics: Array.from({ length: topics }, (_, place) => topicOf(place)) },
-    ...{ payload, window, qos: 1 as const },
+    ...ofThings(server.mqttUrl, []),
+    ...{ clientIdPrefix: 'greedy-', username, connections: topics, payload, window },
+    topics: Array.from({ length: topics }, (_, place) => topicOf(place)),
   }
   const phases = { warmUp: 0, measured: deadline, acks: Math.ceil(messages) }
-  const { total } = await writeMqtt(writes, phases, { onBegin: () => {}, onEnd: () => {} })
+  const { total } = await runWrites(writes, phases)
   return total
 }
 
@@ -208,12 +259,4 @@ async function reasonsOf({ server }: Stage): Promise<string> {
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   const counted = /^thingwire_(?:write_refusals|mqtt_broken_off)_total\{.*\} [1-9]\d*$/gm
   return (metrics.match(counted) ?? []).map(line => `; ${line}`).join('')
-}
-
-function isUntouched({ acked, refused }: Neighbourhood): boolean {
-  return acked > 0 && refused === 0
-}
-
-function textOf({ acked, refused, longest }: Neighbourhood): string {
-  return `${acked} acked, ${refused} refused, an ack ${longest.toFixed(0)} ms at most`
 }

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
+import { readOptions } from '../program.ts'
 import { judgeFilters } from './filters.ts'
 import { judgeFull } from './full.ts'
 import { judgeSessions } from './sessions.ts'
@@ -12,22 +12,17 @@ import { judgeSessions } from './sessions.ts'
  * `full:single` are its parts. Exits with 1 if a bound is missed. Linux only.
  */
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    messages: { type: 'string', default: '3000' },
-    /** Times the bound of a principal that `full` publishes. */
-    beyond: { type: 'string', default: '1.2' },
-    /** Messages on their way in it, per connection. */
-    window: { type: 'string' },
-  },
+const { only, messages, beyond, window } = readOptions({
+  only: '',
+  messages: 3_000,
+  /** Times the bound of a principal that `full` publishes. */
+  beyond: 1.2,
+  /** Messages on their way in it, per connection. 0: of each part its own. */
+  window: 0,
 })
 const judged = new JudgedLines()
-if ('sessions'.startsWith(values.only)) await judgeSessions(judged, Number(values.messages))
-if ('filters'.startsWith(values.only)) await judgeFilters(judged)
-const [part, way = ''] = values.only.split(':')
-if (part === 'full') {
-  const window = values.window === undefined ? undefined : Number(values.window)
-  await judgeFull(judged, way, Number(values.beyond), window)
-}
+if ('sessions'.startsWith(only)) await judgeSessions(judged, messages)
+if ('filters'.startsWith(only)) await judgeFilters(judged)
+const [part, way = ''] = only.split(':')
+if (part === 'full') await judgeFull(judged, way, beyond, window)
 process.exit(judged.broken === 0 ? 0 : 1)

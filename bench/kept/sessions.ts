@@ -1,13 +1,12 @@
-import { readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { connectAccepted, isMessageOn } from '../../test/helpers/mqtt-client.ts'
-import type { TurnTimes } from '../turns/turns-preload.ts'
-import { type Away, leaveSessions, openStage, peakOf, publisherOn, thingOn } from './stage.ts'
+import { idOf } from '../peers/peer.ts'
+import { bytesWritten, forgetPeak, peakMemory } from '../peers/processes.ts'
+import { type Away, leaveSessions, openStage, publisherOn, thingOn } from './stage.ts'
 
+const MiB = 1024 * 1024
 const payload = Buffer.alloc(1_000_000, 'x')
-/** Of memory in MB; of bytes, a multiple of those for one session; of a turn in milliseconds. */
+/** Of memory in MiB; of bytes, a multiple of those for one session; of a turn in milliseconds. */
 const bounds = { memory: 64, bytes: 1.2, turn: 100 }
 
 /** Memory and written bytes of one message of 1 MB for many sessions, and the longest turn for many small messages. */
@@ -21,7 +20,7 @@ export async function judgeSessions(judged: JudgedLines, messages: number): Prom
     const ratio = bytes / forOne.bytes
     judged.line(
       memory <= bounds.memory && ratio <= bounds.bytes && kept === sessions,
-      `1 MB for ${sessions} sessions of ${things} things: acked; ${kept} find it; ${memory.toFixed(0)} MB more at the peak (bound ` +
+      `1 MB for ${sessions} sessions of ${things} things: acked; ${kept} find it; ${memory.toFixed(0)} MiB more at the peak (bound ` +
         `${bounds.memory}); ${ratio.toFixed(2)} of the bytes for one session (bound ${bounds.bytes})`,
     )
   }
@@ -35,14 +34,14 @@ export async function judgeSessions(judged: JudgedLines, messages: number): Prom
 
 async function oneMessage(things: number, count: number) {
   const { server, publisher, sessions } = await stageOf(things, count)
-  const pid = server.process.pid ?? 0
+  const processId = idOf(server)
   // What V8 compiles and LevelDB opens first is no message's.
   await publisher.publish('tele/other', 'x')
-  const before = await peakOf(pid, true)
-  const written = await writtenBy(pid)
+  forgetPeak(processId)
+  const [before, written] = [peakMemory(processId), bytesWritten(processId, 'wchar')]
   await publisher.publish('tele/a', payload)
-  const bytes = (await writtenBy(pid)) - written
-  const memory = ((await peakOf(pid, false)) - before) / 1024
+  const bytes = bytesWritten(processId, 'wchar') - written
+  const memory = (peakMemory(processId) - before) / MiB
   let kept = 0
   for (const session of sessions) {
     const client = await connectAccepted({ url: server.mqttUrl, ...session, clean: false })
@@ -56,14 +55,12 @@ async function oneMessage(things: number, count: number) {
 
 async function manyMessages(count: number, messages: number): Promise<{ seconds: number; longest: number }> {
   const { server, publisher, turns } = await stageOf(1, count)
-  const watch = connect(turns)
+  const endWatching = turns.watch()
   const begin = performance.now()
-  const sending: Promise<unknown>[] = []
-  for (let n = 0; n < messages; n++) sending.push(publisher.publish('tele/a', Buffer.alloc(100, 'x')))
-  await Promise.all(sending)
+  const small = Buffer.alloc(100, 'x')
+  await Promise.all(Array.from({ length: messages }, () => publisher.publish('tele/a', small)))
   const seconds = (performance.now() - begin) / 1_000
-  watch.end()
-  const { processor } = JSON.parse(await text(watch)) as TurnTimes
+  const { processor } = await endWatching()
   await server.stop()
   return { seconds, longest: Math.max(...processor) }
 }
@@ -77,9 +74,4 @@ async function stageOf(things: number, count: number) {
     sessions.push(...(await leaveSessions(stage.server, await thingOn(stage.server), filters)))
   }
   return { ...stage, sessions, publisher: await publisherOn(stage.server) }
-}
-
-/** Bytes that a process has written, to files and sockets. */
-async function writtenBy(pid: number): Promise<number> {
-  return Number(/^wchar: (\d+)$/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1])
 }

@@ -1,25 +1,22 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ask, type Thing } from '../../test/helpers/http-client.ts'
 import { connectAccepted, type MqttClient } from '../../test/helpers/mqtt-client.ts'
-import { preload } from '../../test/helpers/preload.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { makeBenchDirectory } from '../bench-directory.ts'
-import { endWithUs } from '../peers/program.ts'
+import { endWithUs } from '../peers/peer.ts'
+import { makeBenchDirectory } from '../program.ts'
+import { WatchedTurns } from '../turns/watched-turns.ts'
 
 const grants = [
   { filter: 'tele/#', access: 'read' },
   { filter: 'tele/#', access: 'write' },
 ]
 const sessionsAtOnce = 20
-const watched = preload(new URL('../turns/turns-preload.ts', import.meta.url))
 
 /** A server that relays `tele/#` in a heap of 512 MB. */
 export interface Stage {
   readonly server: ServerProcess
   readonly dataDir: string
-  /** Socket of `turns-preload.ts`. */
-  readonly turns: string
+  readonly turns: WatchedTurns
 }
 
 /** A session that is away. */
@@ -30,15 +27,12 @@ export interface Away {
 
 export async function openStage(): Promise<Stage> {
   const dataDir = await makeBenchDirectory()
-  const turns = join(dataDir, 'turns.sock')
+  const turns = new WatchedTurns(join(dataDir, 'turns.sock'))
+  const { NODE_OPTIONS: watching } = turns.environment
+  const options = { NODE_OPTIONS: `${watching} --max-old-space-size=512`, THINGWIRE_TOPICS: 'tele/#' }
   const server = await startServer({
     dataDir,
-    environment: {
-      ...noRateLimits,
-      BENCH_TURNS: turns,
-      NODE_OPTIONS: `${watched.NODE_OPTIONS} --max-old-space-size=512`,
-      THINGWIRE_TOPICS: 'tele/#',
-    },
+    environment: { ...noRateLimits, ...turns.environment, ...options },
   })
   endWithUs(server.process)
   return { server, dataDir, turns }
@@ -72,11 +66,4 @@ export async function leaveSessions(
   for (let from = 0; from < filters.length; from += sessionsAtOnce)
     sessions.push(...(await Promise.all(filters.slice(from, from + sessionsAtOnce).map(leave))))
   return sessions
-}
-
-/** Peak of the resident memory, KB. @param anew whether the kernel forgets the peak before */
-export async function peakOf(pid: number, anew: boolean): Promise<number> {
-  if (anew) await writeFile(`/proc/${pid}/clear_refs`, '5')
-  const status = await readFile(`/proc/${pid}/status`, 'latin1')
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1])
 }

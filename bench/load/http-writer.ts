@@ -1,4 +1,5 @@
-import { RawConnection } from './raw-connection.ts'
+import { type OnAcked, RawConnection, type Writer } from './raw-connection.ts'
+import type { HttpWrites } from './writes.ts'
 
 const headEnd = '\r\n\r\n'
 const contentLength = /\r\ncontent-length: *(\d+)/i
@@ -7,29 +8,27 @@ const statusAt = 9
 /** The largest response, bytes. */
 const room = 65_536
 
-export interface HttpWriterSetup {
+interface HttpWriterSetup extends Pick<HttpWrites, 'host' | 'headers' | 'body' | 'expectedStatus'> {
   /** In errors. */
   readonly name: string
-  readonly host: string
   readonly port: number
-  /** Head and body. */
-  readonly request: Buffer
-  readonly expectedStatus: number
-  readonly onAnswered: (writer: HttpWriter) => void
+  readonly path: string
+  readonly onAcked: OnAcked<HttpWriter>
 }
 
 /** A connection that sends one request again and again, each when the one before was answered. Everything wrong is thrown. */
-export class HttpWriter {
+export class HttpWriter implements Writer {
   sent = 0
-  answered = 0
-  /** When the request on its way was due, or when the last one was answered: milliseconds of `performance.now()`. */
-  due = 0
-  idleSince = 0
+  acked = 0
+  readonly window = 1
+  readonly writes = 1
   readonly #setup: HttpWriterSetup
+  readonly #request: Buffer
   readonly #connection: RawConnection
 
   constructor(setup: HttpWriterSetup) {
     this.#setup = setup
+    this.#request = encodeRequest(setup)
     const { name, host, port } = setup
     const onBytes = (bytes: Buffer, length: number) => this.#take(bytes, length)
     this.#connection = new RawConnection({ name, host, port, room, onBytes })
@@ -41,7 +40,7 @@ export class HttpWriter {
 
   send(): void {
     this.sent++
-    this.#connection.write(this.#setup.request)
+    this.#connection.write(this.#request)
   }
 
   end(): Promise<void> {
@@ -49,21 +48,27 @@ export class HttpWriter {
   }
 
   #take(bytes: Buffer, length: number): number {
+    const { name, expectedStatus, onAcked } = this.#setup
     // An earlier response may stand behind this one.
     const headLength = bytes.subarray(0, length).indexOf(headEnd)
     if (headLength === -1) return 0
     const head = bytes.toString('latin1', 0, headLength)
     const bodyAt = headLength + headEnd.length
     const end = bodyAt + Number(contentLength.exec(head)?.[1])
-    if (Number.isNaN(end)) throw new Error(`${this.#setup.name}: a response without Content-Length: ${head}`)
+    if (Number.isNaN(end)) throw new Error(`${name}: a response without Content-Length: ${head}`)
     if (end > length) return 0
-    if (end < length) throw new Error(`${this.#setup.name}: more than a response was received`)
+    if (end < length) throw new Error(`${name}: more than a response was received`)
     const status = Number(head.slice(statusAt, statusAt + 3))
-    if (status !== this.#setup.expectedStatus) {
-      throw new Error(`${this.#setup.name}: answered with ${status}: ${bytes.toString('utf8', bodyAt, end)}`)
-    }
-    this.answered++
-    this.#setup.onAnswered(this)
+    if (status !== expectedStatus)
+      throw new Error(`${name}: answered with ${status}: ${bytes.toString('utf8', bodyAt, end)}`)
+    this.acked++
+    onAcked(this, 1)
     return end
   }
+}
+
+function encodeRequest({ host, port, path, headers, body }: HttpWriterSetup): Buffer {
+  const all = { host: `${host}:${port}`, 'content-length': String(Buffer.byteLength(body)), ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
 }

@@ -1,26 +1,24 @@
 import { connectPacket, disconnectPacket, type Identity, type ReadyBatches } from './mqtt-packets.ts'
-import { RawConnection } from './raw-connection.ts'
+import { type OnAcked, RawConnection, type Writer } from './raw-connection.ts'
 
 /** Bytes. */
 const connackLength = 4
 /** Bytes received at once. */
 const room = 65_536
 
-export interface MqttWriterSetup extends Identity {
+interface MqttWriterSetup extends Identity {
   readonly host: string
   readonly port: number
   readonly batches: ReadyBatches
-  /** Called for batches that were acked together. */
-  readonly onAcked: (writer: MqttWriter, batches: number) => void
+  readonly onAcked: OnAcked<MqttWriter>
 }
 
 /** A connection that publishes what was encoded before, and compares the acks with those that are to come. Throws what is wrong. */
-export class MqttWriter {
-  /** Batches that were handed to the socket. */
+export class MqttWriter implements Writer {
   sent = 0
-  /** Batches, in the order in which they were sent. */
   acked = 0
-  readonly batches: ReadyBatches
+  readonly window: number
+  readonly writes: number
   readonly #setup: MqttWriterSetup
   readonly #connection: RawConnection
   readonly #batchLength: number
@@ -29,8 +27,9 @@ export class MqttWriter {
 
   constructor(setup: MqttWriterSetup) {
     this.#setup = setup
-    this.batches = setup.batches
-    const { count, bytes, acks } = setup.batches
+    const { count, publishes, bytes, acks } = setup.batches
+    this.window = count
+    this.writes = publishes
     this.#batchLength = bytes.length / count
     this.#ackLength = acks.length / count
     const { clientId: name, host, port } = setup
@@ -45,30 +44,29 @@ export class MqttWriter {
 
   /** Sends the next batches. A packet id is in use until its ack: at most all of them may wait for one. */
   send(batches: number): void {
-    const { count, bytes } = this.batches
-    const first = this.sent % count
-    const last = Math.min(first + batches, count)
+    const { bytes } = this.#setup.batches
+    const first = this.sent % this.window
+    const last = Math.min(first + batches, this.window)
     this.sent += last - first
     this.#connection.write(bytes.subarray(first * this.#batchLength, last * this.#batchLength))
     if (first + batches > last) this.send(first + batches - last)
   }
 
-  /** Resolves when the server has closed the connection, and so has read all. */
   end(): Promise<void> {
     return this.#connection.end(disconnectPacket)
   }
 
   #take(bytes: Buffer, length: number): number {
     if (!this.#isConnected) return length < connackLength ? 0 : this.#takeConnack(bytes)
+    const { acks } = this.#setup.batches
     const ackLength = this.#ackLength
     const before = this.acked
     let at = 0
     while (length - at >= ackLength) {
-      const first = this.acked % this.batches.count
-      const acked = Math.min(Math.floor((length - at) / ackLength), this.batches.count - first)
+      const first = this.acked % this.window
+      const acked = Math.min(Math.floor((length - at) / ackLength), this.window - first)
       const end = at + acked * ackLength
-      const isExpected =
-        bytes.compare(this.batches.acks, first * ackLength, (first + acked) * ackLength, at, end) === 0
+      const isExpected = bytes.compare(acks, first * ackLength, (first + acked) * ackLength, at, end) === 0
       this.acked += acked
       if (!isExpected || this.acked > this.sent) {
         const received = bytes.toString('hex', at, Math.min(end, at + 32))

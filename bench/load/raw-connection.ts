@@ -2,7 +2,25 @@ import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { within } from '../../test/helpers/waiting.ts'
 
-export interface RawConnectionSetup {
+/** A connection that writes. A batch is what has one ack. */
+export interface Writer {
+  /** Batches that were handed to the socket, and those of them that were acked, in order. */
+  readonly sent: number
+  readonly acked: number
+  /** Most batches that may wait for their acks. */
+  readonly window: number
+  /** Writes of each batch. */
+  readonly writes: number
+  connect(): Promise<void>
+  send(batches: number): void
+  /** Resolves when the server has closed the connection, and so has read all. */
+  end(): Promise<void>
+}
+
+/** Called for batches that were acked together. */
+export type OnAcked<Own extends Writer> = (writer: Own, batches: number) => void
+
+interface RawConnectionSetup {
   /** In errors. */
   readonly name: string
   readonly host: string

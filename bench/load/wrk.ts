@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { ProgramMissing } from '../peers/peer.ts'
+import { endWithUs, ProgramMissing } from '../peers/peer.ts'
 import { endedChildrenTime } from '../peers/processes.ts'
-import { endWithUs } from '../peers/program.ts'
-import type { LoadResult, Marks, Phases } from './load.ts'
+import type { LoadResult, Marks, Phases } from './writes.ts'
 
 const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { generate } from 'mqtt-packet'
 import { Strace } from '../../test/fault/strace.ts'
 import { connectMqtt, publishPacket } from '../../test/helpers/mqtt-client.ts'
+import { idOf } from '../peers/peer.ts'
 import { type Memory, withMeasuredServer } from './measured-server.ts'
 
 export interface Flood {
@@ -35,7 +36,7 @@ export function measureFlood(
   { transport, padding, packetsPerSegment, qos }: Flood,
   duration: number,
 ): Promise<FloodResult> {
-  return withMeasuredServer(async ({ server, processId, thing, loadOrdinarily, measure }) => {
+  return withMeasuredServer(async ({ server, thing, loadOrdinarily, measure }) => {
     const bodyOf = (value: number) =>
       Buffer.from(`{"values":[{"key":"n","value":${value}}]}${' '.repeat(padding)}`)
     // Once to compile what it needs, and once to see what it costs.
@@ -53,7 +54,7 @@ export function measureFlood(
     const url = transport === 'TCP' ? server.mqttUrl : server.webSocketUrl
     const client = await connectMqtt({ url, username: thing.thingToken })
     const slowness = ['-e', 'trace=fdatasync', '-e', `inject=fdatasync:delay_enter=${fsyncDelay * 1000}`]
-    const strace = await Strace.attach(processId, slowness)
+    const strace = await Strace.attach(idOf(server), slowness)
     let sent = 0
     const memory = await measure(async () => {
       const end = performance.now() + duration

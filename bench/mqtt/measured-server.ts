@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { connectMqtt } from '../../test/helpers/mqtt-client.ts'
 import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
 import { withServer } from '../../test/helpers/with-server.ts'
+import { idOf } from '../peers/peer.ts'
+import { forgetPeak, peakMemory, residentMemory } from '../peers/processes.ts'
 
 /** Milliseconds in which the memory of a server that was busy comes to rest. */
 const settling = 1_000
@@ -20,7 +21,6 @@ export interface Memory {
 
 export interface MeasuredServer {
   readonly server: ServerProcess
-  readonly processId: number
   readonly thing: Thing
   /** Writes this body again and again, over TCP at QoS 1, few at a time, as clients that wait for their acks do. */
   loadOrdinarily(body: Uint8Array): Promise<void>
@@ -30,42 +30,28 @@ export interface MeasuredServer {
 /** Runs the task on a server in a process of its own, as users run it, that has one thing. Linux only. */
 export function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promise<T>): Promise<T> {
   return withServer({ environment: noRateLimits }, async server => {
-    const processId = Number(server.process.pid)
     const thing = await createThing(server)
+    const processId = idOf(server)
     return await task({
       server,
-      processId,
       thing,
-      loadOrdinarily: body => loadOrdinarily(server, thing, body),
-      measure: run => measure(processId, run),
+      loadOrdinarily: async body => {
+        const { thingToken } = thing
+        const client = await connectMqtt({ url: server.mqttUrl, username: thingToken })
+        let left = Math.min(ordinary.writes, Math.ceil(ordinary.bytes / body.length))
+        const sender = async () => {
+          while (left-- > 0) await client.publish(`things/${thingToken}/write`, body)
+        }
+        await Promise.all(Array.from({ length: ordinary.inFlight }, sender))
+        await client.disconnect()
+      },
+      measure: async run => {
+        await delay(settling)
+        forgetPeak(processId)
+        const before = residentMemory(processId)
+        await run()
+        return { before, peak: peakMemory(processId) }
+      },
     })
   })
-}
-
-async function loadOrdinarily(
-  { mqttUrl }: ServerProcess,
-  { thingToken }: Thing,
-  body: Uint8Array,
-): Promise<void> {
-  const client = await connectMqtt({ url: mqttUrl, username: thingToken })
-  let left = Math.min(ordinary.writes, Math.ceil(ordinary.bytes / body.length))
-  const sender = async () => {
-    while (left-- > 0) await client.publish(`things/${thingToken}/write`, body)
-  }
-  await Promise.all(Array.from({ length: ordinary.inFlight }, sender))
-  await client.disconnect()
-}
-
-async function measure(processId: number, task: () => Promise<void>): Promise<Memory> {
-  await delay(settling)
-  // Sets the highest value back to the present one (proc(5)).
-  writeFileSync(`/proc/${processId}/clear_refs`, '5')
-  const before = memory(processId, 'VmRSS')
-  await task()
-  return { before, peak: memory(processId, 'VmHWM') }
-}
-
-function memory(processId: number, field: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${processId}/status`, 'utf8')
-  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
 }

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readOptions } from '../program.ts'
 import { type Flood, fsyncDelay, measureFlood } from './flood.ts'
 import { attackNames, measureAttack } from './packet-size.ts'
 
@@ -10,13 +10,7 @@ import { attackNames, measureAttack } from './packet-size.ts'
  * up and down by some megabytes under any load, which is not the flood's doing.
  */
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '5' },
-    connections: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-  },
-})
+const { seconds, connections, only } = readOptions({ seconds: 5, connections: 1, only: '' })
 const megabyte = 1_000_000
 /** MB. */
 const bounds = { flood: 10, attack: 5 }
@@ -32,17 +26,14 @@ const floods: readonly Flood[] = transports.flatMap(transport => [
 ])
 
 let holds = true
-if ('flood'.startsWith(values.only)) await benchFloods()
-if ('attack'.startsWith(values.only)) await benchAttacks()
+if ('flood'.startsWith(only)) await benchFloods()
+if ('attack'.startsWith(only)) await benchAttacks()
 process.exit(holds ? 0 : 1)
 
 async function benchFloods(): Promise<void> {
   const rows: object[] = []
   for (const flood of floods) {
-    const { before, ordinaryPeak, peak, sent, acked } = await measureFlood(
-      flood,
-      Number(values.seconds) * 1_000,
-    )
+    const { before, ordinaryPeak, peak, sent, acked } = await measureFlood(flood, seconds * 1_000)
     const { transport, qos, padding, packetsPerSegment } = flood
     rows.push({
       transport,
@@ -58,7 +49,7 @@ async function benchFloods(): Promise<void> {
       holds: judge(peak - ordinaryPeak, bounds.flood),
     })
   }
-  console.log(`\nOne connection floods for ${values.seconds} s a store whose fsync takes ${fsyncDelay} ms;`)
+  console.log(`\nOne connection floods for ${seconds} s a store whose fsync takes ${fsyncDelay} ms;`)
   console.log(`the cost, flood less ordinary load, is to be under ${bounds.flood} MB:`)
   console.table(rows)
 }
@@ -66,7 +57,7 @@ async function benchFloods(): Promise<void> {
 async function benchAttacks(): Promise<void> {
   const rows: object[] = []
   for (const name of attackNames) {
-    const { before, peak, sent } = await measureAttack(name, Number(values.connections))
+    const { before, peak, sent } = await measureAttack(name, connections)
     rows.push({
       'what is sent': name,
       'bytes sent, MB': inMegabytes(sent),
@@ -76,7 +67,7 @@ async function benchAttacks(): Promise<void> {
       holds: name.endsWith('one message') ? 'not judged' : judge(peak - before, bounds.attack),
     })
   }
-  console.log(`\n${values.connections} connection(s), one after another, announce 256 MB and go on sending;`)
+  console.log(`\n${connections} connection(s), one after another, announce 256 MB and go on sending;`)
   console.log(
     `the cost is to be under ${bounds.attack} MB. A WebSocket message announces nothing before its last frame: it is`,
   )

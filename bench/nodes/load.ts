@@ -1,8 +1,6 @@
 import { createThing } from '../../test/helpers/http-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { writeHttp } from '../load/http-writers.ts'
-import type { LoadResult, Marks, Phases } from '../load/load.ts'
-import { writeMqtt } from '../load/mqtt-writers.ts'
+import { type LoadResult, type Marks, ofThings, type Phases, runWrites } from '../load/writes.ts'
 
 export type Door = 'MQTT' | 'HTTP'
 
@@ -41,26 +39,18 @@ export class Load {
    * @param rate writes a second, of all nodes together; Infinity: as many as are acknowledged
    * @throws Error if a write is not acknowledged
    */
-  run(rate: number, phases: Phases, marks: Marks): Promise<LoadResult> {
+  run(rate: number, phases: Phases, marks?: Marks): Promise<LoadResult> {
     const isFull = rate === Number.POSITIVE_INFINITY
-    const common = { connections: this.#tokens.length, host: '127.0.0.1', ...(isFull ? {} : { rate }) }
-    if (this.#door === 'HTTP') {
-      const paths = this.#tokens.map(token => `/v2/things/${token}`)
-      const headers = { 'content-type': 'application/json' }
-      const request = { paths, headers, body, expectedStatus: 201 }
-      return writeHttp({ ...common, ...request, ports: this.#ports('url') }, phases, marks)
+    const common = {
+      ...ofThings(this.#nodes[0]?.mqttUrl ?? '', this.#tokens),
+      ports: this.#nodes.map(node => Number(new URL(node[this.#door === 'HTTP' ? 'url' : 'mqttUrl']).port)),
+      ...(isFull ? {} : { rate }),
     }
-    const publish = {
-      clientIdPrefix: 'bench-',
-      topics: this.#tokens.map(token => `things/${token}/write`),
-      payload: body,
-      qos: 1,
-      window: isFull ? fullWindow : openWindow,
-    } as const
-    return writeMqtt({ ...common, ...publish, ports: this.#ports('mqttUrl') }, phases, marks)
-  }
-
-  #ports(name: 'url' | 'mqttUrl'): number[] {
-    return this.#nodes.map(node => Number(new URL(node[name]).port))
+    if (this.#door === 'MQTT')
+      return runWrites({ ...common, payload: body, window: isFull ? fullWindow : openWindow }, phases, marks)
+    const { topics: _, ...connections } = common
+    const paths = this.#tokens.map(token => `/v2/things/${token}`)
+    const headers = { 'content-type': 'application/json' }
+    return runWrites({ ...connections, paths, headers, body, expectedStatus: 201 }, phases, marks)
   }
 }

@@ -1,13 +1,12 @@
 import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
-import { createProgress } from '../load/progress.ts'
-import { median } from '../statistics.ts'
-import { besideBefore } from './before.ts'
+import { idOf } from '../peers/peer.ts'
+import { processorTime } from '../peers/processes.ts'
+import { createProgress, median, readOptions, rotated } from '../program.ts'
 import { type Door, Load } from './load.ts'
-import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
 
 /**
  * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full]`: what a durable write costs on two nodes on one Redis, which
@@ -20,16 +19,7 @@ import { sumOfUsage, type Usage, UsageMeter, usagePerWrite } from './usage.ts'
  * `--before` another tree, built: a node of either build at full load, in place of all this.
  */
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '6' },
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string', default: '' },
-    before: { type: 'string' },
-  },
-})
-const seconds = Number(values.seconds)
-const rounds = Number(values.rounds)
+const { seconds, rounds, only, before } = readOptions({ seconds: 6, rounds: 5, only: '', before: '' })
 
 interface LoadSetup {
   readonly door: Door
@@ -41,21 +31,41 @@ const allLoads: readonly LoadSetup[] = (['full', 'half', 500] as const).flatMap(
   { door: 'MQTT', rate },
   { door: 'HTTP', rate },
 ])
-const loads = allLoads.filter(load => nameOf(load).includes(values.only))
+const loads = allLoads.filter(load => nameOf(load).includes(only))
 /**
  * What two nodes may use of what they are held against; or no more than so much more. Of round trips a fiftieth of one is no
  * difference: Redis reads a large group in parts, each of which counts.
  */
-const bounds: Readonly<Partial<Record<keyof Usage, { readonly ratio: number; readonly more: number }>>> = {
+const bounds: Readonly<Partial<Record<keyof Measured, { readonly ratio: number; readonly more: number }>>> = {
   nodes: { ratio: 1.2, more: 0 },
   roundTrips: { ratio: 1, more: 0.02 },
 }
 /** Seconds, before each measurement. */
 const warmUp = 2
 
-interface Measured {
-  readonly usage: Usage
+/** What is used; of a stretch, a write. */
+interface Usage {
+  /** Microseconds of processor time, of all nodes together. */
+  readonly nodes: number
+  /** Times that Redis has read from a connection: a request, or several sent together. */
+  readonly roundTrips: number
+  /** Microseconds of processor time. */
+  readonly redis: number
+  /** Commands that Redis was sent by nodes, and those that scripts ran. */
+  readonly commands: number
+}
+
+interface Measured extends Usage {
+  /** Writes acknowledged a second. */
   readonly rate: number
+}
+
+const figures: Readonly<Record<keyof Measured, string>> = {
+  nodes: 'processor time of the nodes a write, us',
+  roundTrips: 'round trips to Redis a write',
+  redis: 'processor time of Redis a write, us',
+  commands: 'commands run by Redis a write',
+  rate: 'writes acknowledged a second',
 }
 
 /** Of one round. */
@@ -65,21 +75,24 @@ interface Round {
   readonly one: Measured
 }
 
-if (values.before !== undefined) {
-  if (values.only !== '') throw new Error('--before measures both doors at full load: leave out --only')
-  const command = resolve(values.before, 'dist/cli/main.js')
-  await besideBefore({ command, seconds, warmUp, rounds })
-  process.exit()
-}
-
 let broken = 0
 const clusters: RunningNodes[] = []
 try {
-  const start = async (count: number) => {
-    const cluster = await startNodes(count, { environment: noRateLimits })
-    clusters.push(cluster)
-    return cluster
-  }
+  if (before === '') await benchLoads()
+  else if (only !== '') throw new Error('--before measures both doors at full load: leave out --only')
+  else await benchBefore(resolve(before, 'dist/cli/main.js'))
+} finally {
+  for (const cluster of clusters) await cluster.end()
+}
+process.exit(broken === 0 ? 0 : 1)
+
+async function start(count: number, command?: string): Promise<RunningNodes> {
+  const cluster = await startNodes(count, { command, environment: noRateLimits })
+  clusters.push(cluster)
+  return cluster
+}
+
+async function benchLoads(): Promise<void> {
   const one = [await start(1)]
   const two = [await start(2)]
   const apart = [await start(1), await start(1)]
@@ -91,10 +104,8 @@ try {
     const onOne = await Load.open(door, nodesOf(one))
     const onTwo = await Load.open(door, nodesOf(two))
     const onApart = await Load.open(door, nodesOf(apart))
-    const rate = await rateOf(
-      load,
-      async () => (await measure(two, onTwo, Number.POSITIVE_INFINITY)).rate / 2,
-    )
+    const most = async () => (await measure(two, onTwo, Number.POSITIVE_INFINITY)).rate / 2
+    const rate = await rateOf(load, most)
     const measured: Round[] = []
     for (let round = 0; round < rounds; round++) {
       // In turn, so that neither is always the first.
@@ -106,10 +117,30 @@ try {
     }
     judge(load, measured)
   }
-} finally {
-  for (const cluster of clusters) await cluster.end()
 }
-process.exit(broken === 0 ? 0 : 1)
+
+/** One node at full load in turn with one of another build, each on a Redis of its own: what a change is worth. Nothing is judged. */
+async function benchBefore(command: string): Promise<void> {
+  const builds = [await start(1), await start(1, command)]
+  for (const door of ['MQTT', 'HTTP'] as const) {
+    const sides = await Promise.all(
+      builds.map(async build => ({ build, load: await Load.open(door, build.nodes) })),
+    )
+    const ratios: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const rates = new Map<RunningNodes, number>()
+      for (const { build, load } of rotated(sides, round))
+        rates.set(build, (await measure([build], load, Number.POSITIVE_INFINITY)).rate)
+      const [own = Number.NaN, other = Number.NaN] = builds.map(build => rates.get(build))
+      ratios.push(own / other)
+    }
+    const [lowest, highest] = [Math.min(...ratios), Math.max(...ratios)].map(ratio => ratio.toFixed(2))
+    console.log(
+      `${door}, full load: writes/s, this build / before ${median(ratios).toFixed(2)} (${lowest} to ${highest}), ` +
+        `${rounds} rounds of ${seconds} s, load of the machine ${loadavg()[0]?.toFixed(1)}`,
+    )
+  }
+}
 
 function nodesOf(parts: readonly RunningNodes[]) {
   return parts.flatMap(({ nodes }) => nodes)
@@ -130,66 +161,72 @@ async function rateOf({ rate }: LoadSetup, most: () => Promise<number>): Promise
 
 /** @param parts what uses a Redis each */
 async function measure(parts: readonly RunningNodes[], load: Load, rate: number): Promise<Measured> {
-  const meters = parts.map(cluster => new UsageMeter(cluster))
-  const read = async () => sumOfUsage(await Promise.all(meters.map(meter => meter.read())))
+  const meters = parts.map(cluster => ({ cluster, client: new Redis(cluster.redis.url) }))
+  const read = async () =>
+    sum(await Promise.all(meters.map(({ cluster, client }) => usageOf(cluster, client))))
   try {
-    let before: Usage | undefined
-    let after: Usage | undefined
+    let begin = sum([])
+    let end = begin
     const marks = {
       onBegin: async () => {
-        before = await read()
+        begin = await read()
       },
       onEnd: async () => {
-        after = await read()
+        end = await read()
       },
     }
     const { done, seconds: took } = await load.run(rate, { warmUp, measured: seconds }, marks)
-    if (!before || !after) throw new Error('the load ended before it was measured')
-    return { usage: usagePerWrite(before, after, done), rate: done / took }
+    return { ...mapUsage(name => (end[name] - begin[name]) / done), rate: done / took }
   } finally {
-    for (const meter of meters) meter.close()
+    for (const { client } of meters) client.disconnect()
   }
+}
+
+/** Since the cluster was started. */
+async function usageOf({ nodes, redis }: RunningNodes, client: Redis): Promise<Usage> {
+  const stats = await client.info('stats')
+  const stat = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(stats)?.[1])
+  return {
+    nodes: nodes.reduce((total, node) => total + processorTime(idOf(node)), 0),
+    redis: processorTime(idOf(redis)),
+    roundTrips: stat('total_reads_processed'),
+    commands: stat('total_commands_processed'),
+  }
+}
+
+function sum(all: readonly Usage[]): Usage {
+  return mapUsage(name => all.reduce((total, usage) => total + usage[name], 0))
+}
+
+function mapUsage(of: (name: keyof Usage) => number): Usage {
+  return { nodes: of('nodes'), roundTrips: of('roundTrips'), redis: of('redis'), commands: of('commands') }
 }
 
 /** Of each figure the median over the rounds, and that of the ratios within a round. */
 function judge(load: LoadSetup, measured: readonly Round[]): void {
   const isFull = load.rate === 'full'
-  const figures: Readonly<Record<string, (of: Measured) => number>> = {
-    nodes: ({ usage }) => usage.nodes,
-    roundTrips: ({ usage }) => usage.roundTrips,
-    redis: ({ usage }) => usage.redis,
-    commands: ({ usage }) => usage.commands,
-    rate: ({ rate }) => rate,
-  }
-  const units: Readonly<Record<string, string>> = {
-    nodes: 'processor time of the nodes a write, us',
-    roundTrips: 'round trips to Redis a write',
-    redis: 'processor time of Redis a write, us',
-    commands: 'commands run by Redis a write',
-    rate: 'writes acknowledged a second',
-  }
   console.log(
     `\n${nameOf(load)}, ${rounds} rounds of ${seconds} s, load of the machine ${loadavg()[0]?.toFixed(1)}:`,
   )
-  const rows = Object.entries(figures).map(([figure, of]) => {
-    const two = measured.map(round => of(round.two))
-    const against = measured.map(round => of(round.against))
-    const one = measured.map(round => of(round.one))
+  const rows = (Object.keys(figures) as (keyof Measured)[]).map(figure => {
+    const of = (side: keyof Round) => measured.map(round => round[side][figure])
+    const two = of('two')
     const ratioTo = (others: readonly number[]) =>
       median(two.map((value, round) => value / (others[round] ?? Number.NaN)))
-    const bound = bounds[figure as keyof Usage]
+    const bound = bounds[figure]
+    const against = of('against')
     const holds =
       bound === undefined || ratioTo(against) <= bound.ratio || median(two) - median(against) <= bound.more
     if (!holds) broken++
     return {
-      figure: units[figure],
+      figure: figures[figure],
       'two nodes': median(two).toFixed(3),
       [isFull ? 'two apart' : 'one node, as busy as each']: median(against).toFixed(3),
       ratio: ratioTo(against).toFixed(2),
       bound: bound ? `at most ${bound.ratio.toFixed(1)}` : '',
       holds: bound ? holds : '',
-      [isFull ? 'one node, all it can do' : 'one node, writes of both']: median(one).toFixed(3),
-      'ratio to it': ratioTo(one).toFixed(2),
+      [isFull ? 'one node, all it can do' : 'one node, writes of both']: median(of('one')).toFixed(3),
+      'ratio to it': ratioTo(of('one')).toFixed(2),
     }
   })
   console.table(rows)

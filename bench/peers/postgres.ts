@@ -1,18 +1,15 @@
 import { execFile } from 'node:child_process'
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../../test/helpers/redis-server.ts'
-import { ProgramMissing } from './peer.ts'
-import { Program } from './program.ts'
+import { eventually } from '../../test/helpers/waiting.ts'
+import { idOf, ProgramMissing, startProgram } from './peer.ts'
 
 const run = promisify(execFile)
 /** Where Debian keeps each version's programs, which are not in PATH. */
 const versions = '/usr/lib/postgresql'
 const aptPackage = 'postgresql'
-/** Milliseconds. */
-const lookEvery = 20
 /** Connections are ended, not waited for. */
 const endingConnections = 'SIGINT'
 
@@ -37,27 +34,25 @@ export async function startPostgres(parent: string): Promise<Postgres> {
   await run(join(programs, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres'], { ...user })
   const port = await freePort()
   const args = ['-D', data, '-k', directory, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
+  const isReady = () => succeeds(join(programs, 'pg_isready'), ['-h', directory, '-p', String(port)])
   const start = async () => {
-    const program = await Program.start({ command: join(programs, 'postgres'), args, user })
-    await program.listening(port)
-    // It listens before it takes connections.
-    while (!(await succeeds(join(programs, 'pg_isready'), ['-h', directory, '-p', String(port)])))
-      await delay(lookEvery)
+    const program = await startProgram({ command: join(programs, 'postgres'), args, user })
+    if (!(await eventually(isReady))) throw new Error('PostgreSQL is not ready')
     return program
   }
   let program = await start()
   return {
     get processId() {
-      return program.processId
+      return idOf(program)
     },
     connectionString: `host=${directory} port=${port} user=postgres dbname=postgres`,
     programs,
     restart: async () => {
-      await program.stop(endingConnections)
+      await program.end(endingConnections)
       program = await start()
     },
     stop: async () => {
-      await program.stop(endingConnections)
+      await program.end(endingConnections)
       await rm(directory, { recursive: true })
     },
   }

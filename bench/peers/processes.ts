@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 /** What Linux says of a process. */
 
@@ -14,14 +14,24 @@ export function endedChildrenTime(): number {
   return microsecondsOf(ticksOf(process.pid).slice(2))
 }
 
-/** Bytes that a process has caused to be written to disk so far. */
-export function bytesWritten(processId: number): number {
-  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${processId}/io`, 'utf8'))?.[1])
+/** Bytes that a process has caused to be written to disk so far (`write_bytes`), or has written to files and sockets (`wchar`). */
+export function bytesWritten(processId: number, field: 'write_bytes' | 'wchar' = 'write_bytes'): number {
+  return Number(new RegExp(`^${field}: (\\d+)`, 'm').exec(readFileSync(`/proc/${processId}/io`, 'utf8'))?.[1])
 }
 
 /** Resident bytes of a process now. */
 export function residentMemory(processId: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1024
+  return memoryOf(processId, 'VmRSS')
+}
+
+/** Most resident bytes of a process since the last `forgetPeak`. */
+export function peakMemory(processId: number): number {
+  return memoryOf(processId, 'VmHWM')
+}
+
+/** Sets the peak back to the present memory (proc(5)). */
+export function forgetPeak(processId: number): void {
+  writeFileSync(`/proc/${processId}/clear_refs`, '5')
 }
 
 /** The cores that this process may run on; the first of a machine is 0. */
@@ -37,6 +47,11 @@ export function allowedCores(): number[] {
 /** Keeps the main thread of a process on a core; its other threads stay free. */
 export function keepMainThreadOn(core: number, processId: number): void {
   execFileSync('taskset', ['--cpu-list', '--pid', String(core), String(processId)], { stdio: 'pipe' })
+}
+
+function memoryOf(processId: number, field: string): number {
+  const status = readFileSync(`/proc/${processId}/status`, 'utf8')
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
 }
 
 function timeOf(processId: number): number {

@@ -1,15 +1,63 @@
-import { rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { openThings } from '../../src/things.ts'
 import { built } from '../../test/helpers/built.ts'
+import type { Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { copyStore, type FilledStore } from './filled-store.ts'
-import type { Peer } from './peer.ts'
-import { endWithUs } from './program.ts'
+import { fill } from '../store/fill.ts'
+import { endWithUs, idOf, type Peer } from './peer.ts'
+
+/** A data directory of the product, made once, of which each start gets a copy. */
+export interface FilledStore {
+  readonly dataDir: string
+  readonly adminKey: string
+  /** The first `thingsWithRecords` share the records. */
+  readonly things: readonly Thing[]
+  readonly records: number
+}
+
+const things = 100
+const thingsWithRecords = 10
+
+/** @param parent where the data directory is made @param records a multiple of 1,000, or 0 */
+export async function fillStore(
+  parent: string,
+  records: number,
+  onProgress: (records: number) => void = () => {},
+): Promise<FilledStore> {
+  const dataDir = await mkdtemp(join(parent, 'filled-'))
+  const location = join(dataDir, 'store')
+  const adminKey = randomBytes(32).toString('hex')
+  const service = await openThings({ store: createLevelStore({ location }), adminKey })
+  const made: Thing[] = []
+  for (let place = 0; place < things; place++) made.push(await service.registry.create({}))
+  await service.close()
+  const share = records / thingsWithRecords
+  const filledThings = records === 0 ? [] : made.slice(0, thingsWithRecords)
+  for (const [place, { thingId }] of filledThings.entries()) {
+    await fill({ location, thingId, records: share, slice: share })
+    onProgress((place + 1) * share)
+  }
+  return { dataDir, adminKey, things: made, records }
+}
+
+/** A copy to be written to, on the disk before it is used: what is written back later is no copy's doing. */
+export async function copyStore({ dataDir }: FilledStore, parent: string): Promise<string> {
+  const copy = await mkdtemp(join(parent, 'product-'))
+  await cp(dataDir, copy, { recursive: true })
+  await promisify(execFile)('sync', ['-f', copy])
+  return copy
+}
 
 export interface Product extends Peer {
   readonly server: ServerProcess
   readonly httpPort: number
   readonly processId: number
-  /** From the start of the process until it has said that it is ready. */
+  /** From the start of the process until its ready line. */
   readonly secondsToReady: number
   /** New in the store since the start. */
   recordsStored(): Promise<number>
@@ -25,32 +73,26 @@ export interface ProductSetup {
   readonly command?: string
 }
 
-/** What tests switch off: as it is unless said otherwise (docs/reference/options.md). */
-const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824' }
-
 /** The product as `npm start` runs it, its rate limits on but set above the load, on a copy of the filled store. */
 export async function startProduct(setup: ProductSetup): Promise<Product> {
-  const dataDir = await copyStore(setup.filled, setup.directory)
-  const product = await startProductOn(dataDir, setup)
-  return {
-    ...product,
-    stop: async () => {
-      await product.stop()
-      await rm(dataDir, { recursive: true })
-    },
-  }
+  return await startProductOn(await copyStore(setup.filled, setup.directory), setup, true)
 }
 
-/** The same on a data directory that is the filled store's copy already; it stays. */
-export async function startProductOn(dataDir: string, setup: ProductSetup): Promise<Product> {
-  const { filled, environment: own, command } = setup
-  const environment = { ...defaults, ...noRateLimits, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
+/** The same on a data directory that is the filled store's copy already. @param goes whether the directory goes with it */
+export async function startProductOn(
+  dataDir: string,
+  { filled, environment: own, command }: Omit<ProductSetup, 'directory'>,
+  goes = false,
+): Promise<Product> {
+  // Tests switch off the least free space; here it is as by default (docs/reference/options.md).
+  const defaults = { THINGWIRE_MIN_FREE_SPACE: '1073741824', ...noRateLimits }
+  const environment = { ...defaults, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
   await built()
   const begin = performance.now()
   const server = await startServer({ dataDir, environment, command })
   const secondsToReady = (performance.now() - begin) / 1_000
   endWithUs(server.process)
-  const processId = server.process.pid ?? 0
+  const processId = idOf(server)
   return {
     server,
     port: Number(new URL(server.mqttUrl).port),
@@ -64,6 +106,7 @@ export async function startProductOn(dataDir: string, setup: ProductSetup): Prom
     processes: { product: processId },
     stop: async () => {
       await server.stop()
+      if (goes) await rm(dataDir, { recursive: true })
     },
   }
 }

@@ -1,17 +1,10 @@
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
-import { preload } from '../../test/helpers/preload.ts'
-import { makeBenchDirectory } from '../bench-directory.ts'
-import { describeMachine } from '../compare/machine.ts'
-import { machineLine } from '../compare/table.ts'
-import { createProgress } from '../load/progress.ts'
-import { median, quantile } from '../statistics.ts'
-import type { TurnTimes } from '../turns/turns-preload.ts'
+import { describeMachine, machineLine } from '../compare/report.ts'
+import { createProgress, makeBenchDirectory, median, quantile, readOptions } from '../program.ts'
+import { WatchedTurns } from '../turns/watched-turns.ts'
 import { makeProductSide, type OpenProduct, shapes } from './product.ts'
 import { end, gap } from './rows.ts'
 
@@ -21,21 +14,19 @@ import { end, gap } from './rows.ts'
  * Ends with status 1 if a bound is missed. Linux only.
  */
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string', default: String(365 * 24 * 3_600) },
-    /** Records a second, one a write. */
-    writes: { type: 'string', default: '5000' },
-    /** As wide as a page on a large screen. */
-    points: { type: 'string', default: '1500' },
-    directory: { type: 'string', default: tmpdir() },
-  },
+const {
+  records,
+  writes,
+  points,
+  directory: parent,
+} = readOptions({
+  records: 365 * 24 * 3_600,
+  /** Records a second, one a write. */
+  writes: 5_000,
+  /** As wide as a page on a large screen. */
+  points: 1_500,
+  directory: tmpdir(),
 })
-const [records, writes, points] = [values.records, values.writes, values.points].map(Number) as [
-  number,
-  number,
-  number,
-]
 /** Milliseconds: of 19 looks in 20, and of the processor time of 99 turns in 100. */
 const bounds = { look: 100, turn: 20 }
 const pansOfSpan = 8
@@ -43,30 +34,24 @@ const shortestSpan = 3_600_000
 /** Milliseconds in which nobody looks. */
 const stretch = 5_000
 
-const directory = await makeBenchDirectory(values.directory)
+const directory = await makeBenchDirectory(parent)
 console.log(machineLine(await describeMachine(directory)))
 
-const side = await makeProductSide(shapes[0], directory, records, {
-  timesRests: false,
-  onProgress: createProgress(records, done => `${done.toLocaleString('en')} records`),
-})
-const socketPath = join(directory, 'turns.sock')
-const watching = {
-  ...preload(new URL('../turns/turns-preload.ts', import.meta.url)),
-  BENCH_TURNS: socketPath,
-}
-const product = await side.open(watching)
+const onProgress = createProgress(records, done => `${done.toLocaleString('en')} records`)
+const side = await makeProductSide(shapes[0], directory, records, onProgress)
+const turns = new WatchedTurns(join(directory, 'turns.sock'))
+const product = await side.open(turns.environment)
 const judged = new JudgedLines()
 try {
   const first = await product.chart(end - records * gap, end, points)
-  console.log(`the first look of a new process: ${first.took.toFixed(0)} ms`)
+  console.log(`the first look of a new process: ${first.toFixed(0)} ms`)
   const quiet = await watched(product, async () => {
     await delay(stretch)
     return []
   })
   const looked = await watched(product, () => panAndZoom(product))
-  console.log(`nobody looks: ${quiet.told}`)
-  console.log(`while somebody looks: ${looked.told}`)
+  console.log(`nobody looks: ${quiet.words}`)
+  console.log(`while somebody looks: ${looked.words}`)
   const look = quantile(looked.result, 0.95)
   judged.line(
     look <= bounds.look,
@@ -86,7 +71,7 @@ async function panAndZoom(opened: OpenProduct): Promise<number[]> {
     const took: number[] = []
     for (let pan = 0; pan < pansOfSpan; pan++) {
       const to = end - ((whole - span) * (pan + 0.5)) / pansOfSpan - pan * gap
-      took.push((await opened.chart(Math.floor(to - span), Math.floor(to), points)).took)
+      took.push(await opened.chart(Math.floor(to - span), Math.floor(to), points))
     }
     const hours = (span / 3_600_000).toLocaleString('en', { maximumFractionDigits: 1 })
     console.log(
@@ -97,17 +82,16 @@ async function panAndZoom(opened: OpenProduct): Promise<number[]> {
   return all
 }
 
-/** Does something while devices write, and tells what turns and acks were. */
+/** Does something while devices write, and gives what turns and acks were. */
 async function watched(opened: OpenProduct, task: () => Promise<number[]>) {
-  const writing = writes === 0 ? undefined : await opened.write(writes)
+  const endWriting = writes === 0 ? undefined : await opened.write(writes)
   // What is compiled first is no look's.
   await delay(stretch)
-  const watch = connect(socketPath)
+  const endWatching = turns.watch()
   const result = await task()
-  watch.end()
-  const { processor } = JSON.parse(await text(watch)) as TurnTimes
-  const acks = await writing?.stop()
+  const { processor } = await endWatching()
+  const acks = await endWriting?.()
   const [turn, longest] = [quantile(processor, 0.99), quantile(processor, 1)]
-  const told = `a turn p99 ${turn.toFixed(1)} ms, longest ${longest.toFixed(1)} ms${acks === undefined ? '' : `; ${acks}`}`
-  return { result, turn, told }
+  const words = `a turn p99 ${turn.toFixed(1)} ms, longest ${longest.toFixed(1)} ms${acks === undefined ? '' : `; ${acks}`}`
+  return { result, turn, words }
 }

@@ -1,10 +1,4 @@
-import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
-
-export interface Answered {
-  /** From the request to the last byte, milliseconds. */
-  readonly took: number
-  readonly headers: IncomingHttpHeaders
-}
+import { Agent, type OutgoingHttpHeaders, request } from 'node:http'
 
 /** Asks over one HTTP connection, which is made by the first question. */
 export class HttpLooks {
@@ -15,8 +9,8 @@ export class HttpLooks {
     this.#url = url
   }
 
-  /** @throws Error if anything but 200 is answered */
-  get(path: string, headers: OutgoingHttpHeaders, onPart: (part: Buffer) => void): Promise<Answered> {
+  /** @returns from the request to the last byte, milliseconds @throws Error if anything but 200 is answered */
+  get(path: string, headers: OutgoingHttpHeaders, onPart: (part: Buffer) => void): Promise<number> {
     return new Promise((resolve, reject) => {
       const begin = performance.now()
       const outgoing = request(`${this.#url}${path}`, { agent: this.#agent, headers })
@@ -26,7 +20,7 @@ export class HttpLooks {
         incoming.on('data', onPart)
         incoming.on('end', () => {
           const took = performance.now() - begin
-          if (incoming.statusCode === 200) resolve({ took, headers: incoming.headers })
+          if (incoming.statusCode === 200) resolve(took)
           else reject(new Error(`a question was answered with ${incoming.statusCode}`))
         })
       })

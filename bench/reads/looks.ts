@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { rotated } from '../program.ts'
 import type { OpenProduct, ProductSide } from './product.ts'
 import { hour, monthByHour, type View } from './questions.ts'
 import { end, gap } from './rows.ts'
@@ -9,15 +9,11 @@ export interface Turn {
   readonly view: string
   readonly side: string
   readonly records: number
-  /** Records a second that were written meanwhile. */
-  readonly writes: number
   readonly round: number
   /** The first question of a new process, milliseconds. */
   readonly first: readonly number[]
   /** Questions of that process that were not asked before, over spans that it has looked at; milliseconds. */
   readonly later: readonly number[]
-  /** Of `later`, in the database alone; empty where that is not known. */
-  readonly inDatabase: readonly number[]
 }
 
 export interface Looking {
@@ -25,7 +21,6 @@ export interface Looking {
   readonly rounds: number
   /** Later looks of a turn; more of what is quick. */
   readonly looks: number
-  readonly writes: number
   readonly onProgress: (text: string) => void
 }
 
@@ -35,22 +30,19 @@ const step = hour + 7_000
 const goldenRatio = (Math.sqrt(5) - 1) / 2
 /** Milliseconds in which a view is asked for again and again: those of a new process also wait for what V8 compiles. */
 const least = 2_000
-/** From when writes begin until something is timed, milliseconds. */
-const writesAhead = 1_000
-
 /** All sides in turn, each view by a new process, round after round; who begins changes. */
 export async function look(
   sides: readonly Side[],
   views: readonly View[],
-  { records, rounds, looks, writes, onProgress }: Looking,
+  { records, rounds, looks, onProgress }: Looking,
 ): Promise<Turn[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round++) {
     for (const view of views) {
-      onProgress(`${view.name}: round ${round} of ${rounds}${writes === 0 ? '' : `, ${writes} writes/s`}`)
+      onProgress(`${view.name}: round ${round} of ${rounds}`)
       for (const side of rotated(sides, round - 1)) {
-        const timed = await withWrites(side, writes, onProgress, opened => time(opened, view, records, looks))
-        turns.push({ view: view.name, side: side.name, records, writes, round, ...timed })
+        const timed = await whileOpen(side, opened => time(opened, view, records, looks))
+        turns.push({ view: view.name, side: side.name, records, round, ...timed })
       }
     }
   }
@@ -63,21 +55,17 @@ export const lateRecord = 'one late record in the middle'
 /** Averages of 30 days in a store to which late records come; `first` is the look behind each of them. */
 export async function lookBehindLateRecords(
   sides: readonly ProductSide[],
-  { records, rounds, looks, onProgress }: Omit<Looking, 'writes'>,
+  { records, rounds, looks, onProgress }: Looking,
 ): Promise<Turn[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round++) {
     onProgress(`${lateRecord}: round ${round} of ${rounds}`)
     for (const side of rotated(sides, round - 1)) {
-      const opened = await side.open()
-      try {
+      const timed = await whileOpen(side, async opened => {
         const { later } = await time(opened, monthByHour, records, looks)
-        const first = await timeBehindLateRecords(opened, records, looks, round)
-        const common = { view: lateRecord, side: side.name, records, writes: 0, round }
-        turns.push({ ...common, first, later, inDatabase: [] })
-      } finally {
-        await opened.close()
-      }
+        return { first: await timeBehindLateRecords(opened, records, looks, round), later }
+      })
+      turns.push({ view: lateRecord, side: side.name, records, round, ...timed })
     }
   }
   return turns
@@ -93,25 +81,18 @@ async function timeBehindLateRecords(
   const times: number[] = []
   for (let place = 1; place <= looks; place++) {
     await opened.writeLate(middle + place * 60 * gap + round)
-    times.push((await ask(opened, monthByHour, place * step + gap, records)).took)
+    times.push(await ask(opened, monthByHour, place * step + gap, records))
   }
   return times
 }
 
-async function withWrites<Result>(
-  side: Side,
-  rate: number,
-  onProgress: (text: string) => void,
-  task: (opened: OpenSide) => Promise<Result>,
+async function whileOpen<Opened extends OpenSide, Result>(
+  side: { open(): Promise<Opened> },
+  task: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
   const opened = await side.open()
   try {
-    if (rate === 0) return await task(opened)
-    const writing = await opened.write(rate)
-    await delay(writesAhead)
-    const result = await task(opened)
-    onProgress(`  ${side.name}: ${await writing.stop()}`)
-    return result
+    return await task(opened)
   } finally {
     await opened.close()
   }
@@ -122,20 +103,17 @@ async function time(
   view: View,
   records: number,
   looks: number,
-): Promise<Pick<Turn, 'first' | 'later' | 'inDatabase'>> {
-  const first = [(await ask(opened, view, 0, records)).took]
+): Promise<Pick<Turn, 'first' | 'later'>> {
+  const first = [await ask(opened, view, 0, records)]
   const span = (looks + 1) * step
   // With the first one it covers the windows of all that follow.
   if (view.isSpan) await ask(opened, view, span, records)
   const later: number[] = []
-  const inDatabase: number[] = []
   const begin = performance.now()
   for (let place = 1; place <= looks || performance.now() - begin < least; place++) {
-    const answered = await ask(opened, view, view.isSpan ? within(span, place) : place * step, records)
-    later.push(answered.took)
-    if (answered.inDatabase !== undefined) inDatabase.push(answered.inDatabase)
+    later.push(await ask(opened, view, view.isSpan ? within(span, place) : place * step, records))
   }
-  return { first, later, inDatabase }
+  return { first, later }
 }
 
 /** Whole seconds. */
@@ -145,9 +123,4 @@ function within(span: number, place: number): number {
 
 function ask(opened: OpenSide, view: View, shift: number, records: number) {
   return opened.ask(view.at(shift, records), () => {})
-}
-
-function rotated<T>(items: readonly T[], by: number): T[] {
-  const place = by % items.length
-  return [...items.slice(place), ...items.slice(0, place)]
 }

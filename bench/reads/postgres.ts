@@ -1,13 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Postgres, startPostgres } from '../peers/postgres.ts'
 import { Psql } from './psql.ts'
 import type { Question } from './questions.ts'
 import { key, type Row, rowsOf } from './rows.ts'
-import type { OpenSide, Side, Writing } from './side.ts'
+import type { OpenSide, Side } from './side.ts'
 
 const rowsPerPiece = 1_000
-/** Of writes, milliseconds. */
-const commitEvery = 10
 
 /**
  * PostgreSQL with its default settings and a primary key of key and time, asked by psql over the Unix socket.
@@ -73,10 +70,9 @@ async function open(postgres: Postgres): Promise<OpenSide> {
     ask: async (question, onPart) => {
       const begin = performance.now()
       await psql.run(statementOf(question), onPart)
-      return { took: performance.now() - begin }
+      return performance.now() - begin
     },
     numbers,
-    write: rate => startWriting(postgres, rate),
     close: () => psql.close(),
   }
 }
@@ -105,33 +101,4 @@ function numbers(question: Question, answer: string): number[][] {
     const [time = '', ...rest] = line.split(',')
     return [Date.parse(time.replace(' ', 'T').replace(/\+00$/, 'Z')), ...rest.map(Number)]
   })
-}
-
-/** What is due since the last commit is one commit. */
-async function startWriting(postgres: Postgres, rate: number): Promise<Writing> {
-  const psql = await Psql.connect(postgres)
-  const begin = performance.now()
-  let isStopped = false
-  let written = 0
-  const writing = (async () => {
-    while (!isStopped) {
-      const due = Math.floor(((performance.now() - begin) * rate) / 1_000)
-      await psql.run(
-        `INSERT INTO records SELECT 'n-' || n % 20, clock_timestamp() + n * interval '1 microsecond', 21.5
-        FROM generate_series(1, ${due - written}) n ON CONFLICT DO NOTHING`,
-      )
-      written = due
-      await delay(commitEvery)
-    }
-  })()
-  // Told by `stop`.
-  writing.catch(() => {})
-  return {
-    stop: async () => {
-      isStopped = true
-      await writing
-      await psql.close()
-      return 'a commit of all that is due every 10 ms'
-    },
-  }
 }

@@ -11,16 +11,13 @@ import { openStore } from '../../src/store/open-store.ts'
 import { openThings } from '../../src/things.ts'
 import { type Thing, write } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { noPacking, type PackingTimes, packStore } from '../compaction/packed-store.ts'
-import type { LoadResult } from '../load/load.ts'
-import { LoadProcess } from '../load/load-process.ts'
-import type { MqttWrites } from '../load/mqtt-writers.ts'
-import { host } from '../peers/peer.ts'
-import { endWithUs } from '../peers/program.ts'
-import { type Answered, HttpLooks } from './http-looks.ts'
+import { noPacking, packStore } from '../compaction/packed-store.ts'
+import { ofThings, startWriting } from '../load/writes.ts'
+import { endWithUs } from '../peers/peer.ts'
+import { HttpLooks } from './http-looks.ts'
 import type { Question } from './questions.ts'
 import { key, rowsOf } from './rows.ts'
-import type { OpenSide, Side, Writing } from './side.ts'
+import type { OpenSide, Side } from './side.ts'
 
 /** How the rows are written. */
 export interface Shape {
@@ -39,7 +36,8 @@ export interface ProductSide extends Side {
   readonly recordsPerWrite: number
   /** On disk before it was packed, as `bytesPerRecord`. */
   readonly bytesPerRecordBefore: number
-  readonly compaction: PackingTimes
+  /** In which the compactor packed it. */
+  readonly secondsToPack: number
   /** @param environment variables on top of its own */
   open(environment?: NodeJS.ProcessEnv): Promise<OpenProduct>
 }
@@ -47,8 +45,10 @@ export interface ProductSide extends Side {
 export interface OpenProduct extends OpenSide {
   /** Writes a record of the same key in the past. */
   writeLate(datetime: number): Promise<void>
-  /** Asks for what a chart needs that is so many pixels wide. Times are milliseconds, `to` is exclusive. */
-  chart(from: number, to: number, points: number): Promise<Answered>
+  /** Devices write one value at a time over MQTT. @returns ends it, and gives how it went, in words */
+  write(rate: number): Promise<() => Promise<string>>
+  /** As `ask`, what a chart needs that is so many pixels wide. Times are milliseconds, `to` is exclusive. */
+  chart(from: number, to: number, points: number): Promise<number>
 }
 
 interface Kept {
@@ -59,31 +59,28 @@ interface Kept {
 }
 
 const writers = 20
-/** Milliseconds. */
-const writersRest = 2
-const mostUnacked = 1_000
-const writersProgram = new URL('../load/mqtt-writers-child.ts', import.meta.url)
+const writing = { payload: '{"values":[{"key":"n","value":21.5}]}', rest: 2, window: 1_000 }
 
-/** The embedded store behind the ready server, asked over HTTP. @param timesRests as of `packStore` */
+/** The embedded store behind the ready server, asked over HTTP. */
 export async function makeProductSide(
   shape: Shape,
   parent: string,
   records: number,
-  { timesRests, onProgress }: { readonly timesRests: boolean; readonly onProgress: (done: number) => void },
+  onProgress: (done: number) => void,
 ): Promise<ProductSide> {
   const begin = performance.now()
   const kept = await fill(shape, parent, records, onProgress)
   const secondsToFill = (performance.now() - begin) / 1_000
   const location = storeLocation(kept.dataDir)
   const bytesPerRecordBefore = (await bytesOfStore(location)) / records
-  const compaction = await packStore(location, timesRests)
+  const secondsToPack = await packStore(location)
   return {
     name: shape.name,
     recordsPerWrite: shape.recordsPerWrite,
     secondsToFill,
     bytesPerRecord: (await bytesOfStore(location)) / records,
     bytesPerRecordBefore,
-    compaction,
+    secondsToPack,
     open: async environment => open(await start(kept, environment), kept),
     remove: () => rm(kept.dataDir, { recursive: true }),
   }
@@ -151,7 +148,15 @@ function open(server: ServerProcess, { thing, writers }: Kept): OpenProduct {
         onPart,
       ),
     numbers,
-    write: rate => startWriters(server, writers, rate),
+    write: async rate => {
+      const tokens = writers.map(({ thingToken }) => thingToken)
+      const { stop } = await startWriting({ ...ofThings(server.mqttUrl, tokens), ...writing, rate })
+      return async () => {
+        const { done, seconds, latency } = await stop()
+        const [p50, p99] = [latency?.p50, latency?.p99].map(time => ((time ?? Number.NaN) / 1_000).toFixed(1))
+        return `${Math.round(done / seconds)} writes/s, ack p50 ${p50} ms, p99 ${p99} ms`
+      }
+    },
     writeLate: async datetime => {
       const values = [{ key, value: 20, datetime: formatDatetime(datetime) }]
       const { status } = await write(server, thing, { values })
@@ -200,35 +205,4 @@ function numbers(question: Question, answer: string): number[][] {
     Date.parse(String(object.datetime)),
     ...names.map(name => Number(object[name])),
   ])
-}
-
-/** Devices that write one value at a time over MQTT, from a process of their own. */
-async function startWriters(server: ServerProcess, things: readonly Thing[], rate: number): Promise<Writing> {
-  const load = new LoadProcess(writersProgram)
-  const tokens = things.map(({ thingToken }) => thingToken)
-  await load.ask('connect', {
-    host,
-    ports: [Number(new URL(server.mqttUrl).port)],
-    connections: tokens.length,
-    clientIdPrefix: 'writer-',
-    topics: tokens.map(token => `things/${token}/write`),
-    payload: '{"values":[{"key":"n","value":21.5}]}',
-    qos: 1,
-    window: mostUnacked,
-    rate,
-    rest: writersRest,
-  } satisfies MqttWrites)
-  await load.ask('start')
-  await load.ask('begin')
-  return {
-    stop: async () => {
-      await load.ask('end')
-      const { done, seconds, latency } = await load.ask<LoadResult>('finish')
-      await load.stop()
-      const [p50 = Number.NaN, p99 = Number.NaN] = [latency?.p50, latency?.p99].map(
-        time => (time ?? NaN) / 1_000,
-      )
-      return `${Math.round(done / seconds)} writes/s, ack p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`
-    },
-  }
 }

@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { endWithUs } from '../peers/peer.ts'
 import type { Postgres } from '../peers/postgres.ts'
-import { endWithUs } from '../peers/program.ts'
 
 /** Behind each answer. */
 const mark = Buffer.from('-- answered\n')
@@ -32,7 +32,7 @@ export class Psql {
     this.#closed = once(this.#child, 'close').then(() =>
       this.#onError(new Error(`psql ended: ${this.#errors}`)),
     )
-    // Told by `close`.
+    // `close` reports it.
     this.#child.stdin.on('error', () => {})
   }
 

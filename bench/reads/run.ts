@@ -1,12 +1,8 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
-import { makeBenchDirectory } from '../bench-directory.ts'
-import { describeMachine } from '../compare/machine.ts'
-import { isReached, machineLine, verdictTable } from '../compare/table.ts'
-import { createProgress } from '../load/progress.ts'
+import { describeMachine, isReached, machineLine, verdictTable } from '../compare/report.ts'
 import { ProgramMissing } from '../peers/peer.ts'
-import { type Judged, judgeDisk, judgedFrom, judgeGrowth, judgeLooks } from './bars.ts'
+import { createProgress, makeBenchDirectory, readOptions, report } from '../program.ts'
 import { checkAnswers } from './check.ts'
 import { lateRecord, look, lookBehindLateRecords, type Turn } from './looks.ts'
 import { makePostgresSide } from './postgres.ts'
@@ -14,49 +10,48 @@ import { makeProductSide, type ProductSide, shapes } from './product.ts'
 import { views } from './questions.ts'
 import type { Side } from './side.ts'
 import { makeSqliteSide } from './sqlite.ts'
-import { looksTable, storesTable } from './tables.ts'
+import {
+  type Judged,
+  judgeDisk,
+  judgedFrom,
+  judgeGrowth,
+  judgeLooks,
+  looksTable,
+  storesTable,
+} from './verdicts.ts'
 
 /**
- * `npm run bench:reads [-- --records 2600000 --rounds 3 --only <part of a view's name> --writes 5000]`: looks at records of one
+ * `npm run bench:reads [-- --records 2600000 --rounds 3 --only <part of a view's name>]`: looks at records of one
  * key, written in batches and one a write, beside SQLite and PostgreSQL with the same rows; docs/inside/performance.md says
  * how. Exits with 1 if answers differ; a run of enough records also if a floor is missed or something could not be
  * measured. Installs better-sqlite3 in this folder. Linux only.
  */
 
-const { values } = parseArgs({
-  options: {
-    /** Several, with commas between them, are measured one after the other. */
-    records: { type: 'string', default: String(judgedFrom) },
-    rounds: { type: 'string', default: '3' },
-    /** Later looks of a round. */
-    looks: { type: 'string', default: '5' },
-    only: { type: 'string', default: '' },
-    /** Records a second: all is measured again while they are written. 0: without alone. */
-    writes: { type: 'string', default: '0' },
-    /** What is left out, with commas between: peers, and `rests`, a copy that is packed with those. */
-    without: { type: 'string', default: '' },
-    directory: { type: 'string', default: tmpdir() },
-    json: { type: 'string' },
-  },
+const values = readOptions({
+  /** Several, with commas between them, are measured one after the other. */
+  records: String(judgedFrom),
+  rounds: 3,
+  /** Later looks of a round. */
+  looks: 5,
+  only: '',
+  /** Peers that are left out, with commas between. */
+  without: '',
+  directory: tmpdir(),
+  json: '',
 })
 const sizes = values.records.split(',').map(Number)
-const rounds = Number(values.rounds)
-const looks = Number(values.looks)
-const writes = Number(values.writes)
+const { rounds, looks } = values
 const chosen = views.filter(({ name }) => name.includes(values.only))
 const asksLate = lateRecord.includes(values.only)
 if (chosen.length === 0 && !asksLate) throw new Error(`no view is called ${values.only}`)
 const peers = { SQLite: makeSqliteSide, PostgreSQL: makePostgresSide } as const
-const rests = 'rests'
 const leftOut = values.without.split(',').filter(name => name !== '')
-const unknown = leftOut.find(name => name !== rests && !(name in peers))
+const unknown = leftOut.find(name => !(name in peers))
 if (unknown !== undefined) throw new Error(`${unknown} cannot be left out`)
 /** Rows between two looks at how far a store is filled. */
 const progressEvery = 10_000
 
 const directory = await makeBenchDirectory(values.directory)
-// PostgreSQL, which does not run as root, has its files in there.
-await chmod(directory, 0o711)
 const machine = await describeMachine(directory)
 console.log(machineLine(machine))
 
@@ -74,7 +69,7 @@ for (const [records, bars] of judged)
   console.log(`\n${records.toLocaleString('en')} records\n${verdictTable(bars)}`)
 for (const reason of [...missing, ...leftOut.map(name => `${name}, as was asked for`)])
   console.log(`not measured: ${reason}`)
-if (values.json !== undefined)
+if (values.json !== '')
   await writeFile(
     values.json,
     JSON.stringify({ machine, options: values, stores: [...stores], turns, judged: [...judged] }, null, 2),
@@ -91,8 +86,7 @@ async function measure(records: number): Promise<void> {
   const products: ProductSide[] = []
   const sides: Side[] = []
   for (const shape of shapes) {
-    const options = { timesRests: !leftOut.includes(rests), onProgress: filling(shape.name, records) }
-    products.push(await makeProductSide(shape, directory, records, options))
+    products.push(await makeProductSide(shape, directory, records, filling(shape.name, records)))
   }
   sides.push(...products)
   for (const [name, makeSide] of Object.entries(peers)) {
@@ -108,18 +102,16 @@ async function measure(records: number): Promise<void> {
   stores.set(records, sides)
   console.log(`\n${count} records\n${storesTable(sides)}`)
 
-  await checkAnswers(sides, chosen, records, tell)
+  await checkAnswers(sides, chosen, records, report)
   console.log(
     `\nequal to the rows, folded one by one: the answers of ${sides.map(({ name }) => name).join('; ')}`,
   )
-  const common = { records, rounds, looks, onProgress: tell }
-  const alone = await look(sides, chosen, { ...common, writes: 0 })
-  const written = writes === 0 ? [] : await look(sides, chosen, { ...common, writes })
+  const looking = { records, rounds, looks, onProgress: report }
+  const own = await look(sides, chosen, looking)
   // Last, since the stores differ from then on.
-  if (asksLate) alone.push(...(await lookBehindLateRecords(products, common)))
-  turns.push(...alone, ...written)
-  console.log(`\n${count} records, ${rounds} rounds\n${looksTable(alone)}`)
-  if (writes > 0) console.log(`\nwhile ${writes.toLocaleString('en')} writes/s go on\n${looksTable(written)}`)
+  if (asksLate) own.push(...(await lookBehindLateRecords(products, looking)))
+  turns.push(...own)
+  console.log(`\n${count} records, ${rounds} rounds\n${looksTable(own)}`)
   if (records >= judgedFrom) {
     const disk = products
       .filter(({ recordsPerWrite }) => recordsPerWrite === 1)
@@ -134,8 +126,4 @@ function filling(name: string, records: number): (done: number) => void {
   return done => {
     if (done % progressEvery === 0 || done === records) progress(done)
   }
-}
-
-function tell(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

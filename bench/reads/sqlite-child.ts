@@ -6,28 +6,15 @@ import { openSqlite } from './better-sqlite3.ts'
 import type { Question, WholeRange } from './questions.ts'
 import { key } from './rows.ts'
 
-/**
- * Answers questions from SQLite over HTTP, with nothing but Node between them: `GET /?question=<JSON>`, and how long the
- * database alone took in `x-in-database`. `GET /?rate=<n>` begins to write so many rows a second; 0 ends it. Prints its port.
- */
+/** Answers questions from SQLite over HTTP, with nothing but Node between them: `GET /?question=<JSON>`. Prints its port. */
 
 const [path = ''] = process.argv.slice(2)
 const database = openSqlite(path)
-database.pragma('synchronous = FULL')
 
 const rowsPerPart = 500
-/** Of writes, milliseconds. */
-const commitEvery = 10
-let writing: NodeJS.Timeout | undefined
 
 const server = createServer((request, response) => {
   const parameters = new URL(request.url ?? '', 'http://localhost').searchParams
-  const rate = parameters.get('rate')
-  if (rate !== null) {
-    setRate(Number(rate))
-    response.end('{}')
-    return
-  }
   const question = JSON.parse(parameters.get('question') ?? '') as Question
   if (question.kind === 'csv') void sendCsv(question, response)
   else sendRows(question, response)
@@ -35,9 +22,7 @@ const server = createServer((request, response) => {
 server.listen(0, host, () => console.log((server.address() as AddressInfo).port))
 
 function sendRows(question: Exclude<Question, WholeRange>, response: ServerResponse): void {
-  const begin = performance.now()
   const rows = question.kind === 'records' ? newest(question) : summaries(question)
-  response.setHeader('x-in-database', performance.now() - begin)
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify(rows))
 }
@@ -74,17 +59,4 @@ async function sendCsv({ from, to }: WholeRange, response: ServerResponse): Prom
     lines = []
   }
   response.end(lines.join(''))
-}
-
-/** What is due since the last commit is one commit. */
-function setRate(rate: number): void {
-  clearInterval(writing)
-  if (rate === 0) return
-  const insert = database.prepare('INSERT INTO records (key, time, value) VALUES (?, ?, 21.5)')
-  const begin = performance.now()
-  let written = 0
-  const commit = database.transaction((due: number) => {
-    for (; written < due; written++) insert.run(`n-${written % 20}`, Date.now())
-  })
-  writing = setInterval(() => commit(Math.floor(((performance.now() - begin) * rate) / 1_000)), commitEvery)
 }

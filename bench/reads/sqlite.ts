@@ -1,7 +1,6 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { host } from '../peers/peer.ts'
-import { startProgram } from '../peers/program.ts'
+import { firstLineOf, host, startScript } from '../peers/peer.ts'
 import { installSqlite, openSqlite } from './better-sqlite3.ts'
 import { HttpLooks } from './http-looks.ts'
 import type { Question } from './questions.ts'
@@ -53,28 +52,17 @@ function fill(path: string, records: number, onProgress: (done: number) => void)
 }
 
 async function open(path: string): Promise<OpenSide> {
-  const child = await startProgram(program, [path])
-  const looks = new HttpLooks(`http://${host}:${await child.firstLine()}`)
+  const child = await startScript(program, [path])
+  const looks = new HttpLooks(`http://${host}:${await firstLineOf(child)}`)
   return {
-    ask: async (question, onPart) => {
+    ask: (question, onPart) => {
       const asked = new URLSearchParams({ question: JSON.stringify(question) })
-      const { took, headers } = await looks.get(`/?${asked}`, {}, onPart)
-      const inDatabase = headers['x-in-database']
-      return inDatabase === undefined ? { took } : { took, inDatabase: Number(inDatabase) }
+      return looks.get(`/?${asked}`, {}, onPart)
     },
     numbers,
-    write: async rate => {
-      await looks.get(`/?rate=${rate}`, {}, () => {})
-      return {
-        stop: async () => {
-          await looks.get('/?rate=0', {}, () => {})
-          return 'a commit of all that is due every 10 ms'
-        },
-      }
-    },
     close: async () => {
       looks.close()
-      await child.stop()
+      await child.end('SIGTERM')
     },
   }
 }

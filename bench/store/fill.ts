@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { readVoyage } from '../../src/cli/demo/voyage.ts'
 import type { NewRecord } from '../../src/core/record/record.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { bytesWritten } from '../peers/processes.ts'
 
 export interface Filling {
   /** Records a second in each slice, in order. */
@@ -37,7 +37,7 @@ export async function fill(options: FillOptions): Promise<Filling> {
   const voyage = (await readVoyage(new Date())).flatMap(row => row.records)
   const start = behind - (records / keys.length) * 2_000
   const rates: number[] = []
-  const writtenBefore = bytesWritten()
+  const writtenBefore = bytesWritten(process.pid)
   let next = 0
   const write = async () => {
     const batch: NewRecord[] = []
@@ -59,10 +59,5 @@ export async function fill(options: FillOptions): Promise<Filling> {
     onProgress?.(next)
   }
   await store.close()
-  return { rates, bytesPerRecord: (bytesWritten() - writtenBefore) / records, keys }
-}
-
-/** What this process has caused to be written to disk so far; Linux only. */
-function bytesWritten(): number {
-  return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+  return { rates, bytesPerRecord: (bytesWritten(process.pid) - writtenBefore) / records, keys }
 }

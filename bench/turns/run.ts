@@ -1,29 +1,19 @@
-import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { preload } from '../../test/helpers/preload.ts'
-import { makeBenchDirectory } from '../bench-directory.ts'
+import { createThing, write } from '../../test/helpers/http-client.ts'
+import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { comparisons } from '../compare/measures.ts'
-import { fillStore } from '../peers/filled-store.ts'
-import { startProduct } from '../peers/product.ts'
-import { quantile } from '../statistics.ts'
-import { largestWrites, sendLargestWrites, type WritesOf } from './largest-writes.ts'
+import { fillStore, startProduct } from '../peers/product.ts'
+import { makeBenchDirectory, quantile, readOptions, report } from '../program.ts'
 import type { TurnTimes } from './turns-preload.ts'
+import { WatchedTurns } from './watched-turns.ts'
 
 /**
  * `npm run bench:turns [-- --seconds 5 --records 200000]`: how long the event loop is kept by one turn under the loads of
  * `npm run bench` that keep it busiest, and by writes that are as large as may be. Exits with 1 if the bound is missed. Linux only.
  */
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '5' },
-    records: { type: 'string', default: '200000' },
-  },
-})
-const seconds = Number(values.seconds)
+const { seconds, records } = readOptions({ seconds: 5, records: 200_000 })
 /** Processor time of one turn in a hundred at most, milliseconds. */
 const bound = 20
 const loads = [
@@ -34,25 +24,26 @@ const loads = [
   'durable HTTP, 100 values',
   'QoS 0, 100 publishers, 1 subscriber',
 ]
-
-const directory = await makeBenchDirectory()
-const session = {
-  directory,
-  filled: await fillStore({ parent: directory, records: Number(values.records) }),
-  seconds,
-  warmUp: Math.min(seconds, 3),
-  connections: 10,
-  window: 100,
+/** As many records as a write may carry (contract §2), milliseconds between two, and rounds of them. */
+const largest = { records: 10_000, resources: 10, interval: 1_000, rounds: 20 }
+/** By the name of a load, the writes of one of its rounds, one after another. */
+const largestWrites: Readonly<Record<string, (round: number) => readonly (readonly object[])[]>> = {
+  'HTTP, 10,000 values without datetime': () => [valuesOf(() => undefined)],
+  'HTTP, 10,000 values in time order, and then 10,000 between them': round => {
+    const begin = Date.UTC(2026, 0, 1) + round * largest.records * largest.interval
+    const at = (place: number) => new Date(begin + place * largest.interval).toISOString()
+    return [valuesOf(at), valuesOf(place => at(place + 0.5))]
+  },
 }
 
-/** Of the largest writes. */
-const rounds = 20
-let sockets = 0
+const directory = await makeBenchDirectory()
+const filled = await fillStore(directory, records)
+const session = { directory, filled, seconds, warmUp: Math.min(seconds, 3), connections: 10, window: 100 }
 const rows: Record<string, string | number>[] = []
 let worst = 0
 
 for (const load of loads) show(load, await measureLoad(load))
-for (const [load, writesOf] of largestWrites) show(load, await measureWrites(load, writesOf))
+for (const load of Object.keys(largestWrites)) show(load, await measureWrites(load))
 console.table(rows)
 console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: ${worst.toFixed(1)}`)
 process.exit(worst <= bound ? 0 : 1)
@@ -73,46 +64,58 @@ function show(load: string, { processor, wall }: TurnTimes): void {
 async function measureLoad(load: string): Promise<TurnTimes> {
   const start = comparisons.find(({ name }) => name === load)?.sides.product
   if (!start) throw new Error(`there is no measure ${load}`)
-  const { environment, socketPath } = watched(load)
-  const product = await start({ ...session, environment })
+  const turns = turnsUnder(load)
+  const product = await start({ ...session, environment: turns.environment })
   try {
     // What is compiled first is no load's.
     await product.turn()
-    const watch = connect(socketPath)
+    const end = turns.watch()
     const turn = product.turn()
     await delay((session.warmUp + seconds) * 1_000)
-    // While it is looked at, the process is never idle, for which the contestant waits at the end.
-    const times = await seen(watch)
+    // The contestant waits at the end until the process is idle, which it is not while it is watched.
+    const times = await end()
     await turn
     return times
   } finally {
-    await product.stop()
+    await product.stop?.()
   }
 }
 
-async function measureWrites(load: string, writesOf: WritesOf): Promise<TurnTimes> {
-  const { environment, socketPath } = watched(load)
-  const { server, stop } = await startProduct({ filled: session.filled, directory, environment })
+async function measureWrites(load: string): Promise<TurnTimes> {
+  const turns = turnsUnder(load)
+  const { server, stop } = await startProduct({ ...session, environment: turns.environment })
   try {
-    await sendLargestWrites(server, writesOf, rounds)
-    const watch = connect(socketPath)
-    await sendLargestWrites(server, writesOf, rounds)
-    return await seen(watch)
+    await sendLargest(server, load)
+    const end = turns.watch()
+    await sendLargest(server, load)
+    return await end()
   } finally {
     await stop()
   }
 }
 
-/** The environment of a product whose turns are told to whoever connects to the socket. */
-function watched(load: string): { environment: NodeJS.ProcessEnv; socketPath: string } {
-  process.stderr.write(`${load}\n`)
-  const socketPath = join(directory, `${sockets++}.sock`)
-  const environment = { ...preload(new URL('turns-preload.ts', import.meta.url)), BENCH_TURNS: socketPath }
-  return { environment, socketPath }
+/** To a new thing. @throws Error if a write is not stored */
+async function sendLargest(server: ServerProcess, load: string): Promise<void> {
+  const thing = await createThing(server)
+  for (let round = 0; round < largest.rounds; round++) {
+    for (const values of largestWrites[load]?.(round) ?? []) {
+      const { status } = await write(server, thing, { values })
+      if (status !== 201) throw new Error(`a write was answered with ${status}`)
+    }
+  }
 }
 
-/** Of all turns since it was connected. */
-async function seen(watch: Socket): Promise<TurnTimes> {
-  watch.end()
-  return JSON.parse(await text(watch)) as TurnTimes
+function valuesOf(datetime: (place: number) => string | undefined): object[] {
+  return Array.from({ length: largest.records }, (_, place) => {
+    return {
+      key: `sensor-${place % largest.resources}`,
+      value: 20 + place / 1_000,
+      datetime: datetime(place),
+    }
+  })
+}
+
+function turnsUnder(load: string): WatchedTurns {
+  report(load)
+  return new WatchedTurns(join(directory, `${rows.length}.sock`))
 }

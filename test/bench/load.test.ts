@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type HttpWrites, writeHttp } from '../../bench/load/http-writers.ts'
-import type { LoadResult, Marks } from '../../bench/load/load.ts'
-import { subscribe } from '../../bench/load/mqtt-subscribers.ts'
-import { type MqttWrites, writeMqtt } from '../../bench/load/mqtt-writers.ts'
+import { subscribe } from '../../bench/load/subscribers.ts'
+import {
+  type HttpWrites,
+  type LoadResult,
+  type Marks,
+  type MqttWrites,
+  runWrites,
+  startWriting,
+} from '../../bench/load/writes.ts'
 import { get, type Posts, post } from '../../bench/load/wrk.ts'
 import { createThing, type Thing } from '../helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
@@ -30,31 +35,31 @@ afterAll(async () => {
   await removeDirectory()
 })
 
-describe('writeMqtt', () => {
+describe('runWrites over MQTT', () => {
   it.each([0, 1] as const)('at QoS %i has an ack for each record that is stored', async qos => {
     const key = nextKey()
-    const result = await writeMqtt(mqttWrites({ key, qos }), phases, noMarks)
+    const result = await runWrites(mqttWrites({ key, qos }), phases, noMarks)
     expectComplete(result, await countStored(key))
     expect(result).not.toHaveProperty('latency')
   })
 
   it('sends all that is due, whatever is acked', async () => {
     const key = nextKey()
-    const result = await writeMqtt(mqttWrites({ key, rate: 40 }), phases, noMarks)
+    const result = await runWrites(mqttWrites({ key, rate: 40 }), phases, noMarks)
     expectComplete(result, await countStored(key))
     expectLatency(result)
   })
 
   it('ends the measured stretch at a count of acks', async () => {
     const key = nextKey()
-    const result = await writeMqtt(mqttWrites({ key }), { ...phases, measured: 60, acks: 1_000 }, noMarks)
+    const result = await runWrites(mqttWrites({ key }), { ...phases, measured: 60, acks: 1_000 }, noMarks)
     expectComplete(result, await countStored(key))
     expect(result.done).toBeGreaterThanOrEqual(1_000)
   })
 
   it('ends when so many acks are not received in time', async () => {
     const writes = mqttWrites({ key: nextKey(), rate: 10 })
-    await expect(writeMqtt(writes, { ...phases, acks: 1_000_000 }, noMarks)).rejects.toThrow(
+    await expect(runWrites(writes, { ...phases, acks: 1_000_000 }, noMarks)).rejects.toThrow(
       '1000000 acks: not in',
     )
   })
@@ -62,18 +67,27 @@ describe('writeMqtt', () => {
   it('says when the measured stretch begins and ends', async () => {
     const calls: string[] = []
     const marks = { onBegin: () => void calls.push('begin'), onEnd: () => void calls.push('end') }
-    await writeMqtt(mqttWrites({ key: nextKey() }), phases, marks)
+    await runWrites(mqttWrites({ key: nextKey() }), phases, marks)
     expect(calls).toEqual(['begin', 'end'])
+  })
+
+  it('goes on until it is stopped', async () => {
+    const key = nextKey()
+    const writing = await startWriting(mqttWrites({ key, rate: 400 }))
+    await expect.poll(() => countStored(key)).toBeGreaterThan(0)
+    const result = await writing.stop()
+    expectComplete(result, await countStored(key))
+    expectLatency(result)
   })
 
   it('ends when a connection is refused', async () => {
     const writes = { ...mqttWrites({ key: nextKey() }), username: 'nobody', password: 'wrong' }
-    await expect(writeMqtt(writes, phases, noMarks)).rejects.toThrow(/^writer-\d: refused with CONNACK 4$/)
+    await expect(runWrites(writes, phases, noMarks)).rejects.toThrow(/^writer-\d: refused with CONNACK 4$/)
   })
 
   it('ends when nothing listens', async () => {
     const writes = { ...mqttWrites({ key: nextKey() }), ports: [1] }
-    await expect(writeMqtt(writes, phases, noMarks)).rejects.toThrow('ECONNREFUSED')
+    await expect(runWrites(writes, phases, noMarks)).rejects.toThrow('ECONNREFUSED')
   })
 
   it('ends when the server dies meanwhile', async () => {
@@ -92,28 +106,28 @@ describe('writeMqtt', () => {
       await mortal.kill()
     }
     const marks = { ...noMarks, onBegin }
-    await expect(writeMqtt(writes, { ...phases, measured: 600 }, marks)).rejects.toThrow(/^writer-\d: /)
+    await expect(runWrites(writes, { ...phases, measured: 600 }, marks)).rejects.toThrow(/^writer-\d: /)
     expect(wasAlive).toBe(true)
   })
 })
 
-describe('writeHttp', () => {
+describe('runWrites over HTTP', () => {
   it('has an answer for each record that is stored', async () => {
     const key = nextKey()
-    const result = await writeHttp(httpWrites({ key }), phases, noMarks)
+    const result = await runWrites(httpWrites({ key }), phases, noMarks)
     expectComplete(result, await countStored(key))
   })
 
   it('sends all that is due, whatever is answered', async () => {
     const key = nextKey()
-    const result = await writeHttp(httpWrites({ key, rate: 400 }), phases, noMarks)
+    const result = await runWrites(httpWrites({ key, rate: 400 }), phases, noMarks)
     expectComplete(result, await countStored(key))
     expectLatency(result)
   })
 
   it('ends with what was answered instead', async () => {
     const writes = { ...httpWrites({ key: nextKey() }), paths: [`/v2/things/${'x'.repeat(43)}`] }
-    await expect(writeHttp(writes, phases, noMarks)).rejects.toThrow(
+    await expect(runWrites(writes, phases, noMarks)).rejects.toThrow(
       /answered with 401: .*unknown_thing_token/,
     )
   })
@@ -191,7 +205,7 @@ describe('subscribe', () => {
   it.each([0, 1] as const)('at QoS %i counts each message at each subscriber', async qos => {
     const key = nextKey()
     const subscriber = await subscribe({ ...subscription(`things/${thing.thingToken}/values/${key}`), qos })
-    const { total } = await writeMqtt(mqttWrites({ key }), phases, noMarks)
+    const { total } = await runWrites(mqttWrites({ key }), phases, noMarks)
     expect(await subscriber.drained()).toBe(2 * total)
     expect(await subscriber.processorTime()).toBeGreaterThan(0)
     await subscriber.close()

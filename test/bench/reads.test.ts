@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ProgramMissing } from '../../bench/peers/peer.ts'
 import { installSqlite } from '../../bench/reads/better-sqlite3.ts'
-import { FoldedRows } from '../../bench/reads/folded-rows.ts'
+import { FoldedRows } from '../../bench/reads/check.ts'
 import { end, gap, rowsOf } from '../../bench/reads/rows.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 

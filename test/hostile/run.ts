@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../bench/load/progress.ts'
+import { createProgress } from '../../bench/program.ts'
 import { type FuzzResult, fuzz, type Standing } from './fuzz.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { createProgress } from '../../bench/load/progress.ts'
+import { createProgress } from '../../bench/program.ts'
 import { SoakReport } from './report.ts'
 import { watchMemory } from './server-memory.ts'
 import { startServers } from './servers.ts'

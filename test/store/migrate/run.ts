@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { createProgress } from '../../../bench/load/progress.ts'
+import { createProgress } from '../../../bench/program.ts'
 import { fill } from '../../../bench/store/fill.ts'
 import { createToken } from '../../../src/core/token.ts'
 import { storeLocation } from '../../../src/server/keeping/choose-store.ts'

@@ -1,0 +1,56 @@
+import { LoadProcess } from './process.ts'
+
+const program = new URL('subscribers-child.ts', import.meta.url)
+/** Seconds without a message after which no more are expected. */
+const silence = 1
+
+export interface Subscription {
+  readonly host: string
+  readonly port: number
+  /** Of subscriber i the client id is `<prefix><i>`. */
+  readonly clientIdPrefix: string
+  readonly username?: string
+  readonly password?: string
+  readonly filter: string
+  readonly qos: 0 | 1
+  /** Subscribers, each with a connection of its own. */
+  readonly count: number
+}
+
+/** Subscribers of one filter that only count, in a process of their own. Each call throws an Error if one was disconnected. */
+export interface Subscriber {
+  /** Messages so far, of all together. */
+  received(): Promise<number>
+  /** Of the process so far, microseconds. */
+  processorTime(): Promise<number>
+  /** Waits until nothing has come for a second. @returns messages of all together */
+  drained(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Resolves when all are subscribed. @throws Error if a connection or the filter is refused */
+export async function subscribe(subscription: Subscription): Promise<Subscriber> {
+  const subscribers = new LoadProcess(program)
+  try {
+    await subscribers.ask('subscribe', subscription)
+  } catch (error) {
+    await subscribers.stop()
+    throw error
+  }
+  const received = () => subscribers.ask<number>('received')
+  return {
+    received,
+    processorTime: () => subscribers.ask<number>('processorTime'),
+    drained: async () => {
+      for (let before = await received(); ; ) {
+        await subscribers.wait(silence)
+        const now = await received()
+        if (now === before) return now
+        before = now
+      }
+    },
+    close: async () => {
+      await subscribers.ask('end').finally(() => subscribers.stop())
+    },
+  }
+}
