@@ -60,8 +60,11 @@ describe('documents name', () => {
   it('flags that there are', () => {
     const known = new Set([...optionNames.map(flagName), ...allFlags().map(flag => flag.slice(2))])
     const named = inCode(/^--([a-z][a-z-]+)(?=[ =]|$)/g)
+    const ofBenches = [...source.matchAll(/\breadOptions\(\{(.*?)\}\)/gs)].map(([, names]) => names).join()
     const isOfScript = (flag: string) =>
-      manifest.includes(flag) || new RegExp(`\\b${flag.slice(2)}['"]?: \\{|'${flag.slice(2)}'`).test(source)
+      manifest.includes(flag) ||
+      new RegExp(`\\b${flag.slice(2)}['"]?: \\{|'${flag.slice(2)}'`).test(source) ||
+      new RegExp(`\\b${flag.slice(2)}: `).test(ofBenches)
     expect(unknown(named, ({ name }) => known.has(name.slice(2)) || isOfScript(name))).toEqual([])
   })
 
