@@ -1,11 +1,30 @@
-import { readdir } from 'node:fs/promises'
 import { storeConformance } from '../../src/conformance/index.ts'
 import { within } from '../helpers/waiting.ts'
 import type { StoreUnderTest } from '../store/store-places.ts'
-import type { Mutation } from './mutation.ts'
+import { type Mutation, mutated } from './mutation.ts'
 import { promisedDriver, settlingDriver } from './promised-driver.ts'
+import { aggregateMutations } from './tables/aggregates.ts'
+import { commitMutations } from './tables/commits.ts'
+import { documentMutations } from './tables/documents.ts'
+import { latestMutations } from './tables/latest.ts'
+import { logMutations } from './tables/log.ts'
+import { readMutations } from './tables/reads.ts'
+import { removalMutations } from './tables/removals.ts'
+import { writeMutations } from './tables/writes.ts'
 
-/** What the suite says of a store. */
+/** All mutations with their names. */
+export const mutations: readonly (readonly [name: string, Mutation])[] = [
+  writeMutations,
+  readMutations,
+  latestMutations,
+  aggregateMutations,
+  removalMutations,
+  commitMutations,
+  logMutations,
+  documentMutations,
+].flatMap(table => Object.entries(table))
+
+/** Outcome of the suite on a store. */
 export interface Verdict {
   /** How many tests it ran. */
   readonly tests: number
@@ -43,21 +62,10 @@ function testsOf(store: StoreUnderTest, mutation: Mutation | undefined): readonl
     factory: async () => {
       const place = await store.factory()
       if (mutation === undefined) return place
-      return { ...place, driver: () => settlingDriver(mutation.mutate(promisedDriver(place.driver()))) }
+      return { ...place, driver: () => settlingDriver(mutated(promisedDriver(place.driver()), mutation)) }
     },
   })
   return tests
-}
-
-/** The mutations of this folder, by name. */
-export async function loadMutations(): Promise<readonly Mutation[]> {
-  const ending = '.mutation.ts'
-  const files = (await readdir(import.meta.dirname)).filter(file => file.endsWith(ending)).sort()
-  const names = files.map(file => file.slice(0, -ending.length))
-  const modules = await Promise.all(
-    names.map(name => import(`./${name}.mutation.ts`) as Promise<{ mutation: Mutation }>),
-  )
-  return modules.map(({ mutation }) => mutation)
 }
 
 async function passes(body: () => Promise<void>): Promise<boolean> {

@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import { level, memory } from '../store/store-places.ts'
-import { judge, loadMutations } from './judge.ts'
+import { judge, mutations } from './judge.ts'
 
 const stores = { memory, level }
 const { values } = parseArgs({ options: { store: { type: 'string', default: 'memory' } } })
@@ -16,11 +16,10 @@ if (store === undefined) throw new Error(`--store must be one of ${Object.keys(s
 const control = await judge(store)
 print('(none)', control.red)
 let survivors = 0
-const mutations = await loadMutations()
-for (const mutation of mutations) {
+for (const [name, mutation] of mutations) {
   const { red } = await judge(store, mutation)
   if (red.length === 0) survivors++
-  print(mutation.name, red)
+  print(name, red)
 }
 console.log(
   `${values.store}: ${control.tests} tests, ${control.red.length} red unmutated; ` +
