@@ -9,20 +9,61 @@ export interface HttpCase {
   readonly name: string
   /** All of it, in one go. */
   readonly sends: readonly Part[]
-  /** Whether the client ends its half of the connection behind it. */
-  readonly halfCloses?: true
   /**
    * In order: the reason of a refusal, in the one error shape and with the status of the catalogue, or the status of
    * any other answer.
    */
-  readonly answers: readonly (Reason | number)[]
+  readonly answers: readonly Answer[]
   /**
-   * Whether the server closes the connection after the answers. Otherwise it has to take the next request on the
-   * connection for what it is.
+   * What becomes of the connection behind the answers. `open`: the server has to take the next request on it for what
+   * it is; `closed`: by the server; `half-closed`: the client ends its half behind what it sends, then the server.
    */
-  readonly closes?: true
+  readonly outcome: 'open' | 'closed' | 'half-closed'
   /** What the last answer must have among its headers, by name in lower case; undefined: must not have. */
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: ExpectedHeaders
+}
+
+type Answer = Reason | number
+type ExpectedHeaders = Readonly<Record<string, string | undefined>>
+type Row = readonly [
+  sends: Part | readonly Part[],
+  answers: Answer | readonly Answer[],
+  headers?: ExpectedHeaders,
+]
+
+/** The cases of a table, by name. */
+export function rows(outcome: HttpCase['outcome'], table: Readonly<Record<string, Row>>): HttpCase[] {
+  return Object.entries(table).map(([name, row]) => toCase(outcome, name, row))
+}
+
+/** A case of each input of a table. */
+export function each<Input>(
+  outcome: HttpCase['outcome'],
+  inputs: Readonly<Record<string, Input>>,
+  nameOf: (name: string) => string,
+  rowOf: (input: Input, name: string) => Row,
+): HttpCase[] {
+  return Object.entries(inputs).map(([name, input]) => toCase(outcome, nameOf(name), rowOf(input, name)))
+}
+
+/** A case of each of some texts. */
+export function eachText(
+  outcome: HttpCase['outcome'],
+  texts: readonly string[],
+  nameOf: (text: string) => string,
+  rowOf: (text: string) => Row,
+): HttpCase[] {
+  return texts.map(text => toCase(outcome, nameOf(text), rowOf(text)))
+}
+
+function toCase(outcome: HttpCase['outcome'], name: string, [sends, answers, headers = {}]: Row): HttpCase {
+  return {
+    name,
+    sends: typeof sends === 'string' || sends instanceof Uint8Array ? [sends] : sends,
+    answers: typeof answers === 'string' || typeof answers === 'number' ? [answers] : answers,
+    outcome,
+    headers,
+  }
 }
 
 /** What stands for a placeholder. */

@@ -8,12 +8,18 @@ import { isRefusal, refusalProblems } from './refusal.ts'
 /** Behind what, on its connection, a case is played. */
 export type Setting = 'fresh' | 'behind a good request'
 
-const goodRequest: HttpCase = { name: 'a good write', sends: write(goodBody), answers: [201] }
+const goodRequest: HttpCase = {
+  name: 'a good write',
+  sends: write(goodBody),
+  answers: [201],
+  outcome: 'open',
+}
 /** Whose answer is none that a case has. */
 const probe: HttpCase = {
   name: 'the next request',
   sends: get('/v2/utils/date?thingToken=<other-token>&format=unix_timestamp'),
   answers: [200],
+  outcome: 'open',
 }
 const probeAnswer = /^\[\{"key":"date","value":\d+\}\]$/
 
@@ -33,7 +39,7 @@ export async function playCase(
     }
     const sent = bytesOfParts(hostile.sends, target)
     connection.send(sent)
-    if (hostile.halfCloses) connection.end()
+    if (hostile.outcome === 'half-closed') connection.end()
     return await judge(connection, hostile, before, { sent, secrets: secretsOf(target), target })
   } catch (error) {
     const received = connection.received.toString('latin1').slice(0, 300)
@@ -51,13 +57,13 @@ interface Sent {
 
 async function judge(
   connection: RawConnection,
-  { answers: expected, closes, halfCloses, headers = {} }: HttpCase,
+  { answers: expected, outcome, headers = {} }: HttpCase,
   before: number,
   { sent, secrets, target }: Sent,
 ): Promise<readonly string[]> {
   const wanted = before + expected.length
   await connection.answers(wanted)
-  const isOver = closes || halfCloses
+  const isOver = outcome !== 'open'
   if (isOver) await connection.closed()
   const seen = readAnswers(connection.received)
   const answers = seen.answers.slice(before)

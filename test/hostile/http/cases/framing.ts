@@ -1,4 +1,4 @@
-import { goodBody, type HttpCase, head } from '../case.ts'
+import { each, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
 
 const line = 'POST /v2/things/<token> HTTP/1.1'
 const host = 'Host: a'
@@ -63,130 +63,209 @@ function chunks(body: string, ...headers: readonly string[]): readonly string[] 
 }
 
 export const framing: readonly HttpCase[] = [
-  ...Object.entries(ambiguous).map(
-    ([name, headers]): HttpCase => ({
-      name: `${name} is refused`,
-      sends: [head(line, host, ...headers), goodBody],
-      answers: ['bad_request'],
-      closes: true,
-    }),
+  ...each(
+    'closed',
+    ambiguous,
+    name => `${name} is refused`,
+    headers => [[head(line, host, ...headers), goodBody], 'bad_request'],
   ),
-  ...Object.entries(badChunks).map(
-    ([name, body]): HttpCase => ({
-      name: `${name} is refused`,
-      sends: chunks(body),
-      answers: ['bad_request'],
-      closes: true,
-    }),
+  ...each(
+    'closed',
+    badChunks,
+    name => `${name} is refused`,
+    body => [chunks(body), 'bad_request'],
   ),
-  ...Object.entries(badChunks).map(
-    ([name, body]): HttpCase => ({
-      name: `${name} is refused where an upgrade is ignored`,
-      sends: chunks(body, ...ignoredUpgrade),
-      halfCloses: true,
-      answers: ['bad_request'],
-    }),
+  ...each(
+    'half-closed',
+    badChunks,
+    name => `${name} is refused where an upgrade is ignored`,
+    body => [chunks(body, ...ignoredUpgrade), 'bad_request'],
   ),
-  { name: 'chunks are taken', sends: chunks(goodChunks), answers: [201] },
-  {
-    name: 'chunks are taken where an upgrade is ignored',
-    sends: chunks(goodChunks, ...ignoredUpgrade),
-    answers: [201],
-  },
-  {
-    name: 'chunks of one byte are taken',
-    sends: chunks(`${[...goodBody].map(byte => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`),
-    answers: [201],
-  },
-  {
-    name: 'a chunk size with a thousand zeros is taken, or refused as a whole',
-    sends: chunks(`${'0'.repeat(1_000)}${size}\r\n${goodBody}\r\n0\r\n\r\n`),
-    answers: [201],
-  },
-  {
-    name: 'a short chunk extension is ignored',
-    sends: chunks(`${size};name="va;lue"\r\n${goodBody}\r\n0\r\n\r\n`),
-    answers: [201],
-  },
-  {
-    name: 'trailers are ignored, whatever they are named',
-    sends: chunks(`${size}\r\n${goodBody}\r\n0\r\nAuthorization: <admin-key>\r\nHost: b\r\n\r\n`),
-    answers: [201],
-  },
-  {
-    name: 'chunked in capitals is chunked',
-    sends: [head(line, host, 'TRANSFER-ENCODING: CHUNKED'), goodChunks],
-    answers: [201],
-  },
-  {
-    name: 'a write of HTTP/1.0 is taken',
-    sends: [head(line.replace('1.1', '1.0'), length), goodBody],
-    answers: [201],
-    closes: true,
-  },
-  { name: 'no length is an empty body', sends: [head(line, host)], answers: ['invalid_json'] },
-  {
-    name: 'a length of 0 is an empty body',
-    sends: [head(line, host, 'Content-Length: 0')],
-    answers: ['invalid_json'],
-  },
-  {
-    name: 'a length with zeros in front is read as a decimal number',
-    sends: [head(line, host, `Content-Length: 000${goodBody.length}`), goodBody],
-    answers: [201],
-  },
-  {
-    name: 'a body that is cut off is refused',
-    sends: [head(line, host, length), goodBody.slice(0, -1)],
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'a body that is cut off is refused where an upgrade is ignored',
-    sends: [head(line, host, ...ignoredUpgrade, length), goodBody.slice(0, -1)],
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'a body of which nothing comes is refused',
-    sends: [head(line, host, length)],
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'a length of 2^53 - 1 of which little comes is refused',
-    sends: [head(line, host, 'Content-Length: 9007199254740991'), goodBody],
-    halfCloses: true,
-    answers: ['body_too_large'],
-  },
-  {
-    name: 'chunks that break off are refused',
-    sends: chunks(`${size}\r\n${goodBody}\r\n`),
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'chunks that break off are refused where an upgrade is ignored',
-    sends: chunks(`${size}\r\n${goodBody}\r\n`, 'Connection: Upgrade', 'Upgrade: websocket'),
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'a chunk of 2^52 bytes of which little comes is refused',
-    sends: chunks(`10000000000000\r\n${goodBody}`),
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'chunk extensions that break off are refused',
-    sends: chunks(Array.from({ length: 1_000 }, () => `1;${'e'.repeat(100)}\r\n \r\n`).join('')),
-    halfCloses: true,
-    answers: ['bad_request'],
-  },
-  {
-    name: 'a body that is longer than announced is answered, and what follows is not',
-    sends: [head(line, host, length), goodBody, goodBody],
-    answers: [201],
-    closes: true,
-  },
+  ...rows('open', {
+    'chunks are taken': [chunks(goodChunks), 201],
+    'chunks are taken where an upgrade is ignored': [chunks(goodChunks, ...ignoredUpgrade), 201],
+    'chunks of one byte are taken': [
+      chunks(`${[...goodBody].map(byte => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`),
+      201,
+    ],
+    'a chunk size with a thousand zeros is taken, or refused as a whole': [
+      chunks(`${'0'.repeat(1_000)}${size}\r\n${goodBody}\r\n0\r\n\r\n`),
+      201,
+    ],
+    'a short chunk extension is ignored': [chunks(`${size};name="va;lue"\r\n${goodBody}\r\n0\r\n\r\n`), 201],
+    'trailers are ignored, whatever they are named': [
+      chunks(`${size}\r\n${goodBody}\r\n0\r\nAuthorization: <admin-key>\r\nHost: b\r\n\r\n`),
+      201,
+    ],
+    'chunked in capitals is chunked': [[head(line, host, 'TRANSFER-ENCODING: CHUNKED'), goodChunks], 201],
+    'no length is an empty body': [head(line, host), 'invalid_json'],
+    'a length of 0 is an empty body': [head(line, host, 'Content-Length: 0'), 'invalid_json'],
+    'a length with zeros in front is read as a decimal number': [
+      [head(line, host, `Content-Length: 000${goodBody.length}`), goodBody],
+      201,
+    ],
+  }),
+  ...rows('closed', {
+    'a write of HTTP/1.0 is taken': [[head(line.replace('1.1', '1.0'), length), goodBody], 201],
+    'a body that is longer than announced is answered, and what follows is not': [
+      [head(line, host, length), goodBody, goodBody],
+      201,
+    ],
+  }),
+  ...rows('half-closed', {
+    'a body that is cut off is refused': [[head(line, host, length), goodBody.slice(0, -1)], 'bad_request'],
+    'a body that is cut off is refused where an upgrade is ignored': [
+      [head(line, host, ...ignoredUpgrade, length), goodBody.slice(0, -1)],
+      'bad_request',
+    ],
+    'a body of which nothing comes is refused': [head(line, host, length), 'bad_request'],
+    'a length of 2^53 - 1 of which little comes is refused': [
+      [head(line, host, 'Content-Length: 9007199254740991'), goodBody],
+      'body_too_large',
+    ],
+    'chunks that break off are refused': [chunks(`${size}\r\n${goodBody}\r\n`), 'bad_request'],
+    'chunks that break off are refused where an upgrade is ignored': [
+      chunks(`${size}\r\n${goodBody}\r\n`, 'Connection: Upgrade', 'Upgrade: websocket'),
+      'bad_request',
+    ],
+    'a chunk of 2^52 bytes of which little comes is refused': [
+      chunks(`10000000000000\r\n${goodBody}`),
+      'bad_request',
+    ],
+    'chunk extensions that break off are refused': [
+      chunks(Array.from({ length: 1_000 }, () => `1;${'e'.repeat(100)}\r\n \r\n`).join('')),
+      'bad_request',
+    ],
+  }),
+]
+
+/** A request that must never get an answer of its own: it is part of another. */
+const hidden = head('GET /v2/things/<other-token>/resources/smuggled HTTP/1.1', 'Host: a')
+/** Of `hidden` once its placeholder is filled in. */
+const hiddenLength = hidden.length - '<other-token>'.length + 43
+
+/** Two lengths, of which the one that a proxy might go by hides a request. */
+const pairs: Record<string, readonly string[]> = {
+  'behind a length that is shorter than the chunks': [
+    head(line, host, 'Content-Length: 4', chunked),
+    `5c\r\n${hidden}`,
+  ],
+  'behind the last chunk': [
+    head(line, host, `Content-Length: ${5 + hiddenLength}`, chunked),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind a Transfer-Encoding with a space before its colon': [
+    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding : chunked'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind a Transfer-Encoding of two codings': [
+    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding: chunked, cow'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind two Transfer-Encodings': [
+    head(line, host, `Content-Length: ${5 + hiddenLength}`, chunked, 'Transfer-Encoding: cow'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind two Transfer-Encodings without a length': [
+    head(line, host, chunked, 'Transfer-encoding: identity'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind a tab in Transfer-Encoding': [
+    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding:\tchunked'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind a Transfer-Encoding after a LF': [
+    head(line, host, 'X: a\nTransfer-Encoding: chunked', 'Content-Length: 6'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind a Transfer-Encoding after a CR': [
+    head(line, host, 'X: a\rTransfer-Encoding: chunked', 'Content-Length: 6'),
+    `0\r\n\r\n${hidden}`,
+  ],
+  'behind two lengths': [head(line, host, `Content-Length: ${hiddenLength}`, 'Content-Length: 0'), hidden],
+  'behind a list of lengths': [head(line, host, `Content-Length: 0, ${hiddenLength}`), hidden],
+  'behind a length with a sign': [head(line, host, 'Content-Length: +0'), hidden],
+  'behind a length with a NUL': [head(line, host, `Content-Length: 0\0${hiddenLength}`), hidden],
+  'in a chunk extension behind a LF': [head(line, host, chunked), `1;\n${hidden}\r\n \r\n0\r\n\r\n`],
+  'behind a chunk size that ends with CR alone': [head(line, host, chunked), `1\rx\r\n0\r\n\r\n${hidden}`],
+  'behind a chunk with too much data': [head(line, host, chunked), `1\r\n{}\r\n0\r\n\r\n${hidden}`],
+  'behind a chunk size that overflows': [
+    head(line, host, chunked),
+    `10000000000000000\r\n0\r\n\r\n${hidden}`,
+  ],
+  'behind a header that a LF begins': [
+    head(line, host, 'Content-Length: 0', 'X: a\n\nGET / HTTP/1.1'),
+    hidden,
+  ],
+  'behind a folded length': [head(line, host, 'Content-Length:', ` ${hiddenLength}`), hidden],
+}
+
+export const smuggling: readonly HttpCase[] = [
+  ...each(
+    'closed',
+    pairs,
+    name => `a request ${name} is not answered`,
+    sends => [sends, 'bad_request'],
+  ),
+  ...rows('open', {
+    'the body of a GET is not taken for a request': [
+      [head('GET /v2/ HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+      'invalid_body',
+    ],
+    'the body of a probe is not taken for a request': [
+      [head('GET /healthz HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+      200,
+    ],
+    'the body at an unknown path is not taken for a request': [
+      [head('POST /nowhere HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+      'not_found',
+    ],
+    'the chunks at an unknown path are not taken for a request': [
+      [
+        head('POST /nowhere HTTP/1.1', host, chunked),
+        `${hiddenLength.toString(16)}\r\n`,
+        hidden,
+        '\r\n0\r\n\r\n',
+      ],
+      'not_found',
+    ],
+    'the body of a method that is not known there is not taken for a request': [
+      [head('DELETE /v2/things/<token> HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+      'method_not_allowed',
+    ],
+    'the body of a preflight is not taken for a request': [
+      [head('OPTIONS /v2/things/<token> HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
+      200,
+    ],
+    'the body of a refused write is not taken for a request': [
+      [head(`POST /v2/things/${'t'.repeat(43)} HTTP/1.1`, host, `Content-Length: ${hiddenLength}`), hidden],
+      'unknown_thing_token',
+    ],
+    'the body of an upgrade to another protocol is not taken for a request': [
+      [head(line, host, 'Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${hiddenLength}`), hidden],
+      'invalid_json',
+    ],
+    'a request that waits for an expectation of nobody is not taken for two': [
+      [head(line, host, 'Expect: nothing', `Content-Length: ${hiddenLength}`), hidden],
+      'invalid_json',
+    ],
+    'two requests in one go are two': [
+      [...write(goodBody), ...write(goodBody)],
+      [201, 201],
+    ],
+    'a hundred requests in one go are a hundred': [
+      Array.from({ length: 100 }, () => get('/v2/')).flat(),
+      Array.from({ length: 100 }, () => 'invalid_session' as const),
+    ],
+  }),
+  ...rows('closed', {
+    'a good request in front of a bad one is answered': [
+      [...write(goodBody), 'GET /v2/ HTTP/9.9\r\n\r\n'],
+      201,
+    ],
+    'a request behind one that closes is not answered': [
+      [...write(goodBody, 'Connection: close'), ...get('/v2/')],
+      201,
+    ],
+  }),
 ]

@@ -1,4 +1,4 @@
-import { allowedOrigin, get, goodBody, type HttpCase, head, write } from '../case.ts'
+import { allowedOrigin, each, eachText, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
 
 const handshake: Readonly<Record<string, string>> = {
   Connection: 'Upgrade',
@@ -57,184 +57,120 @@ const extensions: Record<string, string> = {
   'a quote that does not end': 'permessage-deflate; server_max_window_bits="8',
   'a window of 99 bits': 'permessage-deflate; server_max_window_bits=99',
   'a window twice': 'permessage-deflate; client_max_window_bits; client_max_window_bits',
-  __proto__: '__proto__; __proto__=1',
+  ['__proto__']: '__proto__; __proto__=1',
   '1,000 offers': Array.from({ length: 500 }, () => 'permessage-deflate').join(', '),
 }
 
 export const upgrades: readonly HttpCase[] = [
-  ...Object.entries(refused).map(
-    ([name, changes]): HttpCase => ({
-      name: `an upgrade ${name} is refused`,
-      sends: upgrade(changes),
-      answers: ['bad_request'],
-      closes: true,
-    }),
+  ...each(
+    'closed',
+    refused,
+    name => `an upgrade ${name} is refused`,
+    changes => [upgrade(changes), 'bad_request'],
   ),
-  ...foreignOrigins.map(
-    (origin): HttpCase => ({
-      name: `an upgrade from the origin ${JSON.stringify(origin)} is refused`,
-      sends: upgrade({ Origin: origin }),
-      answers: ['forbidden'],
-      closes: true,
-    }),
+  ...eachText(
+    'closed',
+    foreignOrigins,
+    origin => `an upgrade from the origin ${JSON.stringify(origin)} is refused`,
+    origin => [upgrade({ Origin: origin }), 'forbidden'],
   ),
-  ...Object.entries(extensions).map(
-    ([name, value]): HttpCase => ({
-      name: `an upgrade with ${name} of extensions has none`,
-      sends: upgrade({ 'Sec-WebSocket-Extensions': value }),
-      halfCloses: true,
-      answers: [101],
-      headers: { 'sec-websocket-extensions': undefined },
-    }),
+  ...each(
+    'half-closed',
+    extensions,
+    name => `an upgrade with ${name} of extensions has none`,
+    value => [upgrade({ 'Sec-WebSocket-Extensions': value }), 101, { 'sec-websocket-extensions': undefined }],
   ),
-  {
-    name: 'a good upgrade',
-    sends: upgrade({ Origin: allowedOrigin }),
-    halfCloses: true,
-    answers: [101],
-    headers: { 'sec-websocket-protocol': 'mqtt' },
-  },
-  {
-    name: 'an upgrade with text behind it',
-    sends: [...upgrade({}), 'no frame of a WebSocket'],
-    answers: [101],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with a frame that is not masked',
-    sends: [...upgrade({}), Uint8Array.from([0x82, 2, 0x10, 0])],
-    answers: [101],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with reserved bits in a frame',
-    sends: [...upgrade({}), Uint8Array.from([0xf2, 0x80, 0, 0, 0, 0])],
-    answers: [101],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with a frame of 2^63 bytes',
-    sends: [
-      ...upgrade({}),
-      Uint8Array.from([0x82, 0xff, 0xff, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0]),
+  ...rows('half-closed', {
+    'a good upgrade': [upgrade({ Origin: allowedOrigin }), 101, { 'sec-websocket-protocol': 'mqtt' }],
+    'an upgrade in front of 2,000 headers is one': [
+      head('GET /mqtt HTTP/1.1', ...handshakeLines, ...manyHeaders(2_000)),
+      101,
     ],
-    answers: [101],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with a ping of 126 bytes',
-    sends: [...upgrade({}), Uint8Array.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0]), Buffer.alloc(126)],
-    answers: [101],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with a fragment that continues nothing',
-    sends: [...upgrade({}), Uint8Array.from([0x80, 0x80, 0, 0, 0, 0])],
-    answers: [101],
-    closes: true,
-  },
-  {
-    // Those beyond the thousandth are not looked at (CVE-2024-37890).
-    name: 'an upgrade behind 2,000 headers is none',
-    sends: [head('GET /mqtt HTTP/1.1', ...manyHeaders(2_000), ...handshakeLines)],
-    answers: ['websocket_elsewhere'],
-  },
-  {
-    name: 'an upgrade in front of 2,000 headers is one',
-    sends: [head('GET /mqtt HTTP/1.1', ...handshakeLines, ...manyHeaders(2_000))],
-    halfCloses: true,
-    answers: [101],
-  },
-  {
-    name: 'an upgrade without a key in front of 2,000 headers is refused',
-    sends: [
+  }),
+  ...rows('closed', {
+    'an upgrade with text behind it': [[...upgrade({}), 'no frame of a WebSocket'], 101],
+    'an upgrade with a frame that is not masked': [
+      [...upgrade({}), Uint8Array.from([0x82, 2, 0x10, 0])],
+      101,
+    ],
+    'an upgrade with reserved bits in a frame': [
+      [...upgrade({}), Uint8Array.from([0xf2, 0x80, 0, 0, 0, 0])],
+      101,
+    ],
+    'an upgrade with a frame of 2^63 bytes': [
+      [...upgrade({}), Uint8Array.from([0x82, 0xff, 0xff, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0])],
+      101,
+    ],
+    'an upgrade with a ping of 126 bytes': [
+      [...upgrade({}), Uint8Array.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0]), Buffer.alloc(126)],
+      101,
+    ],
+    'an upgrade with a fragment that continues nothing': [
+      [...upgrade({}), Uint8Array.from([0x80, 0x80, 0, 0, 0, 0])],
+      101,
+    ],
+    'an upgrade without a key in front of 2,000 headers is refused': [
       head(
         'GET /mqtt HTTP/1.1',
         ...handshakeLines.filter(line => !line.includes('Key')),
         ...manyHeaders(2_000),
       ),
+      'bad_request',
     ],
-    answers: ['bad_request'],
-    closes: true,
-  },
-  {
-    name: 'an upgrade of HTTP/1.0 is none',
-    sends: [head('GET /mqtt HTTP/1.0', ...handshakeLines)],
-    answers: ['websocket_elsewhere'],
-    closes: true,
-  },
-  {
-    name: 'an upgrade by POST is no upgrade',
-    sends: [head('POST /mqtt HTTP/1.1', ...handshakeLines)],
-    answers: ['not_found'],
-  },
-  {
-    name: 'an upgrade to h2c is not taken',
-    sends: upgrade({ Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' }),
-    answers: ['websocket_elsewhere'],
-  },
-  {
-    name: 'an upgrade to two protocols is not taken',
-    sends: upgrade({ Upgrade: 'websocket, h2c' }),
-    answers: ['websocket_elsewhere'],
-  },
-  {
-    name: 'an upgrade to nothing is not taken',
-    sends: upgrade({ Upgrade: '' }),
-    answers: ['websocket_elsewhere'],
-  },
-  {
-    name: 'an upgrade without Connection is none',
-    sends: upgrade({ Connection: undefined }),
-    answers: ['websocket_elsewhere'],
-  },
-  {
-    name: 'a write that would be a WebSocket is a write',
-    sends: write(goodBody, ...handshakeLines),
-    answers: [201],
-  },
-  ...[
-    '/',
-    '/v2/things/<token>',
-    '/docs',
-    '/v2/mqtt',
-    '/mqtt/more',
-    '/mqttx',
-    '/MQTT',
-    '/%6dqtt',
-    '/./mqtt',
-    '/mqtt%00',
-    '/mqtt;a',
-  ].map(
-    (path): HttpCase => ({
-      name: `an upgrade at ${path} is told where it belongs`,
-      sends: get(path, ...handshakeLines),
-      answers: ['websocket_elsewhere'],
-    }),
-  ),
-  {
-    name: 'an upgrade with a token in its query says nothing of it',
-    sends: [
+    'an upgrade of HTTP/1.0 is none': [head('GET /mqtt HTTP/1.0', ...handshakeLines), 'websocket_elsewhere'],
+    'an upgrade with a token in its query does not come back': [
       head(
         'GET /mqtt?token=<token> HTTP/1.1',
         'Connection: Upgrade',
         'Upgrade: websocket',
         'Sec-WebSocket-Version: 13',
       ),
+      'bad_request',
     ],
-    answers: ['bad_request'],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with a body is answered once',
-    sends: [...upgrade({ 'Content-Length': `${goodBody.length}` }), goodBody],
-    answers: ['bad_request'],
-    closes: true,
-  },
-  {
-    name: 'an upgrade with chunks is answered once',
-    sends: [...upgrade({ 'Transfer-Encoding': 'chunked' }), '0\r\n\r\n'],
-    answers: ['bad_request'],
-    closes: true,
-  },
+    'an upgrade with a body is answered once': [
+      [...upgrade({ 'Content-Length': `${goodBody.length}` }), goodBody],
+      'bad_request',
+    ],
+    'an upgrade with chunks is answered once': [
+      [...upgrade({ 'Transfer-Encoding': 'chunked' }), '0\r\n\r\n'],
+      'bad_request',
+    ],
+  }),
+  ...rows('open', {
+    // Those beyond the thousandth are not looked at (CVE-2024-37890).
+    'an upgrade behind 2,000 headers is none': [
+      head('GET /mqtt HTTP/1.1', ...manyHeaders(2_000), ...handshakeLines),
+      'websocket_elsewhere',
+    ],
+    'an upgrade by POST is no upgrade': [head('POST /mqtt HTTP/1.1', ...handshakeLines), 'not_found'],
+    'an upgrade to h2c is not taken': [
+      upgrade({ Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' }),
+      'websocket_elsewhere',
+    ],
+    'an upgrade to two protocols is not taken': [
+      upgrade({ Upgrade: 'websocket, h2c' }),
+      'websocket_elsewhere',
+    ],
+    'an upgrade to nothing is not taken': [upgrade({ Upgrade: '' }), 'websocket_elsewhere'],
+    'an upgrade without Connection is none': [upgrade({ Connection: undefined }), 'websocket_elsewhere'],
+    'a write that would be a WebSocket is a write': [write(goodBody, ...handshakeLines), 201],
+  }),
+  ...eachText(
+    'open',
+    [
+      '/',
+      '/v2/things/<token>',
+      '/docs',
+      '/v2/mqtt',
+      '/mqtt/more',
+      '/mqttx',
+      '/MQTT',
+      '/%6dqtt',
+      '/./mqtt',
+      '/mqtt%00',
+      '/mqtt;a',
+    ],
+    path => `an upgrade at ${path} is refused with the path of the WebSocket`,
+    path => [get(path, ...handshakeLines), 'websocket_elsewhere'],
+  ),
 ]
