@@ -1,3 +1,5 @@
+import { connect } from './bytes.ts'
+
 /** One input of the hostile table, as raw bytes, and what must come back. */
 export interface MqttCase {
   /** Says what is sent; no other case has it. */
@@ -13,17 +15,43 @@ export interface MqttCase {
   readonly outcome: 'open' | 'closed' | 'unfinished'
 }
 
-/** Cases in which the connection ends without another word. */
-export function closing(
-  rows: Readonly<Record<string, readonly Uint8Array[]>>,
-  answers: readonly string[] = ['connack 0'],
-): MqttCase[] {
-  return Object.entries(rows).map(([name, sends]) => ({ name, sends, answers, outcome: 'closed' }))
+/** A packet, or several. */
+export type Packets = Uint8Array | readonly Uint8Array[]
+/** Cases by name: what is sent, and what is answered. */
+type Answered = Readonly<Record<string, readonly [Packets, ...answers: string[]]>>
+
+/** Cases of what comes first, behind which the connection ends. @param connack code of the only answer, if there is one */
+export function refusing(rows: Readonly<Record<string, Packets>>, connack?: number): MqttCase[] {
+  const answers = connack === undefined ? [] : [`connack ${connack}`]
+  return Object.entries(rows).map(([name, sends]) => ({
+    ...{ name, sends: [sends].flat(), answers },
+    outcome: 'closed',
+  }))
 }
 
-/** Cases that are answered, and leave the connection as it is. */
-export function answering(
-  rows: readonly [name: string, sends: readonly Uint8Array[], ...answers: string[]][],
-): MqttCase[] {
-  return rows.map(([name, sends, ...answers]) => ({ name, sends, answers, outcome: 'open' }))
+/** Cases of what comes behind a good CONNECT, and ends the connection without another word. */
+export function closing(rows: Readonly<Record<string, Packets>>, first = connect()): MqttCase[] {
+  return refusing(rows, 0).map(each => ({ ...each, sends: [first, ...each.sends] }))
+}
+
+/** Cases that begin with a CONNECT which is let in, are answered, and leave the connection as it is. */
+export function admitting(rows: Answered): MqttCase[] {
+  return Object.entries(rows).map(([name, [sends, ...answers]]) => ({
+    ...{ name, sends: [sends].flat(), answers: ['connack 0', ...answers] },
+    outcome: 'open',
+  }))
+}
+
+/** The same of what comes behind a good CONNECT. */
+export function answering(rows: Answered, first = connect()): MqttCase[] {
+  return admitting(rows).map(each => ({ ...each, sends: [first, ...each.sends] }))
+}
+
+/** A table of as many rows as inputs, each with the name and the row that one gives. */
+export function table<Input, Row>(
+  inputs: readonly Input[],
+  nameOf: (input: Input) => string,
+  rowOf: (input: Input) => Row,
+): Readonly<Record<string, Row>> {
+  return Object.fromEntries(inputs.map(input => [nameOf(input), rowOf(input)]))
 }

@@ -3,14 +3,17 @@ import { generate, type Packet as OtherPacket, parser } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { Decoder } from '../../../src/mqtt/packets/decoder.ts'
 import { MalformedPacket, type Packet } from '../../../src/mqtt/packets/packet.ts'
+import { hostileCases } from '../../hostile/mqtt/cases/index.ts'
 import { connectPacket, packets } from './arbitrary-packets.ts'
 
 const longest = 100_000
+/** Contract §7. */
+const maxPacketSize = 1024 * 1024
 const connect = generate(connectPacket)
 
 /** What a decoder makes of bytes that come in pieces, or why it refuses them. */
-function decode(pieces: readonly Buffer[], mayTake = () => true) {
-  const decoder = new Decoder(longest)
+function decode(pieces: readonly Buffer[], mayTake = () => true, size = longest) {
+  const decoder = new Decoder(size)
   const taken: Packet[] = []
   const raw: Buffer[] = []
   let refusal: string | undefined
@@ -204,5 +207,19 @@ describe('Decoder', () => {
     ['an UNSUBSCRIBE without filters', [0xa2, 2, 0, 1], 'the packet ends before its content'],
   ])('refuses %s', (_case, bytes, text) => {
     expect(decode([connect, Buffer.from(bytes)]).refusal).toBe(text)
+  })
+
+  /** The packets that the server is sent, too: `test/hostile`. What closes behind a DISCONNECT is no matter of the decoder. */
+  const played = ['text', 'first bytes', 'lengths', 'packet identifiers'].flatMap(
+    group => hostileCases[group] ?? [],
+  )
+  it.each(played)('$name: $outcome', ({ sends, outcome }) => {
+    const decoder = decode([Buffer.concat(sends)], undefined, maxPacketSize)
+    const isRefused = decoder.refusal !== undefined
+    const isUnfinished = !isRefused && decoder.unfinished !== undefined
+    expect({ isRefused, isUnfinished }).toEqual({
+      isRefused: outcome === 'closed',
+      isUnfinished: outcome === 'unfinished',
+    })
   })
 })
