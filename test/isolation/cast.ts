@@ -1,7 +1,86 @@
 import { hashToken } from '../../src/core/token.ts'
 import type { TopicGrant } from '../../src/core/topics/topic-grant.ts'
-import type { Thing } from '../helpers/http-client.ts'
-import type { Operator } from './operator.ts'
+import { ask, createThing, type ServerAddress, type Session, type Thing } from '../helpers/http-client.ts'
+
+interface SessionBody {
+  readonly access: 'read' | 'write'
+  readonly expiresIn?: number
+  readonly topics?: readonly TopicGrant[]
+}
+
+/** What the operator does over HTTP (contract §6); every request must succeed. */
+export class Operator {
+  readonly #server: ServerAddress
+
+  constructor(server: ServerAddress) {
+    this.#server = server
+  }
+
+  get adminKey(): string {
+    return this.#server.adminKey
+  }
+
+  createThing(): Promise<Thing> {
+    return createThing(this.#server)
+  }
+
+  async setTopics({ thingId }: Thing, topics: readonly TopicGrant[]): Promise<void> {
+    await ask(this.#server, 'PATCH', `/v2/admin/things/${thingId}`, { topics })
+  }
+
+  async removeThing({ thingId }: Thing): Promise<void> {
+    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}`)
+  }
+
+  async addToken({ thingId }: Thing): Promise<{ thingToken: string; tokenId: string }> {
+    return await ask(this.#server, 'POST', `/v2/admin/things/${thingId}/tokens`, {})
+  }
+
+  async firstTokenId({ thingId }: Thing): Promise<string> {
+    const path = `/v2/admin/things/${thingId}/tokens`
+    const { tokens } = await ask<{ tokens: readonly { tokenId: string }[] }>(this.#server, 'GET', path)
+    return tokens[0]?.tokenId ?? ''
+  }
+
+  async removeToken({ thingId }: Thing, tokenId: string): Promise<void> {
+    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}/tokens/${tokenId}`)
+  }
+
+  async createSession(body: SessionBody & { things: '*' | readonly string[] }): Promise<Session> {
+    return await ask<Session>(this.#server, 'POST', '/v2/admin/sessions', body)
+  }
+
+  async removeSession(sessionId: string): Promise<void> {
+    await ask(this.#server, 'DELETE', `/v2/admin/sessions/${sessionId}`)
+  }
+
+  /** As the thing itself. */
+  async mint({ thingToken }: Thing, body: SessionBody): Promise<Session> {
+    return await ask<Session>(this.#server, 'POST', `/v2/things/${thingToken}/sessions`, body)
+  }
+
+  async createActivationCodes(count: number): Promise<readonly string[]> {
+    const path = '/v2/admin/activation-codes'
+    const answer = await ask<{ activationCodes: readonly string[] }>(this.#server, 'POST', path, { count })
+    return answer.activationCodes
+  }
+
+  async removeActivationCode(code: string): Promise<void> {
+    await ask(this.#server, 'DELETE', `/v2/admin/activation-codes/${code}`)
+  }
+
+  async activate(activationCode: string): Promise<Thing> {
+    return await ask<Thing>(this.#server, 'POST', '/v2/things', { activationCode })
+  }
+
+  /** Has a thing use its token. */
+  async use({ thingToken }: Thing): Promise<void> {
+    await ask(this.#server, 'POST', `/v2/things/${thingToken}`, { values: [{ key: 'used', value: true }] })
+  }
+}
+
+/** In every value and every refused body of the victim; who should not see the victim must not see this. */
+export const victimsMark = 'of the victim'
 
 /**
  * Who takes part in the tricks: the victim, whose thing nobody else may touch; the attacker, who has a thing of his own
@@ -10,11 +89,17 @@ import type { Operator } from './operator.ts'
 export interface Cast {
   readonly victim: Thing
   readonly own: Thing
-  /** What each `<word>` of the tables stands for. */
+  /**
+   * What each `<word>` of the tables stands for, so that no secret gets into a table or a test's name:
+   * `things/<victim>/write`.
+   */
   readonly words: Readonly<Record<Word, string>>
 }
 
 export type Word = keyof Awaited<ReturnType<typeof wordsOf>>
+
+/** Whose credential is presented: `Authorization: Bearer`, the password. `nobody`: none. */
+export type Who = Word | 'nobody'
 
 export async function castOf(operator: Operator): Promise<Cast> {
   const [victim, own] = [await operator.createThing(), await operator.createThing()]
@@ -25,7 +110,10 @@ export async function castOf(operator: Operator): Promise<Cast> {
 
 /** Topics beside those of things: everything below `house/<name>`. */
 function topicsOf(name: string): readonly TopicGrant[] {
-  const filter = `house/${name}/#`
+  return readAndWrite(`house/${name}/#`)
+}
+
+export function readAndWrite(filter: string): readonly TopicGrant[] {
   return [
     { filter, access: 'read' },
     { filter, access: 'write' },
@@ -33,15 +121,12 @@ function topicsOf(name: string): readonly TopicGrant[] {
 }
 
 /** What is presented as a credential; undefined: nothing. */
-export function credentialOf(
-  { words }: Pick<Cast, 'words'>,
-  as: Word | 'nobody' = 'nobody',
-): string | undefined {
+export function credentialOf({ words }: Cast, as: Who = 'nobody'): string | undefined {
   return as === 'nobody' ? undefined : words[as]
 }
 
 /** Puts what the words stand for in their places. @throws Error for a word that is not in the cast */
-export function spell({ words }: Pick<Cast, 'words'>, text: string): string {
+export function spell({ words }: Cast, text: string): string {
   return text.replace(/<([^<>]+)>/g, (_, word: string) => {
     const meaning = (words as Readonly<Record<string, string>>)[word]
     if (meaning === undefined) throw new Error(`the cast has no word <${word}>`)
@@ -108,6 +193,8 @@ function withOtherEnd(token: string): string {
 async function livingSessions(operator: Operator, victim: Thing, own: Thing) {
   const session = async (things: '*' | readonly string[], access: 'read' | 'write') =>
     (await operator.createSession({ things, access })).sessionToken
+  const onTopics = async (topics: readonly TopicGrant[]) =>
+    (await operator.createSession({ things: [], access: 'read', topics })).sessionToken
   const readSession = await operator.createSession({ things: [victim.thingId], access: 'read' })
   return {
     'read session of victim': readSession.sessionToken,
@@ -119,14 +206,9 @@ async function livingSessions(operator: Operator, victim: Thing, own: Thing) {
     'own write session': await session([own.thingId], 'write'),
     'own minted write session': (await operator.mint(own, { access: 'write' })).sessionToken,
     'read session of all': await session('*', 'read'),
-    'topic session': (await operator.createSession({ things: [], access: 'read', topics: topicsOf('own') }))
-      .sessionToken,
-    'topic reader': (
-      await operator.createSession({ things: [], access: 'read', topics: topicsOf('own').slice(0, 1) })
-    ).sessionToken,
-    'topic writer': (
-      await operator.createSession({ things: [], access: 'read', topics: topicsOf('victim').slice(1) })
-    ).sessionToken,
+    'topic session': await onTopics(topicsOf('own')),
+    'topic reader': await onTopics(topicsOf('own').slice(0, 1)),
+    'topic writer': await onTopics(topicsOf('victim').slice(1)),
     'write session of all': await session('*', 'write'),
   }
 }

@@ -1,0 +1,200 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { expect } from 'vitest'
+import { type Thing, write } from '../helpers/http-client.ts'
+import {
+  type ConnectOptions,
+  connectMqtt,
+  isMessageOn,
+  isOf,
+  type MqttClient,
+} from '../helpers/mqtt-client.ts'
+import { type Cast, credentialOf, readAndWrite, spell, victimsMark, type Who } from './cast.ts'
+import type { RunningServer, Way, World } from './world.ts'
+
+/** What attackers and the clients of stories do, over HTTP and over either way to the MQTT door. */
+
+/** Milliseconds for one request. */
+const deadline = 20_000
+
+/** A request over HTTP, sent as it is spelled. */
+export interface HttpRequest {
+  /** Method, path and perhaps, behind a blank, a body of JSON. */
+  readonly request: string
+  /** Default of a POST or PATCH without one: a `forgery`. */
+  readonly body?: object
+  /** Default: nobody. */
+  readonly as?: Who
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
+/** A write that no one but its maker may ever see, and that none of the victim's resources may hold. */
+export function forgery(by: string): object {
+  return { values: [{ key: 'forged', value: by }] }
+}
+
+/** Sends a path as it is spelled: no client library would. */
+export async function ask(
+  { server, cast }: Pick<World, 'server' | 'cast'>,
+  { request: line, as, headers = {}, body = forgery('a request') }: HttpRequest,
+): Promise<HttpAnswer> {
+  const { hostname, port } = new URL(server.url)
+  const [, method = '', path = '', text] = /^(\S+) (.*?)(?: (\{.*\}))?$/s.exec(line) ?? []
+  const credential = credentialOf(cast, as)
+  const authorization = credential && { authorization: `Bearer ${credential}` }
+  const spelled = Object.entries(headers).map(([header, value]) => [header, spell(cast, value)])
+  const sent = request({
+    hostname,
+    port,
+    method,
+    path: spell(cast, path),
+    headers: { ...authorization, ...Object.fromEntries(spelled) },
+    signal: AbortSignal.timeout(deadline),
+    agent: false,
+  })
+  const takesBody = method === 'POST' || method === 'PATCH'
+  sent.end(takesBody ? spell(cast, text ?? JSON.stringify(body)) : undefined)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8')
+  let answer = ''
+  for await (const part of response) answer += part
+  return { status: response.statusCode ?? 0, headers: response.headers, text: answer }
+}
+
+export function addressOf({ server }: Pick<World, 'server'>, way: Way): string {
+  return way === 'TCP' ? server.mqttUrl : server.webSocketUrl
+}
+
+/**
+ * Connects with this credential as password, under a username that is nobody's, so that the password alone counts;
+ * anonymous with none.
+ */
+export async function login(
+  world: Pick<World, 'server'>,
+  way: Way,
+  credential: string | undefined,
+  options: ConnectOptions = {},
+): Promise<MqttClient> {
+  const client = await connectMqtt({ url: addressOf(world, way), ...loginOf(credential), ...options })
+  expect(client.connack.returnCode).toBe(0)
+  return client
+}
+
+export function loginOf(credential: string | undefined): ConnectOptions {
+  return credential === undefined ? {} : { username: 'anybody', password: credential }
+}
+
+/** CONNACK 4, and no session of this client id; then the end of the connection. */
+export async function expectRefused(
+  world: Pick<World, 'server'>,
+  way: Way,
+  password: string,
+  clientId: string,
+): Promise<void> {
+  const url = addressOf(world, way)
+  const client = await connectMqtt({ url, clientId, clean: false, ...loginOf(password) })
+  expect(client.connack).toMatchObject({ returnCode: 4, sessionPresent: false })
+  await client.untilClosed()
+}
+
+/** One record of the resource `n`. */
+export async function writeValue({ server }: Pick<World, 'server'>, thing: Thing, value: string) {
+  expect((await write(server, thing, { values: [{ key: 'n', value }] })).status).toBe(201)
+}
+
+/** The values of all records of messages received so far, in order; `retained` or live ones. */
+export async function valuesOf(client: MqttClient, kind: 'live' | 'retained' = 'live'): Promise<unknown[]> {
+  return (await messagesOf(client))
+    .filter(({ retain }) => retain === (kind === 'retained'))
+    .flatMap(({ payload }) => {
+      const message: unknown = JSON.parse(payload.toString())
+      return Array.isArray(message) ? message : [message]
+    })
+    .filter((item: object) => 'value' in item && !('key' in item && item.key === 'date'))
+    .map((item: { value: unknown }) => item.value)
+}
+
+/** Waits until a live record of this value is there. */
+export async function untilValue(client: MqttClient, value: string): Promise<void> {
+  await client.next(packet => packet.cmd === 'publish' && packet.payload.includes(JSON.stringify(value)))
+}
+
+/** Every message received so far. */
+export async function messagesOf(client: MqttClient) {
+  // What was sent before the answer to a ping is there then.
+  await client.ping()
+  return client.received.filter(isOf('publish'))
+}
+
+/** Payloads of every message received so far. */
+export async function textsOf(client: MqttClient): Promise<string[]> {
+  return (await messagesOf(client)).map(({ payload }) => String(payload))
+}
+
+export async function untilText(client: MqttClient, text: string): Promise<void> {
+  await client.next(packet => packet.cmd === 'publish' && String(packet.payload) === text)
+}
+
+/** Whatever the connection ever received, nothing came from the victim's thing. */
+export function expectNothingSeen({ victim }: Cast, { received }: MqttClient): void {
+  const seen = received
+    .filter(isOf('publish'))
+    .filter(({ topic, payload }) => {
+      const text = `${topic} ${payload}`
+      return [victimsMark, victim.thingId, victim.thingToken].some(secret => text.includes(secret))
+    })
+    .map(({ payload }) => payload.toString())
+  expect(seen).toEqual([])
+}
+
+/** Subscribes to an activation topic and waits for the answer. */
+export async function activate(client: MqttClient, topic: string): Promise<Thing> {
+  expect(await client.subscribe(topic)).not.toBe(128)
+  const { payload } = await client.next(isMessageOn(topic))
+  return JSON.parse(payload.toString()) as Thing
+}
+
+/** A thing that may use everything below a topic of its own. */
+export async function thingWithTopics({ operator }: RunningServer): Promise<[thing: Thing, base: string]> {
+  const thing = await operator.createThing()
+  const base = `house/${thing.thingId}`
+  await operator.setTopics(thing, readAndWrite(`${base}/#`))
+  return [thing, base]
+}
+
+/** As the operator, who may publish everywhere. */
+export async function publishAsOperator(
+  world: Pick<World, 'server'>,
+  way: Way,
+  topic: string,
+  text: string,
+  retain = false,
+): Promise<void> {
+  const operator = await login(world, way, world.server.adminKey)
+  await operator.publish(topic, text, { retain })
+  await operator.disconnect()
+}
+
+/** As the operator, on a topic that is hidden, and then on one that is not. */
+export async function publishHiddenAndShown(
+  world: Pick<World, 'server'>,
+  way: Way,
+  base: string,
+  text: string,
+  retain = false,
+): Promise<void> {
+  await publishAsOperator(world, way, `${base}/a/hidden`, `hidden, ${text}`, retain)
+  await publishAsOperator(world, way, `${base}/a/shown`, text, retain)
+}
+
+/** Some turns of the event loop later, so that the rounds of a race meet at different moments. */
+export async function later<Result>(turns: number, act: () => Promise<Result>): Promise<Result> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise(resolve => setImmediate(resolve))
+  return await act()
+}
