@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { JsonDocuments } from './json-documents.ts'
+import { JsonDocuments } from './subscribers.ts'
 
 const documents = ['{"status":"x"}', '[{"key":"a","value":"]}\\"[{\\\\"},{"value":[[],{}]}]', '{}', '[]']
 

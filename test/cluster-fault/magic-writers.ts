@@ -5,10 +5,9 @@ import { MagicModel } from '../fault/magic-model.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
-import { createThings } from './create-things.ts'
 import { deadline, type Participant, untilDone, untilNothingWrong } from './participant.ts'
 import type { Service } from './service.ts'
-import { TimedLedger } from './timed-ledger.ts'
+import { TimedLedger } from './writers.ts'
 
 /** Clients that come to one node, until their way to it is cut. */
 interface Group {
@@ -23,7 +22,7 @@ interface Group {
   working: Promise<void>
 }
 
-/** Writers of magic records on each of two nodes: every record is applied once, in the order of its writer, and told. */
+/** Writers of magic records on each of two nodes: every record is applied once, in the order of its writer, and delivered. */
 export class MagicWriters implements Participant {
   readonly name = 'magic'
   readonly #service: Service
@@ -80,11 +79,13 @@ export class MagicWriters implements Participant {
       await untilDone(() => comeTo(node, group))
       const violations = await load.settle(node)
       for (const write of load.takeSent()) modelOf(group, write.thing).apply(write)
-      const told = watchers.map(async (watcher, thing) => {
-        const isTold = await watcher.until(modelOf(group, thing).changes, deadline)
-        return isTold ? [] : [`$count of thing ${thing} at node ${place}: too little, or too much, is told`]
+      const delivered = watchers.map(async (watcher, thing) => {
+        const isComplete = await watcher.until(modelOf(group, thing).changes, deadline)
+        return isComplete
+          ? []
+          : [`$count of thing ${thing} at node ${place}: too little, or too much, is delivered`]
       })
-      const untold = (await Promise.all(told)).flat()
+      const undelivered = (await Promise.all(delivered)).flat()
       const wrong = things.flatMap((thing, index) =>
         this.#service.members.map(({ server }) =>
           untilNothingWrong(() => checkStates(server, thing, modelOf(group, index))),
@@ -94,7 +95,12 @@ export class MagicWriters implements Participant {
         checkHistory(node, thing, modelOf(group, index)).catch((error: Error) => [error.message]),
       )
       const disorder = watchers.flatMap(watcher => watcher.violations)
-      return [...violations, ...untold, ...(await Promise.all([...wrong, ...history])).flat(), ...disorder]
+      return [
+        ...violations,
+        ...undelivered,
+        ...(await Promise.all([...wrong, ...history])).flat(),
+        ...disorder,
+      ]
     })
     return (await Promise.all(found)).flat()
   }
@@ -104,7 +110,7 @@ export class MagicWriters implements Participant {
   }
 
   async #createGroup(): Promise<Group> {
-    const things = await createThings(this.#service, MagicLoad.things)
+    const things = await this.#service.createThings(MagicLoad.things)
     const ledger = new TimedLedger()
     const watchers = things.map(thing => new CountWatcher(thing))
     return {

@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface Participant {
   readonly name: string
   /** What has to be there before the round begins. @param round from 1 */
-  begin(round: number): Promise<void>
+  begin?(round: number): Promise<void>
   /** Works on all nodes until `stop`, whatever becomes of them. */
-  start(): void
+  start?(): void
   /** Resolves when everybody has ended what was under way, or has given it up. */
-  stop(): Promise<void>
+  stop?(): Promise<void>
   /** Waits until all that was promised has come about. Gives everything that is wrong since the first round, in words. */
   check(): Promise<readonly string[]>
   /** Closes what is still open. */
-  end(): Promise<void>
+  end?(): Promise<void>
 }
 
 /** Before something is tried again, milliseconds. */
@@ -49,4 +49,9 @@ export async function untilNothingWrong(
     if (wrong.length === 0 || performance.now() > until) return wrong
     await delay(pause)
   }
+}
+
+/** @param milliseconds of a duration @returns such as `1.2 s` */
+export function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1_000).toFixed(1)} s`
 }

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { isolateNode } from './cuts.ts'
-import { killNode, killRedis } from './kills.ts'
-import { stopRedis } from './outages.ts'
+import { faults } from './faults.ts'
 import { type Fault, Rounds } from './rounds.ts'
 
 /** The short form of `npm run fault:nodes`, on two services at the same time. */
@@ -19,11 +17,11 @@ async function expectNothingWrong(faults: readonly Fault[], atTheEnd: (end: () =
 }
 
 test.concurrent(
-  'nodes lose nothing that was acked, and tell it in order, when one of them or Redis is killed',
+  'nodes lose nothing that was acked, and deliver it in order, when one of them or Redis is killed',
   {
     timeout: 300_000,
   },
-  ({ onTestFinished }) => expectNothingWrong([killNode, killRedis], onTestFinished),
+  ({ onTestFinished }) => expectNothingWrong([faults.killNode, faults.killRedis], onTestFinished),
 )
 
 test.concurrent(
@@ -31,5 +29,5 @@ test.concurrent(
   {
     timeout: 300_000,
   },
-  ({ onTestFinished }) => expectNothingWrong([stopRedis, isolateNode], onTestFinished),
+  ({ onTestFinished }) => expectNothingWrong([faults.stopRedis, faults.isolateNode], onTestFinished),
 )

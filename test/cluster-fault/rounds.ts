@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MagicWriters } from './magic-writers.ts'
 import type { Participant } from './participant.ts'
 import { Service } from './service.ts'
+import { Watchers } from './subscribers.ts'
 import { Testators } from './testators.ts'
 import { Views } from './views.ts'
-import { Watchers } from './watchers.ts'
 import { Writers } from './writers.ts'
 
 /** How long the load goes on before and after what happens in a round, milliseconds. */
@@ -14,7 +14,7 @@ const after = 2_000
 /** What happens to a service under load. */
 export interface Fault {
   readonly name: string
-  /** Resolves when it is over. @returns what is wrong with what was seen meanwhile, and what is worth saying */
+  /** Resolves when it is over. @returns what is wrong with what was seen meanwhile, and notes */
   happen(rounds: Rounds): Promise<Seen>
 }
 
@@ -48,7 +48,7 @@ export class Rounds {
   readonly testators: Testators
   readonly magic: MagicWriters | undefined
   readonly #participants: readonly Participant[]
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #number = 0
 
   private constructor(service: Service, { writers, isBalanced }: RoundsSetup) {
@@ -85,22 +85,22 @@ export class Rounds {
     return ledgers.reduce((sum, ledger) => sum + ledger.acks(), 0)
   }
 
-  /** What is wrong is told once. */
+  /** Each fault is reported once. */
   async run(fault: Fault): Promise<Round> {
     const acked = this.acks
     const round = ++this.#number
-    for (const participant of this.#participants) await participant.begin(round)
-    for (const participant of this.#participants) participant.start()
+    for (const participant of this.#participants) await participant.begin?.(round)
+    for (const participant of this.#participants) participant.start?.()
     await delay(before + Math.random() * 500)
     const { violations, overdue, notes } = await fault.happen(this)
     await delay(after)
-    await Promise.all(this.#participants.map(participant => participant.stop()))
+    await Promise.all(this.#participants.map(participant => participant.stop?.()))
     const found = [...violations]
     for (const participant of this.#participants) {
       found.push(...(await participant.check()).map(text => `${participant.name}: ${text}`))
     }
-    const wrong = found.filter(text => !this.#told.has(text))
-    for (const text of wrong) this.#told.add(text)
+    const wrong = found.filter(text => !this.#reported.has(text))
+    for (const text of wrong) this.#reported.add(text)
     const answers = [this.heavy, this.steady].flatMap(writers => writers.takeAnswers())
     return {
       acks: this.acks - acked,
@@ -111,7 +111,7 @@ export class Rounds {
   }
 
   async end(): Promise<void> {
-    for (const participant of this.#participants) await participant.end()
+    for (const participant of this.#participants) await participant.end?.()
     await this.service.end()
   }
 }

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { createToken } from '../../src/core/token.ts'
 import { startNode } from '../helpers/cluster.ts'
+import { createThing, type Thing } from '../helpers/http-client.ts'
 import { type LoadBalancer, startLoadBalancer } from '../helpers/load-balancer.ts'
+import { otherClock } from '../helpers/other-clock.ts'
 import { freePort, type RedisServer, startRedis } from '../helpers/redis-server.ts'
 import { type Exit, noRateLimits, type ServerProcess } from '../helpers/server-process.ts'
 import { openPath, type TcpPath } from '../helpers/tcp-path.ts'
-import { assertClock, environmentOfClock } from './clock.ts'
 
 /** How long wills wait for their clients, milliseconds. */
 export const willGrace = 2_000
@@ -21,7 +22,7 @@ export interface Member {
   readonly ports: readonly string[]
 }
 
-export interface ServiceSetup {
+interface ServiceSetup {
   /** Whether clients come through a load balancer, to servers as they are shipped. Else each chooses a node. */
   readonly isBalanced: boolean
   /** By how much the clock of each node is ahead, seconds; negative: behind. Absent: all have the right time. */
@@ -81,9 +82,14 @@ export class Service {
     return member
   }
 
-  /** Whether it was not ended, as far as a client can tell. */
+  /** Whether it was not ended, as far as a client can see. */
   has(server: ServerProcess): boolean {
     return server === this.#front || this.#members.some(member => member.server === server)
+  }
+
+  /** Each through another node than the one before. */
+  createThings(count: number): Promise<readonly Thing[]> {
+    return Promise.all(Array.from({ length: count }, (_, place) => createThing(this.node(place))))
   }
 
   /** How many nodes the load balancer gives clients. */
@@ -140,7 +146,7 @@ export class Service {
     const ahead = this.#clocks[this.#started++ % this.#clocks.length] ?? 0
     const environment = {
       ...noRateLimits,
-      ...environmentOfClock(ahead),
+      ...(ahead !== 0 && (await otherClock(`${ahead < 0 ? '' : '+'}${ahead}`))),
       THINGWIRE_WILL_GRACE: String(willGrace),
       ...this.#environment,
     }
@@ -155,4 +161,15 @@ export class Service {
       args: ['--http-port', http, '--mqtt-port', mqtt],
     })
   }
+}
+
+/** Within which a clock is read over HTTP, seconds: the header has whole seconds. */
+const precision = 3
+
+/** @throws Error if the clock of the server is not ahead by so many seconds */
+async function assertClock({ url }: ServerProcess, ahead: number): Promise<void> {
+  const { headers } = await fetch(`${url}/healthz`)
+  const shown = (Date.parse(headers.get('date') ?? '') - Date.now()) / 1_000
+  if (Math.abs(shown - ahead) < precision) return
+  throw new Error(`the clock of a node is ahead by ${shown} s, not ${ahead} s: apt install faketime`)
 }

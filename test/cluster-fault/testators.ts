@@ -6,9 +6,9 @@ import { storedValues } from '../fault/stored-values.ts'
 import { readAll, type Thing } from '../helpers/http-client.ts'
 import { connectAccepted, type MqttClient } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { createThings } from './create-things.ts'
 import { deadline, type Participant, untilDone } from './participant.ts'
 import { type Service, willGrace } from './service.ts'
+import { violationsIn } from './writers.ts'
 
 /** In each round, of each kind. */
 const clients = 4
@@ -51,7 +51,7 @@ export class Testators implements Participant {
     this.#round = `n${round}`
     this.notes = []
     this.overdue = []
-    this.#thing ??= (await createThings(this.#service, 1))[0]
+    this.#thing ??= (await this.#service.createThings(1))[0]
     const server = this.#service.node(0)
     this.#node = server
     this.#lost = await this.#connectAll(server)
@@ -61,12 +61,8 @@ export class Testators implements Participant {
     this.#staying = await this.#connectAll(this.#service.node(1))
   }
 
-  start(): void {}
-
-  async stop(): Promise<void> {}
-
   /**
-   * The oldest node ends, since this time on the wall clock. One that was killed is held for alive for a while: whoever takes a
+   * The oldest node ends, since this time on the wall clock. One that was killed counts as alive for a while: whoever takes a
    * client over from it then, writes its will (contract §7.8).
    */
   async nodeEnds(at: number, { inOrder }: { readonly inOrder: boolean }): Promise<void> {
@@ -112,13 +108,8 @@ export class Testators implements Participant {
     }
     await Promise.all(present.map(({ client }) => client.takeLeave()))
     const stored = await storedValues(this.#service.node(0), this.#things)
-    const wrong = Object.entries(this.#ledger.check(stored)).flatMap(([kind, names]: [string, string[]]) =>
-      names.map(name => `${kind}: ${name}`),
-    )
-    return [...wrong, ...this.#violations]
+    return [...violationsIn(this.#ledger, stored), ...this.#violations]
   }
-
-  async end(): Promise<void> {}
 
   get #things(): readonly Thing[] {
     return this.#thing ? [this.#thing] : []

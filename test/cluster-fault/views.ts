@@ -9,7 +9,7 @@ import type { Writers } from './writers.ts'
 /** Every record over REST, newest first, and every retained message; by resource. */
 interface View {
   readonly history: ReadonlyMap<string, readonly ReadRecord[]>
-  readonly retained: ReadonlyMap<string, unknown>
+  readonly retained: ReadonlyMap<string, ReadRecord>
 }
 
 /** Who reads the same things at every node, when nobody writes any more: they show the same (contract §7, retained). */
@@ -23,19 +23,11 @@ export class Views implements Participant {
     this.#writers = writers
   }
 
-  async begin(): Promise<void> {}
-
-  start(): void {}
-
-  async stop(): Promise<void> {}
-
   async check(): Promise<readonly string[]> {
     const things = this.#writers.flatMap(writers => writers.things)
     const wrong = things.map(thing => untilNothingWrong(() => this.#look(thing)))
     return (await Promise.all(wrong)).flat()
   }
-
-  async end(): Promise<void> {}
 
   async #look(thing: Thing): Promise<readonly string[]> {
     const views = await Promise.all(this.#service.members.map(({ server }) => viewOf(server, thing)))
@@ -57,19 +49,24 @@ async function viewOf(server: ServerProcess, thing: Thing): Promise<View> {
   const { resources } = (await response.json()) as { resources: readonly string[] }
   const read = async (key: string) => [key, await readAll(server, thing, key)] as const
   const history = new Map(await Promise.all(resources.map(read)))
-  return { history, retained: await retainedOf(server, thing, resources.length) }
+  return { history, retained: await retainedOf(server, thing, '+', resources.length) }
 }
 
-/** Over WebSocket: a node behind a load balancer wants to hear of a client's address first over MQTT. @throws Error if so many do not come */
-async function retainedOf(
+/**
+ * Retained messages by resource, over WebSocket: a node behind a load balancer wants to get a client's address first over MQTT.
+ *
+ * @param key of one resource, or `+` @throws Error if so many do not come
+ */
+export async function retainedOf(
   { webSocketUrl: url }: ServerProcess,
   { thingId, thingToken }: Thing,
+  key: string,
   count: number,
-): Promise<ReadonlyMap<string, unknown>> {
+): Promise<ReadonlyMap<string, ReadRecord>> {
   const client = await connectMqtt({ url, username: 'reader', password: thingToken })
   try {
-    await client.subscribe(`things/${thingId}/values/+`)
-    const retained = new Map<string, unknown>()
+    await client.subscribe(`things/${thingId}/values/${key}`)
+    const retained = new Map<string, ReadRecord>()
     while (retained.size < count) {
       const { topic, payload, retain } = await client.next(isOf('publish'))
       if (retain) retained.set(topic.slice(topic.lastIndexOf('/') + 1), JSON.parse(payload.toString()))

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Device } from '../fault/device.ts'
-import { countViolations, type Violations } from '../fault/ledger.ts'
+import { Ledger, type Outcome } from '../fault/ledger.ts'
 import {
   type PlannedWrite,
   planWrite,
@@ -14,12 +14,57 @@ import { storedValues } from '../fault/stored-values.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { HttpConnection, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { createThings } from './create-things.ts'
 import { deadline, type Participant, pause, untilDone } from './participant.ts'
 import type { Service } from './service.ts'
-import { TimedLedger } from './timed-ledger.ts'
 
-export interface WritersSetup {
+/** Times on the clock of `performance.now()`, milliseconds. */
+export interface Ack {
+  readonly name: string
+  /** The last time. */
+  readonly sentAt: number
+  readonly at: number
+}
+
+/** A ledger that keeps when what was acknowledged. */
+export class TimedLedger extends Ledger {
+  /** In the order in which they were received: 201, PUBACK and PUBREC. */
+  readonly acked: Ack[] = []
+  readonly #sent = new Map<string, number>()
+
+  override add(write: PlannedWrite): void {
+    super.add(write)
+    this.#sent.set(write.name, performance.now())
+  }
+
+  override resend(write: PlannedWrite): void {
+    super.resend(write)
+    this.#sent.set(write.name, performance.now())
+  }
+
+  override settle(write: PlannedWrite, outcome: Outcome): void {
+    super.settle(write, outcome)
+    const sentAt = this.#sent.get(write.name)
+    // PUBCOMP comes after PUBREC.
+    if (sentAt === undefined || outcome !== 'acked') return
+    this.#sent.delete(write.name)
+    this.acked.push({ name: write.name, sentAt, at: performance.now() })
+  }
+}
+
+/** Which client has sent a write of this name, over whatever way. */
+export function clientOf(name: string): string {
+  const [run = '', way = '', place = ''] = name.split('-')
+  return `${run} ${way === 'h' ? 'HTTP' : 'MQTT'} ${place}`
+}
+
+/** In words. @param stored every value in the store, as often as it is there */
+export function violationsIn(ledger: Ledger, stored: readonly string[]): string[] {
+  return Object.entries(ledger.check(stored)).flatMap(([kind, names]: [string, readonly string[]]) =>
+    names.map(name => `${kind}: ${name}`),
+  )
+}
+
+interface WritersSetup {
   readonly service: Service
   readonly name: string
   readonly things: number
@@ -71,7 +116,7 @@ export class Writers implements Participant {
     this.#isStopped = false
     const { service, things, devices } = this.#setup
     if (this.things.length === 0) {
-      this.things = await createThings(service, things)
+      this.things = await service.createThings(things)
       this.#devices = createDevices(this.things, devices, this.ledger)
     }
     // In the round before they may have gone to other nodes.
@@ -87,7 +132,7 @@ export class Writers implements Participant {
     const posting = Array.from({ length: this.#setup.connections }, (_, place) => this.#post(place))
     const publishing = this.#devices.map((device, place) => this.#publish(device, place))
     this.#working = Promise.all([...posting, ...publishing])
-    // Whoever stops it hears of it.
+    // Whoever stops it gets the error.
     this.#working.catch(() => {})
   }
 
@@ -104,10 +149,10 @@ export class Writers implements Participant {
   }
 
   async check(): Promise<readonly string[]> {
-    const violations = this.ledger.check(await storedValues(this.#setup.service.node(0), this.things))
+    const stored = await storedValues(this.#setup.service.node(0), this.things)
     const devices = this.#devices.filter(({ inFlight }) => inFlight.length > 0)
     return [
-      ...(countViolations(violations) === 0 ? [] : wordsOf(violations)),
+      ...violationsIn(this.ledger, stored),
       ...devices.map(({ setup }) => `${setup.clientId}: a handshake is not over`),
     ]
   }
@@ -217,10 +262,4 @@ export class Writers implements Participant {
   #count(answer: string): void {
     this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1)
   }
-}
-
-function wordsOf(violations: Violations): string[] {
-  return Object.entries(violations).flatMap(([kind, names]: [string, readonly string[]]) =>
-    names.map(name => `${kind}: ${name}`),
-  )
 }

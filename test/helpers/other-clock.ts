@@ -9,6 +9,6 @@ const run = promisify(execFile)
  * @param offset such as `+10y`, `-2d`, `+3600` (seconds), of libfaketime
  */
 export async function otherClock(offset: string): Promise<NodeJS.ProcessEnv> {
-  const { stdout } = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'])
+  const { stdout } = await run('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'])
   return { LD_PRELOAD: stdout.trim(), FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RoundPlan } from './paused-round.ts'
+import type { RoundPlan } from './pause-client.ts'
 import { PausedRounds } from './rounds.ts'
 
 /** The short form of `npm run fault:nodes -- --only pause`, on two services at the same time. */

@@ -1,17 +1,21 @@
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { redisKeys } from '../../../src/store/redis/keys.ts'
+import type { Report } from '../../fault/report.ts'
+import { createThing } from '../../helpers/http-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
-import { untilDone } from '../participant.ts'
+import { seconds, untilDone } from '../participant.ts'
 import { Service } from '../service.ts'
-import { Lamp } from './lamp.ts'
-import { magic } from './magic.ts'
-import type { PauseClient } from './pause-client.ts'
-import { PausedRound, type RoundPlan } from './paused-round.ts'
-import { Publisher } from './publisher.ts'
-import { Releaser } from './releaser.ts'
-import { Session } from './session.ts'
-import { Testator } from './testator.ts'
+import { kinds } from './clients.ts'
+import {
+  type PauseClient,
+  PausedRound,
+  type Place,
+  planOf,
+  type RoundPlan,
+  type Steps,
+} from './pause-client.ts'
+import { LiveValues } from './views.ts'
 
 const keys = redisKeys('thingwire')
 /** The task whose leader is paused. */
@@ -22,29 +26,6 @@ const storeTimeout = 15_000
 
 /** For any step of a client, milliseconds: the longest pause is part of some. */
 const longestStep = 100_000
-
-const magician = { name: 'magic', qos: 2, session: 'persistent', resource: magic } as const
-
-/** Make one of each kind. */
-const kinds: readonly (() => PauseClient)[] = [
-  ...([0, 1, 2] as const).flatMap(qos =>
-    (['clean', 'persistent', 'anonymous'] as const).map(session => () => new Publisher({ qos, session })),
-  ),
-  () => new Publisher({ qos: 1, session: 'clean', isIdle: true }),
-  () => new Publisher({ qos: 2, session: 'persistent', isIdle: true }),
-  () => new Publisher({ qos: 1, session: 'clean', stays: true }),
-  () => new Publisher({ qos: 2, session: 'persistent', stays: true }),
-  () => new Publisher(magician),
-  () => new Publisher({ ...magician, isIdle: true }),
-  () => new Publisher({ ...magician, stays: true }),
-  () => new Releaser(),
-  () => new Session(),
-  () => new Testator('moves', 'clean'),
-  () => new Testator('moves', 'persistent'),
-  () => new Testator('is lost', 'clean'),
-  () => new Testator('takes leave', 'clean'),
-  () => new Lamp(),
-]
 
 /** Rounds on one service of two nodes: the one that leads the magic resources is paused, and the clients go to the other. */
 export class PausedRounds {
@@ -68,30 +49,31 @@ export class PausedRounds {
     const round = new PausedRound(plan, { pausing, other })
     const all = await Promise.all(kinds.map(make => begun(make, round)))
     const wrong = new Map<PauseClient, readonly string[]>()
-    const each = (name: string, step: (client: PauseClient) => Promise<void> | void) =>
+    const step = (name: string) =>
       Promise.all(
-        all.map(async client => {
+        all.map(async ({ client, steps }) => {
           if (wrong.has(client)) return
           try {
-            await within(Promise.resolve(step(client)), 'its end', longestStep)
+            const { value } = await within(steps.next(), 'its end', longestStep)
+            if (value) wrong.set(client, value)
           } catch (error) {
-            wrong.set(client, [`${name} failed: ${(error as Error).message}`])
+            wrong.set(client, [`it failed to ${name}: ${(error as Error).message}`])
           }
         }),
       )
     try {
-      await round.stop(() => void each('sendInFlight', client => client.sendInFlight()))
-      await each('sendWhilePaused', client => client.sendWhilePaused())
-      const moving = round.wait(plan.moveAfter).then(() => each('move', client => client.move()))
+      await round.stop(() => void step('have a packet under way'))
+      await step('send while its node is paused')
+      const moving = round.wait(plan.moveAfter).then(() => step('move'))
       await round.wait(plan.pause)
       round.resume()
       await moving
-      await each('check', async client => void wrong.set(client, await client.check()))
+      await step('go on')
     } finally {
       pausing.process.kill('SIGCONT')
-      await Promise.all(all.map(client => client.end()))
+      await Promise.all(all.map(({ client }) => client.end()))
     }
-    return all.flatMap(client => (wrong.get(client) ?? []).map(text => `${client.name}: ${text}`))
+    return all.flatMap(({ client }) => (wrong.get(client) ?? []).map(text => `${client.name}: ${text}`))
   }
 
   async end(): Promise<void> {
@@ -119,16 +101,61 @@ export class PausedRounds {
 }
 
 /** A client that has begun; before the pause a node may be too slow for one, on a machine that has other things to do. */
-async function begun(make: () => PauseClient, round: PausedRound): Promise<PauseClient> {
-  let client = make()
+async function begun(make: (place: Place) => PauseClient, round: PausedRound) {
+  let found: { client: PauseClient; steps: Steps } | undefined
   await untilDone(async () => {
+    const thing = await createThing(round.other)
+    const client = make({ round, thing, live: await LiveValues.at(round.other, thing) })
+    const steps = client.steps()
     try {
-      await within(client.begin(round), 'its end', longestStep)
+      await within(steps.next(), 'its end', longestStep)
+      found = { client, steps }
     } catch (error) {
       await client.end()
-      client = make()
       throw error
     }
   })
-  return client
+  if (!found) throw new Error('unreachable')
+  return found
+}
+
+/** Of the nodes of each service, by how much they are ahead, seconds. */
+const clocks = [
+  [0, 10],
+  [5, -5],
+  [-10, 0],
+  [-2, 7],
+] as const
+
+/** So many rounds, on services side by side: they wait most of the time. */
+export async function runPaused(count: number, report: Report): Promise<void> {
+  let next = 0
+  const broken = new Map<string, number>()
+  const serve = async (ahead: readonly [number, number]) => {
+    const rounds = await PausedRounds.start(ahead)
+    try {
+      while (next < count) {
+        const number = next++
+        const plan = planOf(number)
+        const began = performance.now()
+        const violations = await rounds.run(plan).catch((error: Error) => [`round: ${error.message}`])
+        const what = [
+          `a node is paused for ${seconds(plan.pause)}`,
+          `round ${number + 1} of ${count}`,
+          `the old connection ${plan.oldConnection}`,
+          ...(plan.moveAfter > 0 ? [`clients move after ${seconds(plan.moveAfter)}`] : []),
+          `clocks at ${ahead.join(' and ')} s`,
+          seconds(performance.now() - began),
+        ]
+        report.list(what.join(', '), violations)
+        for (const kind of new Set(violations.map(text => text.slice(0, text.indexOf(':'))))) {
+          broken.set(kind, (broken.get(kind) ?? 0) + 1)
+        }
+      }
+    } finally {
+      await rounds.end()
+    }
+  }
+  await Promise.all(clocks.slice(0, count).map(serve))
+  for (const [kind, times] of broken) console.log(`${kind}: broken in ${times} of ${count} rounds`)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Copies, SentWrites } from './sent-writes.ts'
+import { type Copies, difference, SentWrites, shown } from './views.ts'
 
 /** Writes a, b, c: each is sent when the one before is acknowledged. */
 function inTurn(copies: Copies = 'once'): SentWrites {
@@ -65,4 +65,27 @@ describe('SentWrites', () => {
   it('finds what nobody has sent', () => {
     expect(inTurn().check(['a', 'x'])).toEqual(['stored but never sent: x'])
   })
+})
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz']
+
+it('difference() finds none between lists that are the same', () => {
+  expect(difference(['stored', letters], ['delivered', letters])).toEqual([])
+})
+
+it('difference() shows where lists begin to differ', () => {
+  const delivered = letters.toSpliced(20, 2, 'v', 'u')
+  expect(difference(['stored', letters], ['delivered', delivered])).toEqual([
+    'behind 18: stored s t u v w x y z, delivered s t v u w x y z',
+  ])
+})
+
+it('difference() names the last of both where those differ', () => {
+  expect(difference(['stored', ['a', 'b']], ['delivered', ['a']])).toEqual([
+    'behind 0: stored a b, delivered a; the last are b and a',
+  ])
+})
+
+it('shown() leaves out the beginning of a long list', () => {
+  expect(shown(letters)).toBe('… o p q r s t u v w x y z')
 })
