@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { eventually } from '../helpers/waiting.ts'
 
 /** Milliseconds; the server looks at the disk every two seconds. */
 const roomDeadline = 30_000
@@ -16,9 +17,9 @@ const nearlyFull = 1024 * 1024
  * not started anew: it could not.
  */
 export const fillings = ['at once', 'slowly', 'without end'] as const
-export type Filling = (typeof fillings)[number]
+type Filling = (typeof fillings)[number]
 
-export interface FullDiskSetup {
+interface FullDiskSetup {
   /** A directory on a small file system. */
   readonly directory: string
   /** Bytes that must be free for writes, as `minFreeSpace`. */
@@ -30,7 +31,7 @@ export interface FullDiskSetup {
   readonly filling: Filling
 }
 
-export interface FullDisk {
+interface FullDisk {
   /** How often each answer came to a refused write, and to a valid one. */
   readonly refusals: Readonly<Record<string, number>>
   readonly valid: Readonly<Record<string, number>>
@@ -53,7 +54,9 @@ export interface FullDisk {
 export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
   const dataDir = join(setup.directory, 'data')
   const environment = { THINGWIRE_MIN_FREE_SPACE: String(setup.minFreeSpace) }
-  const [refusals, valid, reads] = [new Count(), new Count(), new Count()]
+  const refusals: number[] = []
+  const valid: number[] = []
+  const reads: number[] = []
   let server = await startServer({ dataDir, environment })
   try {
     const [device, other] = [await createThing(server), await createThing(server)]
@@ -70,20 +73,19 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     }
     await fill(filler)
     for (let round = 0; round < Math.max(setup.refused, setup.writes); round++) {
-      if (round < setup.refused) refusals.add(await statusOf(write(server, device, invalid(round))))
+      if (round < setup.refused) refusals.push(await statusOf(write(server, device, invalid(round))))
       if (round < setup.writes) {
         const status = await statusOf(write(server, other, batch(acked, 1)))
-        valid.add(status)
+        valid.push(status)
         if (status === 201) acked++
       }
-      reads.add(await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n?limit=100`)))
-      reads.add(await statusOf(get(server, `/v2/things/${device.thingToken}/resources`)))
-      reads.add(await statusOf(get(server, '/readyz')))
+      reads.push(await statusOf(get(server, `/v2/things/${other.thingToken}/resources/n?limit=100`)))
+      reads.push(await statusOf(get(server, `/v2/things/${device.thingToken}/resources`)))
+      reads.push(await statusOf(get(server, '/readyz')))
       if (setup.filling === 'without end') await fill(filler)
     }
-    const errors = (await (
-      await get(server, `/v2/things/${device.thingToken}/errors?limit=100`)
-    ).json()) as readonly unknown[]
+    const list = await get(server, `/v2/things/${device.thingToken}/errors?limit=100`)
+    const errors = (await list.json()) as readonly unknown[]
     const deleted = await remove(server, device)
     let restarted = 0
     if (setup.filling !== 'without end') {
@@ -99,7 +101,7 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
     await server.stop()
     const check = await runCli({ args: ['check', '--data-dir', dataDir] })
     return {
-      ...{ refusals: refusals.counts, valid: valid.counts, reads: reads.counts, listed: errors.length },
+      ...{ refusals: countOf(refusals), valid: countOf(valid), reads: countOf(reads), listed: errors.length },
       ...{ deleted, restarted, withRoom, missing, check: check.code },
     }
   } finally {
@@ -107,12 +109,11 @@ export async function fillDisk(setup: FullDiskSetup): Promise<FullDisk> {
   }
 }
 
-class Count {
-  readonly counts: Record<string, number> = {}
-
-  add(name: string | number): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1
-  }
+/** How often each came. */
+function countOf(answers: readonly number[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const answer of answers) counts[answer] = (counts[answer] ?? 0) + 1
+  return counts
 }
 
 function invalid(round: number): object {
@@ -141,12 +142,9 @@ async function writeUntilFull(server: ServerProcess, thing: Thing, records: numb
 async function untilReserved(dataDir: string): Promise<void> {
   const { blocks, bsize } = await statfs(dataDir)
   const bytes = Math.min(32 * 1024 * 1024, Math.floor((blocks * bsize) / 8))
-  const isThere = () =>
-    stat(join(dataDir, 'store', 'RESERVE')).then(
-      ({ size }) => size === bytes,
-      () => false,
-    )
-  while (!(await isThere())) await delay(50)
+  const reserve = join(dataDir, 'store', 'RESERVE')
+  const isThere = async () => (await stat(reserve).catch(() => undefined))?.size === bytes
+  if (!(await eventually(isThere))) throw new Error('the server has made no reserve')
 }
 
 /** @returns how many are acknowledged by then, with those before */
@@ -159,14 +157,10 @@ async function writeUntilRefused(server: ServerProcess, thing: Thing, acked: num
   }
 }
 
-function postThing({ url, adminKey }: ServerProcess): Promise<Response> {
-  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
-  return fetch(`${url}/v2/admin/things`, { method: 'POST', headers, body: '{}' })
-}
-
-async function untilNothingIsAdded(server: ServerProcess): Promise<void> {
+async function untilNothingIsAdded({ url, adminKey }: ServerProcess): Promise<void> {
+  const headers = { authorization: `Bearer ${adminKey}` }
   for (;;) {
-    const status = await statusOf(postThing(server))
+    const status = await statusOf(fetch(`${url}/v2/admin/things`, { method: 'POST', headers, body: '{}' }))
     if (status === 503) return
     if (status !== 201) throw new Error(`a new thing is answered with ${status}`)
     await delay(50)
@@ -178,7 +172,8 @@ async function fill(file: string, left = 0): Promise<void> {
   const handle = await open(file, 'a')
   try {
     for (let bytes = pieceBytes; bytes >= 1; ) {
-      if (left > 0 && (await freeBytes(file)) < left + bytes) return
+      const { bavail, bsize } = await statfs(file)
+      if (left > 0 && bavail * bsize < left + bytes) return
       try {
         await handle.appendFile(Buffer.alloc(bytes, 'f'))
         await handle.sync()
@@ -190,11 +185,6 @@ async function fill(file: string, left = 0): Promise<void> {
   } finally {
     await handle.close().catch(() => {})
   }
-}
-
-async function freeBytes(file: string): Promise<number> {
-  const { bavail, bsize } = await statfs(file)
-  return bavail * bsize
 }
 
 async function statusOf(response: Promise<Response>): Promise<number> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { crowd } from './few-descriptors.ts'
+import { connectManyTo } from './few-descriptors.ts'
 import { fillDisk } from './full-disk.ts'
 import { smallFileSystem } from './small-file-system.ts'
 import { killWhileWritingTable } from './table-kills.ts'
@@ -83,9 +83,9 @@ describe('thingwire check', () => {
 })
 
 describe('a server with few descriptors', () => {
-  it('turns connections away before its store cannot open a file, and says so once', async () => {
+  it('turns connections away before its store cannot open a file, and logs it once', async () => {
     const dataDir = join(await temporaryDirectory(), 'data')
-    const { open, statuses, logs, lines, failures } = await crowd(dataDir, 256, 500)
+    const { open, statuses, logs, lines, failures } = await connectManyTo(dataDir, 256, 500)
     expect(open).toBeLessThan(200)
     expect(open).toBeGreaterThan(100)
     expect(new Set(statuses)).toEqual(new Set([201]))

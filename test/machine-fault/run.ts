@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Report } from '../fault/report.ts'
 import { withDirectory } from '../helpers/with-server.ts'
-import { crowd } from './few-descriptors.ts'
+import { connectManyTo } from './few-descriptors.ts'
 import { fillDisk, fillings } from './full-disk.ts'
 import { type SmallFileSystem, smallFileSystem } from './small-file-system.ts'
 import { killWhileWritingTable } from './table-kills.ts'
@@ -74,7 +74,7 @@ async function takeDirectoriesAway(directory: string): Promise<void> {
       )
       const what = `${name}, round ${round}`
       const { code, lastAck, startedAway, missing, left } = found
-      report.line(code === 1 && found.fatal !== '', `${what}: ends with ${code}, and says why`)
+      report.line(code === 1 && found.fatal !== '', `${what}: ends with ${code}, and logs why`)
       report.line(lastAck < 5_000, `${what}: last acknowledgement after ${lastAck.toFixed(0)} ms`)
       const isNew = left.includes('store')
       report.line(startedAway.code === 1 && !isNew, `${what}: started again it ends with ${startedAway.code}`)
@@ -95,13 +95,13 @@ async function killTables(dataDir: string): Promise<void> {
   report.line(remnants > 0, `remnants that were named: ${remnants}`)
 }
 
-async function comeInCrowds(dataDir: string): Promise<void> {
+async function connectMany(dataDir: string): Promise<void> {
   const { descriptors, connections } = target
-  const { open, statuses, logs, lines, failures } = await crowd(dataDir, descriptors, connections)
+  const { open, statuses, logs, lines, failures } = await connectManyTo(dataDir, descriptors, connections)
   const what = `${descriptors} descriptors, ${connections} connections, ${open} of them kept`
   const isTaken = statuses.every(status => status === 201)
   report.line(isTaken && logs > 0, `${what}: ${statuses.length} writes taken, over ${logs} numbers of logs`)
-  report.line(lines.length === 1, `${what}: lines of the log that say so: ${lines.length}`)
+  report.line(lines.length === 1, `${what}: lines of the log about it: ${lines.length}`)
   report.list(`${what}: failures`, failures)
 }
 
@@ -110,7 +110,7 @@ try {
   await withDirectory(async directory => {
     await takeDirectoriesAway(directory)
     await killTables(join(directory, 'killed'))
-    await comeInCrowds(join(directory, 'crowd'))
+    await connectMany(join(directory, 'few-descriptors'))
   })
 } finally {
   for (const disk of mounted) await disk.remove()

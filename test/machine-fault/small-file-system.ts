@@ -23,7 +23,7 @@ export interface SmallFileSystem {
  * CAP_SYS_ADMIN.
  *
  * @param kind `tmpfs` is in memory; `ext4` is in a file, and needs e2fsprogs and a loop device
- * @throws Error that says what is missing
+ * @throws Error that names the missing right
  */
 export async function smallFileSystem(
   kind: 'tmpfs' | 'ext4',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { runCli, startServer } from '../helpers/server-process.ts'
 
-export interface TableKill {
+interface TableKill {
   /** Exit status and output of `thingwire check` after the kill. */
   readonly check: { readonly code: number | null; readonly stdout: string }
   /** Exit status of it once a byte of a file of the store is another. */

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Changes } from '../helpers/changes.ts'
 import { createThing, readAll, write } from '../helpers/http-client.ts'
 import { runCli, startServer } from '../helpers/server-process.ts'
 import type { SmallFileSystem } from './small-file-system.ts'
@@ -24,24 +25,15 @@ export const ways = {
   'rm -r of the store': {
     takeAway: ({ dataDir }) => rm(join(dataDir, 'store'), { recursive: true, force: true, maxRetries: 10 }),
   },
-  'moved away': {
-    takeAway: ({ dataDir, beside }) => rename(dataDir, beside),
-    async bringBack({ dataDir, beside }) {
-      await rm(dataDir, { recursive: true })
-      await rename(beside, dataDir)
-    },
-  },
+  'moved away': { takeAway: ({ dataDir, beside }) => rename(dataDir, beside), bringBack: moveBack },
   'an empty directory in its place': {
     async takeAway({ dataDir, beside }) {
       await rename(dataDir, beside)
       await mkdir(dataDir)
     },
-    async bringBack({ dataDir, beside }) {
-      await rm(dataDir, { recursive: true })
-      await rename(beside, dataDir)
-    },
+    bringBack: moveBack,
   },
-  'a link that leads elsewhere': {
+  'a link to another directory': {
     async takeAway({ dataDir, beside }) {
       await mkdir(`${beside}-empty`)
       await unlink(dataDir)
@@ -64,8 +56,13 @@ export const ways = {
 } as const satisfies Record<string, Way>
 export type WayName = keyof typeof ways
 
-export interface TakenAway {
-  /** Exit status of the server, and what it says at level `fatal`. */
+async function moveBack({ dataDir, beside }: Place): Promise<void> {
+  await rm(dataDir, { recursive: true })
+  await rename(beside, dataDir)
+}
+
+interface TakenAway {
+  /** Exit status of the server, and its lines of level `fatal`. */
   readonly code: number | null
   readonly fatal: string
   /** The newest acknowledgement, milliseconds after the directory went. */
@@ -74,7 +71,7 @@ export interface TakenAway {
   readonly startedAway: { readonly code: number | null; readonly stderr: string }
   /** Acknowledged before it went, and not there when it is back. Undefined if it does not come back. */
   readonly missing: number | undefined
-  /** What is where the data directory was, before it comes back. */
+  /** Entries in the place of the data directory, before it comes back. */
   readonly left: readonly string[]
 }
 
@@ -82,7 +79,7 @@ export interface TakenAway {
 export async function takeAway(name: WayName, place: Place, acks: number): Promise<TakenAway> {
   const way: Way = ways[name]
   const { dataDir, beside } = place
-  if (name === 'a link that leads elsewhere') {
+  if (name === 'a link to another directory') {
     await mkdir(beside)
     await symlink(beside, dataDir)
   }
@@ -91,28 +88,26 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
     const thing = await createThing(server)
     let [acked, ackedBefore, lastAck, gone] = [0, 0, 0, Number.POSITIVE_INFINITY]
     let hasEnded = false
-    const { promise: enough, resolve } = deferred()
+    const changes = new Changes()
     const writing = (async () => {
       while (!hasEnded) {
-        const answer = await write(server, thing, { values: [{ key: 'n', value: acked }] }).catch(
-          () => undefined,
-        )
+        const body = { values: [{ key: 'n', value: acked }] }
+        const answer = await write(server, thing, body).catch(() => undefined)
         if (answer?.status !== 201) continue
         acked++
         lastAck = performance.now()
         if (lastAck < gone) ackedBefore = acked
-        if (acked === acks) resolve()
+        changes.tell()
       }
     })()
-    await enough
+    await changes.until(() => acked >= acks)
     await way.takeAway(place)
     gone = performance.now()
     const { code, stderr } = await server.exited
     hasEnded = true
     await writing
-    const startedAway = await runCli({
-      args: ['start', '--data-dir', dataDir, '--http-port', '0', '--mqtt-port', '0'],
-    })
+    const args = ['start', '--data-dir', dataDir, '--http-port', '0', '--mqtt-port', '0']
+    const startedAway = await runCli({ args })
     const left = await readdir(dataDir)
     let missing: number | undefined
     if (way.bringBack) {
@@ -130,12 +125,4 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
   } finally {
     await server.kill()
   }
-}
-
-function deferred() {
-  let resolve = () => {}
-  const promise = new Promise<void>(done => {
-    resolve = done
-  })
-  return { promise, resolve }
 }
