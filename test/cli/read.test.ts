@@ -200,7 +200,7 @@ describe('thingwire tail', () => {
     const first = await serverOfTest({ dataDir })
     const thing = await createThing(first)
     const tail = startCommand(['tail', thing.thingId, 'n'], { server: first })
-    await tail.told(/^watching /)
+    await tail.told(/^watching /m)
     await write(first, thing, { values: [{ key: 'other', value: 0 }] })
     await write(first, thing, { values: [{ key: 'n', value: 1 }] })
     await tail.said(/"value":1,/)

@@ -166,7 +166,7 @@ describe('a wrong option', () => {
     [
       'a number for a path',
       () => (createServer as Untyped)({ dataDir: 5 }),
-      'dataDir in the options of createServer must be a path: it is 5',
+      'dataDir in the options of createServer must be a path, not -: it is 5',
     ],
     [
       'a misspelled port',

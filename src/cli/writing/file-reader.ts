@@ -47,7 +47,7 @@ export class FileReader {
     const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
     const records = format === 'csv' ? csvRecords : ndjsonRecords
     for await (const line of records(texts, options, listener)) {
-      if (!this.#isShown) for (const record of line.records) this.#show(record)
+      for (const record of line.records) if (!this.#isShown) this.#show(record)
       yield line
     }
     this.#isShown = true

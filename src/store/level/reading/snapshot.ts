@@ -1,19 +1,16 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import { isMagicKey } from '../../../core/record/key.ts'
-import type { StoredRecord } from '../../../core/record/record.ts'
 import type { LatestOfThing, LatestQuery, Snapshot } from '../../contract.ts'
 import { latestPages } from '../../latest-pages.ts'
-import { newestIn } from '../chunks/record-chunk.ts'
+import { NewestRecords } from '../chunks/newest-records.ts'
 import type { Database } from '../database/database.ts'
-import { Cursor, scan } from '../database/scan.ts'
+import { scan } from '../database/scan.ts'
 import {
   type KeyRange,
   keysOf,
-  lastRecordKey,
   namesInThingKey,
   ordinaryResourceKeys,
   prefix,
-  resourceInRecordKey,
   resourceKey,
   secondName,
   stateKey,
@@ -137,50 +134,5 @@ export class LevelSnapshot implements Snapshot {
 
   #scan(range: KeyRange) {
     return scan(this.#database, range, { atOnce: readAtOnce, snapshot: this.#snapshot })
-  }
-}
-
-/** As many as there are threads for them; more would only keep appends from theirs. */
-const cursorCount = 4
-
-/**
- * Reads the newest record of many resources in a snapshot. Its few cursors go from one resource to the next: an
- * iterator for each would leave so many to the garbage collector that it holds up everything for tens of milliseconds.
- */
-export class NewestRecords {
-  readonly #database: Database
-  readonly #snapshot: AbstractSnapshot
-  readonly #cursors: Cursor[] = []
-
-  constructor(database: Database, snapshot: AbstractSnapshot) {
-    this.#database = database
-    this.#snapshot = snapshot
-  }
-
-  /** The newest record of each of these resources; undefined where it has none. */
-  async read(
-    resources: readonly { readonly key: string; readonly number: number }[],
-  ): Promise<readonly (StoredRecord | undefined)[]> {
-    const found: (StoredRecord | undefined)[] = []
-    let begun = 0
-    const readOn = async (cursor: Cursor) => {
-      for (let index = begun++; index < resources.length; index = begun++) {
-        const { key, number } = resources[index] as (typeof resources)[number]
-        cursor.seek(lastRecordKey(number))
-        const entry = await cursor.next()
-        const isOfResource = entry && resourceInRecordKey(entry[0]) === number
-        found[index] = isOfResource ? newestIn(key, entry) : undefined
-      }
-    }
-    const snapshot = this.#snapshot
-    while (this.#cursors.length < Math.min(cursorCount, resources.length)) {
-      this.#cursors.push(new Cursor(this.#database, keysOf(prefix.record), { reverse: true, snapshot }))
-    }
-    await Promise.all(this.#cursors.map(readOn))
-    return found
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#cursors.map(cursor => cursor.close()))
   }
 }
